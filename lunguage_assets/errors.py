@@ -1,0 +1,49 @@
+"""Errors that a person can act on.
+
+Every error the package raises on purpose is a `LunguageError`; the command line prints its one-line message and exits non-zero,
+without a traceback. No message carries report text: a found value is shown only where it comes from a coded column.
+"""
+
+from __future__ import annotations
+
+
+class LunguageError(Exception):
+    """A problem the user can mend; the message says what was found, what was expected and what to do."""
+
+
+class InputError(LunguageError):
+    """A delivered file cannot be used.
+
+    Built from the place and the expectation, so that every message has the same parts.
+    """
+
+    def __init__(
+        self,
+        file: str,
+        found: str,
+        expected: str,
+        remedy: str,
+        *,
+        row: int | None = None,
+        column: str | None = None,
+    ) -> None:
+        self.file, self.row, self.column = file, row, column
+        self.found, self.expected, self.remedy = found, expected, remedy
+        place = file + (f", row {row}" if row is not None else "") + (f", column {column!r}" if column is not None else "")
+        super().__init__(f"{place}: found {found}; expected {expected}. {remedy}")
+
+
+class InvalidTable(LunguageError):
+    """A frame does not fit its table's schema; nothing was stored."""
+
+
+class ConfigurationError(LunguageError):
+    """A settings, judges, pathway, blacklist or anchors file is wrong."""
+
+
+class CorpusMismatch(LunguageError):
+    """Two corpora, or two data classes, would be mixed in one home; or a batch key is used twice for different content."""
+
+
+class MethodError(LunguageError):
+    """The method is not defined on these data (no phrases, missing anchor phrase, no valid answer...)."""

@@ -1,0 +1,175 @@
+"""What a table is: typed columns, a key, and the validation that runs before anything is stored.
+
+Only the mechanism lives here; the tables themselves are in `tables.py`. The Parquet types, the write-time validation, the Great
+Expectations suites, the data dictionary and the column lists shown in the UI are all derived from these objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from lunguage_assets.errors import InvalidTable
+
+ColumnType = Literal["string", "int", "float", "bool", "strings"]
+
+_ARROW: Mapping[ColumnType, pa.DataType] = {
+    "string": pa.string(),
+    "int": pa.int64(),
+    "float": pa.float64(),
+    "bool": pa.bool_(),
+    "strings": pa.list_(pa.string()),
+}
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column.
+
+    `strings` is a list of strings (never null: an empty list is the absent value). A `string` that is merely absent is the empty
+    string; it is nullable only where "unknown" and "empty" differ. `restricted` marks report text, which never leaves the store.
+    """
+
+    name: str
+    type: ColumnType
+    description: str
+    nullable: bool = False
+    choices: tuple[str, ...] = ()
+    minimum: float | None = None
+    maximum: float | None = None
+    restricted: bool = False
+
+    @property
+    def arrow(self) -> pa.Field:
+        return pa.field(self.name, _ARROW[self.type], nullable=self.nullable)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A named table; `key` columns are together unique; rows are stored sorted as the producing function returns them."""
+
+    name: str
+    description: str
+    columns: tuple[Column, ...]
+    key: tuple[str, ...]
+
+    @property
+    def names(self) -> list[str]:
+        return [column.name for column in self.columns]
+
+    @property
+    def arrow(self) -> pa.Schema:
+        return pa.schema([column.arrow for column in self.columns])
+
+    def column(self, name: str) -> Column:
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise KeyError(f"table {self.name} has no column {name}")
+
+    def frame(self, rows: Iterable[Mapping[str, Any]] | Mapping[str, Sequence[Any]] = ()) -> pd.DataFrame:
+        """A typed, validated frame from row mappings or from a mapping of column sequences; an empty one keeps its types."""
+        if isinstance(rows, Mapping):
+            columns: dict[str, Any] = {name: list(rows[name]) for name in self.names}
+        else:
+            listed = list(rows)
+            columns = {name: [row[name] for row in listed] for name in self.names}
+        try:
+            table = pa.table({c.name: pa.array(columns[c.name], type=_ARROW[c.type], from_pandas=True) for c in self.columns})
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            raise InvalidTable(f"table {self.name}: a column cannot be typed ({type(error).__name__})") from None
+        return self.from_arrow(table)
+
+    def from_arrow(self, table: pa.Table) -> pd.DataFrame:
+        """The pandas form: `str`, int64 (Int64 when nullable), float64, bool and object columns of lists."""
+        data: dict[str, Any] = {}
+        for column in self.columns:
+            values = table.column(column.name)
+            if column.type == "string":
+                data[column.name] = values.to_pandas().astype("str")
+            elif column.type == "int":
+                data[column.name] = (
+                    pd.array(values.to_pylist(), dtype="Int64") if column.nullable else values.to_numpy().astype(np.int64)
+                )
+            elif column.type == "float":
+                data[column.name] = values.to_numpy().astype(np.float64)
+            elif column.type == "bool":
+                data[column.name] = values.to_numpy(zero_copy_only=False).astype(bool)
+            else:
+                lists = np.empty(len(values), dtype=object)
+                lists[:] = values.to_pylist()
+                data[column.name] = lists
+        return pd.DataFrame(data, columns=self.names)
+
+    def to_arrow(self, frame: pd.DataFrame) -> pa.Table:
+        """The validated Arrow form of a frame, ready to be written; raises `InvalidTable` and stores nothing otherwise."""
+        self._check_columns(frame)
+        arrays = []
+        for column in self.columns:
+            try:
+                arrays.append(pa.array(frame[column.name], type=_ARROW[column.type], from_pandas=True))
+            except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+                raise InvalidTable(
+                    f"table {self.name}, column {column.name}: values do not fit type {column.type} (pandas dtype {frame[column.name].dtype})"
+                ) from None
+        for column, array in zip(self.columns, arrays, strict=True):
+            if array.null_count and not column.nullable:
+                raise InvalidTable(f"table {self.name}, column {column.name}: {array.null_count} empty values where none are allowed")
+        table = pa.Table.from_arrays(arrays, schema=self.arrow)
+        problems = self.violations(frame)
+        if problems:
+            raise InvalidTable(f"table {self.name}: " + "; ".join(problems))
+        return table
+
+    def _check_columns(self, frame: pd.DataFrame) -> None:
+        missing = [name for name in self.names if name not in frame.columns]
+        extra = [str(name) for name in frame.columns if name not in self.names]
+        if missing or extra:
+            raise InvalidTable(f"table {self.name}: missing columns {missing}, unexpected columns {extra}; expected {self.names}")
+        wrong = [c.name for c in self.columns if not _dtype_fits(c, frame[c.name])]
+        if wrong:
+            found = {name: str(frame[name].dtype) for name in wrong}
+            raise InvalidTable(f"table {self.name}: wrongly typed columns {found}")
+
+    def violations(self, frame: pd.DataFrame) -> list[str]:
+        """Value rules that the rows break, as counts with up to five keys each; never a value of a restricted column."""
+        problems: list[str] = []
+
+        def note(rows: pd.Series, rule: str) -> None:
+            count = int(rows.sum())
+            if count:
+                keys = frame.loc[rows, list(self.key)].head(5).astype(str).agg("|".join, axis=1).tolist()
+                problems.append(f"{count} rows break '{rule}', for instance {keys}")
+
+        for column in self.columns:
+            values = frame[column.name]
+            present = values.notna()
+            if column.choices:
+                note(present & ~values.isin(column.choices), f"{column.name} is one of {list(column.choices)}")
+            if column.minimum is not None:
+                note(present & (values < column.minimum), f"{column.name} >= {column.minimum}")
+            if column.maximum is not None:
+                note(present & (values > column.maximum), f"{column.name} <= {column.maximum}")
+        if self.key and len(frame):
+            note(frame.duplicated(list(self.key), keep=False), f"({', '.join(self.key)}) is unique")
+        return problems
+
+
+def _dtype_fits(column: Column, values: pd.Series) -> bool:
+    if len(values) == 0:
+        return True
+    kind = values.dtype
+    if column.type == "string":
+        return isinstance(kind, pd.StringDtype) or (kind == object and bool(values.isna().all()))
+    if column.type == "int":
+        return pd.api.types.is_integer_dtype(kind)
+    if column.type == "float":
+        return pd.api.types.is_float_dtype(kind)
+    if column.type == "bool":
+        return pd.api.types.is_bool_dtype(kind)
+    return kind == object

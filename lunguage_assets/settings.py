@@ -1,0 +1,84 @@
+"""Options of the method, validated at the edge.
+
+Defaults are in `resources/settings.toml`; a file `settings.toml` in the home overrides single values. The constants of the method that
+are not options (TrueSkill's, for instance) live beside the code that uses them.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from lunguage_assets.data_files import resource
+from lunguage_assets.errors import ConfigurationError
+
+
+class _Options(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class CorpusSettings(_Options):
+    """Reading a corpus (implicit.md section 1)."""
+
+    default_view: str = Field(default="", description="Views assumed when a study has none, such as 'pa, lateral'; empty: unknown")
+
+
+class ExplicitSettings(_Options):
+    """Hedging phrases to probabilities (explicit.md)."""
+
+    seed: int = Field(default=0, ge=0)
+    ruler: Literal["own", "published"] = "own"
+    ruler_minimum: int = Field(default=20, ge=2, description="Fewer own phrases than this: the published ruler is used")
+    minimum_examples: int = Field(default=10, ge=1)
+    repetitions: int = Field(default=10, ge=1)
+    position: Literal["coin", "fixed"] = "coin"
+    orders: int = Field(default=10, ge=1)
+    bootstrap: int = Field(default=200, ge=0)
+    opponent_limit: int = Field(default=5, ge=1, description="N: times one reference phrase is played")
+    panel_steps: int = Field(default=10, ge=0, description="K: steps in which the whole panel plays")
+    patience: int = Field(default=10, ge=1)
+    step_limit: int = Field(default=100, ge=1)
+
+
+class ImplicitSettings(_Options):
+    """Deduplicate, match, expand, resolve (implicit.md)."""
+
+    encoder: Literal["lexical"] = "lexical"
+    merge_threshold: float = Field(default=0.9, gt=0.0, le=1.0)
+    history: Literal["exclude", "keep"] = "exclude"
+
+
+class Settings(_Options):
+    """All options."""
+
+    corpus: CorpusSettings = CorpusSettings()
+    explicit: ExplicitSettings = ExplicitSettings()
+    implicit: ImplicitSettings = ImplicitSettings()
+
+
+def load_settings(home_file: Path | None = None) -> Settings:
+    """The defaults, overridden by the home's own file when there is one."""
+    values = _read(resource("settings.toml"))
+    if home_file is not None and home_file.exists():
+        for group, options in _read(home_file).items():
+            if isinstance(options, dict):
+                values.setdefault(group, {}).update(options)
+            else:
+                values[group] = options
+    try:
+        return Settings.model_validate(values)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        place = ".".join(str(part) for part in problem["loc"])
+        file = home_file if home_file is not None and home_file.exists() else resource("settings.toml")
+        raise ConfigurationError(f"{file}, option {place}: {problem['msg']}. Mend the option or remove it to take the default.") from None
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"{path}: not readable as TOML ({error}).") from None
