@@ -7,8 +7,6 @@ or `~name` for a bare name that resolves to no row (implicit.md section 1).
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from lunguage_assets.schema import Column, Table
 
 SECTIONS = ("hist", "find", "impr")
@@ -471,6 +469,15 @@ PUBLISHED_COLUMNS: tuple[str, ...] = (
 """Columns of the published Lunguage++ CSV, in order (implicit.md section 6)."""
 
 
-def renamed(table: Table, name: str) -> Table:
-    """The same schema under another name."""
-    return replace(table, name=name)
+RELEASE = Table(
+    "release",
+    "The released Parquet: Lunguage++ with the provenance of every row.",
+    (
+        *LUNGUAGE_PLUS_PLUS.columns,
+        _text("report_batch", "Batch that delivered the released version of the study"),
+        _text("ranker", "Ranker whose probabilities these are"),
+        Column("judges", "strings", "Judges whose answers are pooled, in panel order; empty for the published ruler"),
+        Column("ruler", "string", "own: ranked on this corpus; published: the paper's ranking", choices=("own", "published")),
+    ),
+    ("finding_id",),
+)

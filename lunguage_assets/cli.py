@@ -1,0 +1,154 @@
+"""The `lunguage` command. Heavy imports are deferred, so that help and bad options answer at once."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lunguage_assets.errors import LunguageError
+
+if TYPE_CHECKING:
+    from lunguage_assets.home import Home
+
+HOME_OPTION = click.option(
+    "--home",
+    type=click.Path(path_type=Path, file_okay=False),
+    envvar="LUNGUAGE_HOME",
+    default=".lunguage",
+    show_default=True,
+    help="Folder that holds everything: tables, DuckDB file, Dagster instance. Also $LUNGUAGE_HOME.",
+)
+
+
+def main() -> None:
+    """Entry point: one line on stderr and a non-zero status for any error that a person can act on."""
+    try:
+        commands(standalone_mode=False)
+    except LunguageError as error:
+        click.echo(f"lunguage: {error}", err=True)
+        sys.exit(1)
+    except click.exceptions.Abort:
+        click.echo("lunguage: interrupted; run the same command again to go on", err=True)
+        sys.exit(130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except OSError as error:
+        click.echo(f"lunguage: {error.strerror or type(error).__name__}: {error.filename or ''}".rstrip(": "), err=True)
+        sys.exit(1)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="lunguage-assets")
+def commands() -> None:
+    """Clinical uncertainty in radiology reports: Lunguage files in, Lunguage++ out, through Dagster."""
+
+
+@commands.command()
+@click.option("--reports", default=800, show_default=True, type=click.IntRange(min=1), help="Number of reports (studies).")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0))
+@click.option("--out", required=True, type=click.Path(path_type=Path, file_okay=False), help="Folder to write the three files into.")
+def sample(reports: int, seed: int, out: Path) -> None:
+    """Write a synthetic corpus in the published formats."""
+    from lunguage_assets.corpus.synthetic import write_sample
+
+    written = write_sample(out, reports=reports, seed=seed)
+    click.echo(f"{written}")
+
+
+_DATA_OPTIONS = [
+    click.option("--data", required=True, type=click.Path(path_type=Path, file_okay=False), help="Folder with Lunguage.csv."),
+    click.option("--batch", default=None, help="Key of the batch: [a-z0-9._-]; default: the folder's name."),
+    click.option("--corpus", default=None, help="Name of the corpus, when the folder's corpus.toml does not give one."),
+    click.option(
+        "--data-class",
+        type=click.Choice(["synthetic", "credentialed"]),
+        default=None,
+        help="Whether the text is patient data; default: what corpus.toml says, else credentialed.",
+    ),
+    HOME_OPTION,
+]
+
+
+def _data_options(command: Any) -> Any:
+    for option in reversed(_DATA_OPTIONS):
+        command = option(command)
+    return command
+
+
+@commands.command()
+@_data_options
+def register(data: Path, batch: str | None, corpus: str | None, data_class: Any, home: Path) -> None:
+    """Register a delivery as a batch, to be materialised later (in the UI, for instance)."""
+    place = _home(home)
+    from lunguage_assets.home import batch_key
+    from lunguage_assets.orchestration.partitions import REPORT_BATCH
+    from lunguage_assets.orchestration.runner import dagster_instance
+
+    registered = place.register(data, batch or batch_key(data), corpus, data_class)
+    with dagster_instance(place) as instance:
+        instance.add_dynamic_partitions(REPORT_BATCH.name, [registered.key])
+    click.echo(f"batch {registered.key} ({', '.join(registered.files)}) is registered in {place.root}")
+
+
+@commands.command()
+@_data_options
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=None, help="Where release/<ranker>/ goes; default: the home.")
+@click.option("--ranker", default="panel", show_default=True, help="'panel' (all judges pooled) or one judge.")
+@click.option("--rebuild-ranking", is_flag=True, help="Make the measuring stick (vocabulary, comparisons, ranking) anew.")
+def run(
+    data: Path, batch: str | None, corpus: str | None, data_class: Any, home: Path, out: Path | None, ranker: str, rebuild_ranking: bool
+) -> None:
+    """Turn Lunguage files into Lunguage++: register, materialise through Dagster, write the release."""
+    place = _home(home)
+    from lunguage_assets.console import print_outcome, stage_progress
+    from lunguage_assets.errors import ConfigurationError
+    from lunguage_assets.home import batch_key
+    from lunguage_assets.judges.configuration import load_judges
+    from lunguage_assets.orchestration.resources import judges_file
+    from lunguage_assets.orchestration.runner import Runner, RunFailed, dagster_instance
+
+    judges = load_judges(judges_file())
+    if ranker not in judges.rankers:
+        raise ConfigurationError(f"ranker {ranker!r} is unknown; expected one of {', '.join(judges.rankers)}")
+    registered = place.register(data, batch or batch_key(data), corpus, data_class)
+    target = (out or place.root).resolve()
+    with dagster_instance(place) as instance, stage_progress() as progress:
+        outcome = Runner(place, instance, judges).run(
+            ranker, registered.key, out=str(target), rebuild_ranking=rebuild_ranking, progress=progress
+        )
+    print_outcome(target / "release" / ranker, place, outcome)
+    if outcome.checks_failed:
+        raise RunFailed(f"{len(outcome.checks_failed)} checks failed: {'; '.join(outcome.checks_failed)}")
+
+
+@commands.command()
+@HOME_OPTION
+@click.option("--host", default="127.0.0.1", show_default=True, help="The UI has no login: keep it on the loopback address.")
+@click.option("--port", default=3000, show_default=True, type=click.IntRange(1, 65535))
+def ui(home: Path, host: str, port: int) -> None:
+    """Open the Dagster UI on this home (runs, tables, checks; materialise and backfill)."""
+    place = _home(home)
+    from lunguage_assets.orchestration.runner import prepare_dagster_home
+
+    prepare_dagster_home(place)
+    click.echo(f"Dagster UI of {place.root} on http://{host}:{port} (Ctrl-C stops it)")
+    sys.stdout.flush()
+    command = [sys.executable, "-m", "dagster", "dev", "-m", "lunguage_assets.definitions", "--host", host, "--port", str(port)]
+    os.execv(sys.executable, command)
+
+
+def _home(folder: Path) -> Home:
+    """The chosen home, also for the processes that this one starts."""
+    from lunguage_assets.home import ENVIRONMENT_VARIABLE, Home
+
+    os.environ[ENVIRONMENT_VARIABLE] = str(folder.expanduser().resolve())
+    return Home.from_environment()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,13 @@
+"""The code location: the one entry point that workspace.yaml and `lunguage ui` load."""
+
+from __future__ import annotations
+
+import dagster as dg
+
+from lunguage_assets.orchestration.build import build_defs
+
+
+@dg.definitions
+def defs() -> dg.Definitions:
+    """Everything, for the home that `$LUNGUAGE_HOME` names."""
+    return build_defs()

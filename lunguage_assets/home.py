@@ -1,0 +1,182 @@
+"""The home: the one folder that holds everything a corpus produces, and the register of its delivered batches.
+
+A home holds one corpus of one data class; a batch, once registered, never changes. Nothing here knows what is inside the files.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import uuid
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+from lunguage_assets.corpus.delivery import Delivery, content_hash, find_delivery
+from lunguage_assets.errors import ConfigurationError, CorpusMismatch
+from lunguage_assets.files import replace_text
+
+DataClass = Literal["synthetic", "credentialed"]
+ENVIRONMENT_VARIABLE = "LUNGUAGE_HOME"
+_KEY = re.compile(r"[a-z0-9._-]+")
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """What a home holds: a named corpus and whether its text is patient data."""
+
+    name: str
+    data_class: DataClass
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One delivered set of reports; `number` counts registrations, so that of two versions of a study the newer is known."""
+
+    key: str
+    number: int
+    sha256: str
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Home:
+    """Paths under `$LUNGUAGE_HOME` and the batches registered there."""
+
+    root: Path
+
+    @classmethod
+    def from_environment(cls) -> Home:
+        """`$LUNGUAGE_HOME`, by default `.lunguage` in the working directory."""
+        return cls(Path(os.environ.get(ENVIRONMENT_VARIABLE) or ".lunguage").expanduser().resolve())
+
+    @property
+    def tables(self) -> Path:
+        return self.root / "tables"
+
+    @property
+    def database(self) -> Path:
+        return self.root / "lunguage.duckdb"
+
+    @property
+    def dagster(self) -> Path:
+        return self.root / "dagster"
+
+    @property
+    def batches(self) -> Path:
+        return self.root / "batches"
+
+    @property
+    def settings_file(self) -> Path:
+        return self.root / "settings.toml"
+
+    @property
+    def anchor_ratings(self) -> Path:
+        """Optional ratings of the anchor phrases (explicit.md section 6)."""
+        return self.root / "anchor_ratings.csv"
+
+    @property
+    def corrections_file(self) -> Path:
+        """Optional corrections of extracted phrases (explicit.md section 1)."""
+        return self.root / "corrections.csv"
+
+    def create(self) -> None:
+        """Make the folder, readable by its owner only: it will hold report text."""
+        self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
+
+    def corpus(self) -> Corpus | None:
+        """What the home was made for; None while it is empty."""
+        path = self.root / "corpus.json"
+        if not path.exists():
+            return None
+        return Corpus(**json.loads(path.read_text(encoding="utf-8")))
+
+    def claim(self, corpus: Corpus) -> None:
+        """Bind the home to a corpus, or refuse when it holds another."""
+        present = self.corpus()
+        if present is None:
+            self.create()
+            replace_text(self.root / "corpus.json", _json(asdict(corpus)))
+        elif present != corpus:
+            raise CorpusMismatch(
+                f"{self.root} holds corpus {present.name!r} ({present.data_class}); found {corpus.name!r} ({corpus.data_class}). "
+                "One home holds one corpus and one data class: set LUNGUAGE_HOME (or --home) to another folder, or name the same corpus with --corpus."
+            )
+
+    def registered(self) -> list[Batch]:
+        """All batches in the order of their registration."""
+        found = []
+        for manifest in sorted(self.batches.glob("*/batch.json")):
+            values = json.loads(manifest.read_text(encoding="utf-8"))
+            found.append(Batch(values["key"], values["number"], values["sha256"], tuple(values["files"])))
+        return sorted(found, key=lambda batch: batch.number)
+
+    def batch(self, key: str) -> Batch:
+        for batch in self.registered():
+            if batch.key == key:
+                return batch
+        raise ConfigurationError(
+            f"batch {key!r} is not registered in {self.root}. Register its files first: lunguage register --data DIR --batch {key}"
+        )
+
+    def delivery(self, key: str) -> Delivery:
+        """The files of a registered batch."""
+        self.batch(key)
+        return find_delivery(self.batches / key)
+
+    def register(self, folder: Path, key: str, corpus_name: str | None = None, data_class: DataClass | None = None) -> Batch:
+        """Copy a delivery into the home as an immutable batch; the same content under the same key again changes nothing.
+
+        Raises:
+            CorpusMismatch: the home holds another corpus or data class, or the key is taken by other content.
+            InputError: the folder holds no Lunguage files.
+        """
+        if not _KEY.fullmatch(key):
+            raise ConfigurationError(
+                f"batch key {key!r} is not usable; expected lower-case letters, digits, '.', '_' and '-' only. Name it with --batch KEY."
+            )
+        delivery = find_delivery(folder)
+        declared = delivery.declared
+        if data_class is not None and declared.is_declared and data_class != declared.data_class:
+            raise CorpusMismatch(
+                f"{folder / 'corpus.toml'} declares data class {declared.data_class!r}, the command line says {data_class!r}. Make the two agree."
+            )
+        corpus = Corpus(corpus_name or declared.name or "unnamed", data_class or declared.data_class)
+        self.claim(corpus)
+        sha256 = content_hash(delivery)
+        batches = self.registered()
+        for batch in batches:
+            if batch.key == key:
+                if batch.sha256 == sha256:
+                    return batch
+                raise CorpusMismatch(
+                    f"batch {key!r} is registered with other content (sha256 {batch.sha256[:12]}, found {sha256[:12]}). "
+                    "A batch never changes: give the new files another key with --batch."
+                )
+        files = [path for path in (delivery.findings, delivery.vocabulary, delivery.metadata, delivery.reports) if path is not None]
+        batch = Batch(key, 1 + max((b.number for b in batches), default=-1), sha256, tuple(path.name for path in files))
+        self._store(batch, files, declared_file=folder / "corpus.toml")
+        return batch
+
+    def _store(self, batch: Batch, files: list[Path], declared_file: Path) -> None:
+        self.batches.mkdir(parents=True, exist_ok=True)
+        for abandoned in self.batches.glob(f".{batch.key}.*.tmp"):  # left by a registration that was killed
+            shutil.rmtree(abandoned, ignore_errors=True)
+        staging = self.batches / f".{batch.key}.{uuid.uuid4().hex}.tmp"
+        staging.mkdir()
+        for path in [*files, *([declared_file] if declared_file.exists() else [])]:
+            shutil.copyfile(path, staging / path.name)
+        replace_text(staging / "batch.json", _json(asdict(batch)))
+        staging.rename(self.batches / batch.key)
+
+
+def batch_key(folder: Path) -> str:
+    """A usable partition key from a folder's name."""
+    key = re.sub(r"[^a-z0-9._-]+", "-", folder.resolve().name.lower()).strip("-.")
+    return key or "batch"
+
+
+def _json(values: object) -> str:
+    return json.dumps(values, indent=2, sort_keys=True) + "\n"

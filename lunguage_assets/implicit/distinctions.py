@@ -1,0 +1,83 @@
+"""Numbers, levels and directions of change that keep two findings apart (implicit.md section 2).
+
+"Rows whose numbers or levels differ (5 mm and 8 mm, T8 and T9), or of which one improved and the other worsened, never merge." A row that
+states no number does not differ from one that does: silence is not a number, and complete link keeps 5 mm and 8 mm apart around it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+_NUMBER_WORDS = {
+    word: str(number)
+    for number, words in enumerate(
+        (
+            ("one", "first"),
+            ("two", "second"),
+            ("three", "third"),
+            ("four", "fourth"),
+            ("five", "fifth"),
+            ("six", "sixth"),
+            ("seven", "seventh"),
+            ("eight", "eighth"),
+            ("nine", "ninth"),
+            ("ten", "tenth"),
+            ("eleven", "eleventh"),
+            ("twelve", "twelfth"),
+        ),
+        start=1,
+    )
+    for word in words
+}
+_WORD = re.compile(r"\b(?:" + "|".join(_NUMBER_WORDS) + r")\b")
+_LEVEL = re.compile(r"(?<![a-z0-9])([ctls])-?(\d{1,2})(?:\s?(?:-|to|through|/)\s?([ctls])?(\d{1,2}))?(?![0-9.]|[ ]?(?:mm|cm)\b)")
+_QUANTITY = re.compile(r"\d+(?:\.\d+)?(?:\s?(?:x|×|-|to|by|/)\s?\d+(?:\.\d+)?)*(?:\s?(mm|cm)(?![a-z]))?")
+_DIGITS = re.compile(r"\d+(?:\.\d+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """Vertebral levels, lengths in millimetres, and other numbers (counts, ribs, percentages) that a finding states."""
+
+    levels: frozenset[str]
+    lengths: frozenset[float]
+    numbers: frozenset[float]
+
+    def differ(self, other: Marks) -> bool:
+        """Whether both state a value of the same kind and the values are not the same."""
+        return any(mine and theirs and mine != theirs for mine, theirs in self._pairs(other))
+
+    def _pairs(self, other: Marks) -> tuple[tuple[frozenset[str] | frozenset[float], frozenset[str] | frozenset[float]], ...]:
+        return (self.levels, other.levels), (self.lengths, other.lengths), (self.numbers, other.numbers)
+
+
+NO_MARKS = Marks(frozenset(), frozenset(), frozenset())
+
+
+@lru_cache(maxsize=200_000)
+def marks(phrase: str) -> Marks:
+    """The values that a phrase states; number words and ordinals count ("eighth rib" = "8th rib"), centimetres are millimetres."""
+    text = _WORD.sub(lambda word: _NUMBER_WORDS[word.group()], phrase.lower())
+    if not any(character.isdigit() for character in text):
+        return NO_MARKS
+    levels: set[str] = set()
+
+    def take_level(found: re.Match[str]) -> str:
+        letter, number, last_letter, last = found.groups()
+        levels.add(f"{letter}{int(number)}")
+        if last is not None:
+            levels.add(f"{last_letter or letter}{int(last)}")
+        return " "
+
+    text = _LEVEL.sub(take_level, text)
+    lengths: set[float] = set()
+    numbers: set[float] = set()
+    for found in _QUANTITY.finditer(text):
+        values = [float(digits) for digits in _DIGITS.findall(found.group())]
+        if found.group(1):
+            lengths.update(round(value * (10.0 if found.group(1) == "cm" else 1.0), 6) for value in values)
+        else:
+            numbers.update(values)
+    return Marks(frozenset(levels), frozenset(lengths), frozenset(numbers))

@@ -1,0 +1,227 @@
+"""Group `explicit`: hedging phrases, their ranking by pairwise judgement, and the probability of every tentative finding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import dagster as dg
+import pandas as pd
+
+from lunguage_assets.errors import MethodError
+from lunguage_assets.explicit.fitting import fit_pairs
+from lunguage_assets.explicit.hedging import hedge_phrases as extract_hedge_phrases
+from lunguage_assets.explicit.hedging import load_corrections
+from lunguage_assets.explicit.matches import comparison_matches as play_matches
+from lunguage_assets.explicit.probability import load_anchors
+from lunguage_assets.explicit.ranking import reference_ranking as rank_phrases
+from lunguage_assets.explicit.vocabulary import hedge_vocabulary as collect_vocabulary
+from lunguage_assets.judges.configuration import make_judge
+from lunguage_assets.orchestration.metadata import counts, plain_failures, table_options
+from lunguage_assets.orchestration.partitions import Partitions
+from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.tables import HEDGE_PHRASES
+
+GROUP = "explicit"
+
+
+def partition_frames(value: Any, keys: list[str]) -> dict[str, pd.DataFrame]:
+    """Frames by partition key, whether the input spans no, one or many partitions (Dagster hands one over bare)."""
+    if value is None:
+        return {}
+    if isinstance(value, Mapping):
+        return dict(value)
+    return {keys[0]: value}
+
+
+def newest_only(frames: Mapping[str, pd.DataFrame], order: list[str]) -> pd.DataFrame | None:
+    """Concatenate the batches in `order`; of a study that came again, only the newest version counts."""
+    present = [frames[key] for key in order if key in frames]
+    if not present:
+        return None
+    seen: set[str] = set()
+    kept = []
+    for frame in reversed(present):
+        kept.append(frame[~frame["study_id"].isin(seen)])
+        seen |= set(frame["study_id"])
+    return pd.concat(reversed(kept), ignore_index=True)
+
+
+def _same_vocabulary(frame: pd.DataFrame, vocabulary: pd.DataFrame, what: str) -> None:
+    """Refuse to mix artifacts of two vocabularies (re-asserted here: blocking checks do not reach other partitions)."""
+    expected = set(vocabulary["vocabulary_version"])
+    found = set(frame["vocabulary_version"])
+    if found - expected:
+        raise MethodError(f"{what} belongs to another version of the hedge vocabulary. Materialise it again, then what follows from it.")
+
+
+def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
+    @dg.asset(
+        **table_options("hedge_phrases", GROUP),
+        partitions_def=partitions.of("hedge_phrases"),
+        ins={"findings": dg.AssetIn(partition_mapping=partitions.batch_only)},
+    )
+    def hedge_phrases(context: dg.AssetExecutionContext, home: HomeResource, findings: pd.DataFrame) -> dg.Output[pd.DataFrame]:
+        key = context.partition_key.keys_by_dimension["judge"]  # type: ignore[attr-defined]
+        with plain_failures():
+            judge = make_judge(key, home.judges)
+            frame = extract_hedge_phrases(findings, judge, load_corrections(home.home.corrections_file))
+        return dg.Output(
+            frame,
+            metadata={
+                "judge": judge.identity,
+                "pairs": len(frame),
+                "unreviewed": int(frame["needs_review"].sum()),
+                "review": counts(frame.loc[frame["needs_review"], "review_reason"], "reason"),
+                "phrases_per_pair": counts(frame["phrases"].map(len).astype(str), "phrases in the pair"),
+            },
+        )
+
+    @dg.asset(
+        **table_options("hedge_vocabulary", GROUP),
+        partitions_def=partitions.of("hedge_vocabulary"),
+        ins={"hedge_phrases": dg.AssetIn(partition_mapping=partitions.judge_only, metadata={"allow_missing_partitions": True})},
+    )
+    def hedge_vocabulary(context: dg.AssetExecutionContext, home: HomeResource, hedge_phrases: Any) -> dg.Output[pd.DataFrame]:
+        frames = partition_frames(hedge_phrases, list(context.asset_partition_keys_for_input("hedge_phrases")))
+        by_batch = {dg.MultiPartitionKey(_dimensions(key)).keys_by_dimension["report_batch"]: frame for key, frame in frames.items()}
+        with plain_failures():
+            hedges = newest_only(by_batch, [batch.key for batch in home.home.registered()])
+            settings = home.settings.explicit
+            frame = collect_vocabulary(HEDGE_PHRASES.frame() if hedges is None else hedges, settings)
+        return dg.Output(
+            frame,
+            metadata={
+                "batches": ", ".join(by_batch) or "none",
+                "retained": int(frame["retained"].sum()),
+                "ruler": str(frame["ruler"].iloc[0]) if len(frame) else "none",
+                "vocabulary_version": _version(frame, "vocabulary_version"),
+                "settings": stick_settings(home),
+            },
+        )
+
+    @dg.asset(
+        **table_options("comparison_matches", GROUP),
+        partitions_def=partitions.of("comparison_matches"),
+        ins={"hedge_vocabulary": dg.AssetIn(partition_mapping=partitions.extractors_vocabulary)},
+    )
+    def comparison_matches(context: dg.AssetExecutionContext, home: HomeResource, hedge_vocabulary: pd.DataFrame) -> dg.Output[pd.DataFrame]:
+        with plain_failures():
+            judge = make_judge(context.partition_key, home.judges)
+            frame = play_matches(hedge_vocabulary, judge, home.settings.explicit)
+        valid = frame["answer"] != "invalid"
+        return dg.Output(
+            frame,
+            metadata={
+                "judge": judge.identity,
+                "matches": len(frame),
+                "invalid": int((~valid).sum()),
+                "p_sentence_1": float((frame.loc[valid, "answer"] == "sentence_1").mean()) if valid.any() else 0.0,
+                "vocabulary_version": _version(hedge_vocabulary, "vocabulary_version"),
+                "settings": stick_settings(home),
+            },
+        )
+
+    @dg.asset(
+        **table_options("reference_ranking", GROUP),
+        partitions_def=partitions.of("reference_ranking"),
+        ins={
+            "hedge_vocabulary": dg.AssetIn(partition_mapping=partitions.extractors_vocabulary),
+            "comparison_matches": dg.AssetIn(partition_mapping=partitions.members_of_ranker),
+        },
+    )
+    def reference_ranking(
+        context: dg.AssetExecutionContext, home: HomeResource, hedge_vocabulary: pd.DataFrame, comparison_matches: Any
+    ) -> dg.Output[pd.DataFrame]:
+        frames = partition_frames(comparison_matches, list(context.asset_partition_keys_for_input("comparison_matches")))
+        with plain_failures():
+            for judge, frame in frames.items():
+                _same_vocabulary(frame, hedge_vocabulary, f"comparison_matches[{judge}]")
+            in_panel_order = {judge: frames[judge] for judge in home.judges.members(context.partition_key)}
+            ranking = rank_phrases(hedge_vocabulary, in_panel_order, home.settings.explicit)
+        return dg.Output(
+            ranking,
+            metadata={
+                "judges": ", ".join(in_panel_order),
+                "ruler": str(ranking["ruler"].iloc[0]),
+                "phrases": len(ranking),
+                "ranking_version": _version(ranking, "ranking_version"),
+                "vocabulary_version": _version(hedge_vocabulary, "vocabulary_version"),
+                "settings": stick_settings(home),
+                "ranking": _ranking_table(ranking),
+            },
+        )
+
+    @dg.asset(
+        **table_options("fitted_probabilities", GROUP),
+        partitions_def=partitions.of("fitted_probabilities"),
+        ins={
+            "findings": dg.AssetIn(partition_mapping=partitions.batch_only),
+            "hedge_phrases": dg.AssetIn(partition_mapping=partitions.extractors_phrases),
+            "hedge_vocabulary": dg.AssetIn(partition_mapping=partitions.extractors_vocabulary),
+            "reference_ranking": dg.AssetIn(partition_mapping=partitions.ranker_only),
+        },
+    )
+    def fitted_probabilities(
+        context: dg.AssetExecutionContext,
+        home: HomeResource,
+        findings: pd.DataFrame,
+        hedge_phrases: pd.DataFrame,
+        hedge_vocabulary: pd.DataFrame,
+        reference_ranking: pd.DataFrame,
+    ) -> dg.Output[pd.DataFrame]:
+        ranker = context.partition_key.keys_by_dimension["ranker"]  # type: ignore[attr-defined]
+        with plain_failures():
+            _same_vocabulary(reference_ranking, hedge_vocabulary, f"reference_ranking[{ranker}]")
+            panel = [make_judge(key, home.judges) for key in home.judges.members(ranker)]
+            frame = fit_pairs(
+                findings,
+                hedge_phrases,
+                hedge_vocabulary,
+                reference_ranking,
+                panel,
+                load_anchors(home.home.anchor_ratings),
+                home.settings.explicit,
+            )
+        fitted = frame[frame["p_source"] == "fitted"]
+        return dg.Output(
+            frame,
+            metadata={
+                "pairs": len(frame),
+                "p_source": counts(frame["p_source"], "source of p"),
+                "stop": counts(frame["stop"], "fit ended by"),
+                "mean_p": float(fitted["p"].mean()) if len(fitted) else 0.0,
+                "sd_p": float(fitted["p"].std(ddof=0)) if len(fitted) else 0.0,
+                "mean_steps": float(fitted["steps"].mean()) if len(fitted) else 0.0,
+                "ranking_version": _version(reference_ranking, "ranking_version"),
+                "ruler": str(reference_ranking["ruler"].iloc[0]),
+            },
+        )
+
+    return [hedge_phrases, hedge_vocabulary, comparison_matches, reference_ranking, fitted_probabilities]
+
+
+def stick_settings(home: HomeResource) -> str:
+    """The settings on which vocabulary, matches and ranking depend, and who judges; a change asks for a new measuring stick."""
+    judges = home.judges
+    members = ",".join(f"{key}:{make_judge(key, judges).identity}" for key in judges.judges)
+    return f"{home.settings.explicit.model_dump_json()}|{judges.extractor}|{members}"
+
+
+def _version(frame: pd.DataFrame, column: str) -> str:
+    return str(frame[column].iloc[0]) if len(frame) else "none"
+
+
+def _dimensions(key: str | dg.MultiPartitionKey) -> dict[str, str]:
+    """Dimensions of a (judge x report_batch) key; a plain string lists them in the alphabetical order of their names."""
+    if isinstance(key, dg.MultiPartitionKey):
+        return dict(key.keys_by_dimension)
+    judge, batch = key.split("|")
+    return {"judge": judge, "report_batch": batch}
+
+
+def _ranking_table(ranking: pd.DataFrame) -> dg.MetadataValue:
+    lines = ["| rank | phrase | mu | 95% interval | matches |", "|---|---|---|---|---|"]
+    columns = [ranking[name].tolist() for name in ("rank", "phrase", "mu", "mu_low", "mu_high", "n_matches")]
+    lines += [f"| {rank} | {phrase} | {mu:.2f} | {low:.2f} to {high:.2f} | {n} |" for rank, phrase, mu, low, high, n in zip(*columns, strict=True)]
+    return dg.MetadataValue.md("\n".join(lines))

@@ -1,0 +1,135 @@
+"""Group `implicit`: duplicates merged, diagnoses matched to pathways and expanded, contradictions resolved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import dagster as dg
+import pandas as pd
+
+from lunguage_assets.corpus.vocabulary import Vocabulary
+from lunguage_assets.errors import InvalidTable
+from lunguage_assets.implicit.accounting import account
+from lunguage_assets.implicit.blacklist import load_blacklist
+from lunguage_assets.implicit.deduplicate import deduplicate
+from lunguage_assets.implicit.embedders import make_embedder
+from lunguage_assets.implicit.expand import Expansion, expand
+from lunguage_assets.implicit.guarantees import violations
+from lunguage_assets.implicit.pathways import load_dictionary
+from lunguage_assets.implicit.resolve import resolve
+from lunguage_assets.orchestration.metadata import counts, plain_failures, table_options
+from lunguage_assets.orchestration.partitions import Partitions
+from lunguage_assets.orchestration.resources import HomeResource
+
+GROUP = "implicit"
+TABLES_OF_EXPANSION = ("pathway_matches", "expansions")
+TABLES_OF_RESOLUTION = ("lunguage_plus_plus", "resolution_log", "conflicts", "accounting")
+
+
+def implicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
+    of_batch = partitions.batch_only
+
+    @dg.asset(
+        **table_options("deduplicated_findings", GROUP),
+        partitions_def=partitions.of("deduplicated_findings"),
+        ins={"findings": dg.AssetIn(partition_mapping=of_batch), "terms": dg.AssetIn(partition_mapping=of_batch)},
+    )
+    def deduplicated_findings(
+        home: HomeResource, findings: pd.DataFrame, terms: pd.DataFrame, fitted_probabilities: pd.DataFrame
+    ) -> dg.Output[pd.DataFrame]:
+        with plain_failures():
+            settings = home.settings.implicit
+            embedder = make_embedder(settings, Vocabulary.from_terms(terms))
+            frame = deduplicate(findings, fitted_probabilities, embedder, load_blacklist(), settings)
+        return dg.Output(
+            frame,
+            metadata={
+                "encoder": embedder.identity,
+                "merge_threshold": settings.merge_threshold,
+                "disposition": counts(frame["disposition"], "disposition"),
+                "p_source": counts(frame["p_source"], "source of p"),
+            },
+        )
+
+    @dg.multi_asset(
+        name="expansion",
+        partitions_def=partitions.of("expansions"),
+        ins={"terms": dg.AssetIn(partition_mapping=of_batch)},
+        outs={name: dg.AssetOut(**table_options(name, GROUP)) for name in TABLES_OF_EXPANSION},
+    )
+    def expansion(terms: pd.DataFrame, deduplicated_findings: pd.DataFrame) -> Iterator[dg.Output]:
+        """Match every finding to a pathway and generate the sub-findings that it implies."""
+        with plain_failures():
+            vocabulary = Vocabulary.from_terms(terms)
+            expanded = expand(deduplicated_findings, load_dictionary(None, vocabulary), vocabulary)
+        matched = expanded.matches[expanded.matches["reason"] == "matched"]
+        yield dg.Output(
+            expanded.matches,
+            "pathway_matches",
+            metadata={
+                "expanding": len(matched),
+                "reasons": counts(expanded.matches["reason"], "reason"),
+                "diagnoses": counts(matched["diagnosis"], "diagnosis"),
+            },
+        )
+        yield dg.Output(expanded.expansions, "expansions", metadata={"outcome": counts(expanded.expansions["outcome"], "outcome")})
+
+    @dg.multi_asset(
+        name="resolution",
+        partitions_def=partitions.of("lunguage_plus_plus"),
+        ins={name: dg.AssetIn(partition_mapping=of_batch) for name in ("reports", "rejected", "terms")}
+        | {"reference_ranking": dg.AssetIn(partition_mapping=partitions.ranker_only)},
+        outs={name: dg.AssetOut(**table_options(name, GROUP)) for name in TABLES_OF_RESOLUTION},
+    )
+    def resolution(
+        reports: pd.DataFrame,
+        rejected: pd.DataFrame,
+        terms: pd.DataFrame,
+        reference_ranking: pd.DataFrame,
+        deduplicated_findings: pd.DataFrame,
+        pathway_matches: pd.DataFrame,
+        expansions: pd.DataFrame,
+        fitted_probabilities: pd.DataFrame,
+    ) -> Iterator[dg.Output]:
+        """Resolve every contradiction; nothing is stored unless the guarantees hold."""
+        with plain_failures():
+            version = _one_version(fitted_probabilities, reference_ranking)
+            expanded = Expansion(pathway_matches, expansions)
+            dictionary = load_dictionary(None, Vocabulary.from_terms(terms))
+            resolved = resolve(deduplicated_findings, expanded, dictionary, ranking_version=version)
+            accounts = account(reports, rejected, deduplicated_findings, expanded, resolved)
+            refuse_violations(resolved.rows, accounts)
+        yield dg.Output(
+            resolved.rows,
+            "lunguage_plus_plus",
+            metadata={"source": counts(resolved.rows["source"], "source"), "ranking_version": version},
+        )
+        yield dg.Output(resolved.log, "resolution_log", metadata={"events": counts(resolved.log["event"], "event"), "rules": counts(resolved.log["rule"], "rule")})
+        yield dg.Output(
+            resolved.conflicts,
+            "conflicts",
+            metadata={"types": counts(resolved.conflicts["conflict_type"] + ", " + resolved.conflicts["source"], "conflict")},
+        )
+        yield dg.Output(accounts, "accounting", metadata={"unbalanced": int((~accounts["balanced"]).sum()), **_totals(accounts)})
+
+    return [deduplicated_findings, expansion, resolution]
+
+
+def refuse_violations(rows: pd.DataFrame, accounts: pd.DataFrame) -> None:
+    """Raise when a guarantee of implicit.md section 5 does not hold, or the accounts of a study do not balance."""
+    problems = [f"{found.guarantee} ({found.study_id}: {', '.join(found.finding_ids[:5])})" for found in violations(rows)]
+    problems += [f"accounts of {study or 'unreadable study ids'} do not balance" for study in accounts.loc[~accounts["balanced"], "study_id"]]
+    if problems:
+        raise InvalidTable(f"lunguage_plus_plus: {len(problems)} violations, nothing stored: " + "; ".join(problems[:5]))
+
+
+def _one_version(fitted: pd.DataFrame, ranking: pd.DataFrame) -> str:
+    """The ranking version of the fits; without tentative pairs, the current ranking's."""
+    versions = set(fitted["ranking_version"]) or set(ranking["ranking_version"])
+    if len(versions) != 1:
+        raise InvalidTable(f"fitted_probabilities mixes ranking versions {sorted(versions)}. Materialise it again.")
+    return str(versions.pop())
+
+
+def _totals(accounts: pd.DataFrame) -> dict[str, int]:
+    return {name: int(accounts[name].sum()) for name in accounts.columns if name not in ("study_id", "balanced")}

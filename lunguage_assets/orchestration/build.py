@@ -1,0 +1,38 @@
+"""Assembling the code location, so that a test, the command line and production differ only in what they pass."""
+
+from __future__ import annotations
+
+import dagster as dg
+
+from lunguage_assets.home import Home
+from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
+from lunguage_assets.orchestration.assets.corpus import corpus_assets
+from lunguage_assets.orchestration.assets.explicit import explicit_assets
+from lunguage_assets.orchestration.assets.implicit import implicit_assets
+from lunguage_assets.orchestration.assets.release import release_assets
+from lunguage_assets.orchestration.checks import all_checks
+from lunguage_assets.orchestration.io_manager import TableStore
+from lunguage_assets.orchestration.jobs import stage_jobs
+from lunguage_assets.orchestration.partitions import build_partitions
+from lunguage_assets.orchestration.resources import HomeResource, judges_file
+
+
+def build_defs(home: Home | None = None, judges: JudgesConfiguration | None = None) -> dg.Definitions:
+    """Definitions for a home (default: `$LUNGUAGE_HOME`) and a judges configuration (default: `$LUNGUAGE_JUDGES` or the bundled one)."""
+    place = home or Home.from_environment()
+    partitions = build_partitions(judges or load_judges(judges_file()))
+    return dg.Definitions(
+        assets=[
+            *corpus_assets(partitions),
+            *explicit_assets(partitions),
+            *implicit_assets(partitions),
+            *release_assets(partitions, str(place.tables)),
+        ],
+        asset_checks=all_checks(partitions),
+        jobs=stage_jobs(),
+        resources={
+            "home": HomeResource(root=str(place.root)),
+            "io_manager": TableStore(root=str(place.tables), database=str(place.database)),
+        },
+        executor=dg.in_process_executor,
+    )

@@ -1,0 +1,64 @@
+"""The I/O manager: every asset that is a table is stored as Parquet through `store`, validated before it is written."""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pandas as pd
+from dagster_duckdb import DuckDBResource
+from upath import UPath
+
+from lunguage_assets.store import create_catalog, partition_path, read_table, write_table
+from lunguage_assets.tables import TABLES
+
+
+class ParquetTables(dg.UPathIOManager):
+    """Stores a frame under `<root>/<table>/<keys>.parquet`; the table's schema comes from the asset's name."""
+
+    extension = ".parquet"
+
+    def __init__(self, root: UPath, database: Path | None) -> None:
+        super().__init__(base_path=root)
+        self._root, self._database = root, database
+
+    def dump_to_path(self, context: dg.OutputContext, obj: pd.DataFrame, path: UPath) -> None:
+        write_table(TABLES[context.asset_key.path[-1]], obj, path)
+        if self._database is not None and not self._database.exists():
+            build_catalog(self._root, self._database)
+
+    def load_from_path(self, context: dg.InputContext, path: UPath) -> pd.DataFrame:
+        return read_table(TABLES[context.asset_key.path[-1]], path)
+
+    def get_path_for_partition(self, context: dg.InputContext | dg.OutputContext, path: UPath, partition: str) -> UPath:
+        return partition_path(self._root, path.name, *partition.split("/")).with_suffix("")
+
+    def get_metadata(self, context: dg.OutputContext, obj: pd.DataFrame) -> dict[str, Any]:
+        return {"dagster/row_count": len(obj)}
+
+
+class TableStore(dg.ConfigurableIOManagerFactory):
+    """Configuration of the store.
+
+    `root` is a local folder or any fsspec URL; `database` the DuckDB file with the views (empty: none is kept).
+    """
+
+    root: str
+    database: str = ""
+
+    def create_io_manager(self, context: Any) -> ParquetTables:
+        return ParquetTables(UPath(self.root), Path(self.database) if self.database else None)
+
+
+def build_catalog(root: UPath | Path, database: Path) -> None:
+    """Build the DuckDB file aside and rename it, so that whoever has it open keeps a working file."""
+    database.parent.mkdir(parents=True, exist_ok=True)
+    aside = database.with_name(f".{database.name}.{uuid.uuid4().hex}.tmp")
+    try:
+        with DuckDBResource(database=str(aside)).get_connection() as connection:
+            create_catalog(connection, root)
+        aside.replace(database)
+    finally:
+        aside.unlink(missing_ok=True)

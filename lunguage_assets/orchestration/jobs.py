@@ -1,0 +1,30 @@
+"""Jobs by name: each materialises, with their checks, the assets that share its partitions."""
+
+from __future__ import annotations
+
+import dagster as dg
+
+from lunguage_assets.orchestration.assets.corpus import TABLES_OF_INTAKE
+from lunguage_assets.orchestration.assets.implicit import TABLES_OF_EXPANSION, TABLES_OF_RESOLUTION
+
+STAGES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "ingest": ("Read and validate a delivered batch.", TABLES_OF_INTAKE),
+    "extract_hedges": ("Find the hedging phrases of a batch with one judge.", ("hedge_phrases",)),
+    "build_vocabulary": ("Collect one judge's hedging phrases over all batches.", ("hedge_vocabulary",)),
+    "compare": ("Have one judge play all comparisons of the vocabulary.", ("comparison_matches",)),
+    "rank": ("Rank the phrases from the matches of a judge or panel.", ("reference_ranking",)),
+    "fit": ("Give every tentative finding of a batch its probability.", ("fitted_probabilities",)),
+    "expand": (
+        "Merge duplicates, expand diagnoses, resolve contradictions.",
+        ("deduplicated_findings", *TABLES_OF_EXPANSION, *TABLES_OF_RESOLUTION),
+    ),
+    "release": ("Write the bundle of a ranker over all its batches.", ("release",)),
+}
+"""Job -> what it does and the assets it materialises."""
+
+
+def stage_jobs() -> list[dg.UnresolvedAssetJobDefinition]:
+    return [
+        dg.define_asset_job(name, selection=dg.AssetSelection.assets(*assets), description=description)
+        for name, (description, assets) in STAGES.items()
+    ]

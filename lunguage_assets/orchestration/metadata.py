@@ -1,0 +1,66 @@
+"""What a person sees of a table in the Dagster UI: its columns, its size, small count tables. Never a value of a restricted column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import dagster as dg
+import pandas as pd
+
+from lunguage_assets.errors import LunguageError
+from lunguage_assets.schema import Table
+from lunguage_assets.tables import TABLES
+
+OWNERS = ["team:radiology-nlp"]
+
+
+def column_schema(table: Table) -> dg.TableSchema:
+    """The table's columns as the UI shows them, derived from its one schema."""
+    return dg.TableSchema(
+        columns=[
+            dg.TableColumn(
+                name=column.name,
+                type=column.type,
+                description=column.description + (" [report text]" if column.restricted else ""),
+                constraints=dg.TableColumnConstraints(nullable=column.nullable),
+            )
+            for column in table.columns
+        ]
+    )
+
+
+def table_options(name: str, group: str, *, kinds: set[str] | None = None, description: str = "") -> dict[str, Any]:
+    """Options shared by every asset that is a table: key, description, columns, owner, group, kinds."""
+    table = TABLES[name]
+    return {
+        "key": dg.AssetKey(name),
+        "description": f"{table.description}\n\n{description}".strip(),
+        "metadata": {"dagster/column_schema": column_schema(table), "dagster/table_name": name},
+        "group_name": group,
+        "owners": OWNERS,
+        "kinds": {"pandas", "parquet"} | (kinds or set()),
+    }
+
+
+def asset_options(name: str, group: str, *, kinds: set[str] | None = None, description: str = "") -> dict[str, Any]:
+    """`table_options` for the `asset` decorator, which names its output's I/O itself."""
+    return table_options(name, group, kinds=kinds, description=description)
+
+
+def counts(values: pd.Series | Mapping[str, int], label: str) -> dg.MetadataValue:
+    """A markdown table of counts, largest first."""
+    tally = values.value_counts() if isinstance(values, pd.Series) else pd.Series(dict(values), dtype="int64")
+    pairs = sorted(((str(key), int(count)) for key, count in tally.items() if count), key=lambda pair: (-pair[1], pair[0]))
+    lines = [f"| {label} | rows |", "|---|---|", *(f"| {key} | {count} |" for key, count in pairs)]
+    return dg.MetadataValue.md("\n".join(lines))
+
+
+@contextmanager
+def plain_failures() -> Iterator[None]:
+    """Turn an error that a person can act on into a Dagster failure with that message, and no retry."""
+    try:
+        yield
+    except LunguageError as error:
+        raise dg.Failure(description=str(error), metadata={"kind": type(error).__name__}, allow_retries=False) from None

@@ -1,0 +1,198 @@
+"""Materialising, from the command line, what a batch needs, through the persistent Dagster instance, one run per partition.
+
+Per-batch stages always run again (they are deterministic, and paid answers are never paid for twice); the measuring stick is kept
+unless it is missing, was made with other settings or judges, or a rebuild is asked for.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+
+from lunguage_assets.data_files import dagster_yaml
+from lunguage_assets.errors import LunguageError
+from lunguage_assets.files import replace_text
+from lunguage_assets.home import Home
+from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
+from lunguage_assets.orchestration.assets.explicit import stick_settings
+from lunguage_assets.orchestration.build import build_defs
+from lunguage_assets.orchestration.io_manager import build_catalog
+from lunguage_assets.orchestration.partitions import REPORT_BATCH
+from lunguage_assets.orchestration.resources import HomeResource, judges_file
+from lunguage_assets.store import PARTITIONED_BY, partition_path
+
+QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+
+
+class RunFailed(LunguageError):
+    """A Dagster run failed; the message is the reason, on one line."""
+
+
+@dataclass
+class Stage:
+    """One Dagster run to come: a job on a partition."""
+
+    job: str
+    partition: str | dict[str, str]
+
+    @property
+    def key(self) -> str | dg.MultiPartitionKey:
+        return self.partition if isinstance(self.partition, str) else dg.MultiPartitionKey(self.partition)
+
+    @property
+    def label(self) -> str:
+        return self.partition if isinstance(self.partition, str) else " x ".join(self.partition.values())
+
+
+@dataclass
+class Outcome:
+    """What the runs reported: checks passed, and those that did not."""
+
+    checks_passed: int = 0
+    checks_failed: list[str] = field(default_factory=list)
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+
+@contextmanager
+def dagster_instance(home: Home) -> Iterator[dg.DagsterInstance]:
+    """The persistent instance; sets `DAGSTER_HOME` to the home's own unless it is set already."""
+    prepare_dagster_home(home)
+    with dg.DagsterInstance.get() as instance:
+        yield instance
+
+
+def prepare_dagster_home(home: Home) -> None:
+    """Point `DAGSTER_HOME` at the home and put the instance configuration there."""
+    home.create()
+    if not os.environ.get("DAGSTER_HOME"):
+        os.environ["DAGSTER_HOME"] = str(home.dagster)
+    if Path(os.environ["DAGSTER_HOME"]) == home.dagster:
+        home.dagster.mkdir(parents=True, exist_ok=True)
+        target = home.dagster / "dagster.yaml"
+        if not target.exists():
+            replace_text(target, dagster_yaml().read_text(encoding="utf-8"))
+
+
+class Runner:
+    """Plans and executes the runs for a home."""
+
+    def __init__(self, home: Home, instance: dg.DagsterInstance, judges: JudgesConfiguration | None = None) -> None:
+        self._home, self._instance = home, instance
+        self._judges = judges or load_judges(judges_file())
+        self._definitions = build_defs(home, self._judges)
+        self._settings = stick_settings(HomeResource(root=str(home.root)))
+
+    def register_partitions(self) -> None:
+        """Make every registered batch a partition (again, should the instance be new)."""
+        self._instance.add_dynamic_partitions(REPORT_BATCH.name, [batch.key for batch in self._home.registered()])
+
+    def pending_batches(self, ranker: str, requested: str) -> list[str]:
+        """The requested batch, and every other one whose result is missing or was made with another ranking."""
+        return [
+            batch.key
+            for batch in self._home.registered()
+            if batch.key == requested
+            or not self._stored("accounting", ranker, batch.key)
+            or self._noted("lunguage_plus_plus", {"ranker": ranker, "report_batch": batch.key}).get("ranking_version")
+            != self._noted("reference_ranking", ranker).get("ranking_version")
+        ]
+
+    def run(
+        self, ranker: str, batch: str, *, out: str = "", rebuild_ranking: bool = False, progress: Callable[[Stage, int, int], None] = lambda *_: None
+    ) -> Outcome:
+        """Materialise everything that `release[ranker]` needs for a batch.
+
+        Raises:
+            RunFailed: a run failed; what was finished stays, and the same call goes on from there.
+        """
+        outcome = Outcome()
+        self.register_partitions()
+        if not self._home.database.exists():
+            build_catalog(self._home.tables, self._home.database)
+        extractor = self._judges.extractor
+        done = 0
+
+        def execute(stages: list[Stage], more: int = 0) -> None:
+            nonlocal done
+            for position, stage in enumerate(stages):
+                progress(stage, done, done + len(stages) - position + more)
+                self._execute(stage, outcome, {"out": out} if stage.job == "release" else None)
+                done += 1
+
+        rest = 4  # fit, expand, release and, about, what the measuring stick still needs
+        reading = self.pending_batches(ranker, batch)
+        execute([stage for key in reading for stage in (Stage("ingest", key), self._on_batch("extract_hedges", "judge", extractor, key))], rest)
+        self._build_stick(ranker, extractor, rebuild_ranking, execute)
+        batches = self.pending_batches(ranker, batch)  # a new ranking makes other batches pending too
+        execute([stage for key in batches for stage in (self._on_batch("fit", "ranker", ranker, key), self._on_batch("expand", "ranker", ranker, key))], 1)
+        execute([Stage("release", ranker)])
+        return outcome
+
+    def _build_stick(self, ranker: str, extractor: str, rebuild: bool, execute: Callable[[list[Stage], int], None]) -> None:
+        """Vocabulary, comparisons and ranking, as far as they are missing or stale."""
+        if rebuild or not self._stored("hedge_vocabulary", extractor) or self._stale("hedge_vocabulary", extractor):
+            execute([Stage("build_vocabulary", extractor)], 4)
+        vocabulary = self._noted("hedge_vocabulary", extractor).get("vocabulary_version")
+        members = self._judges.members(ranker)
+        replay = [key for key in members if rebuild or not self._stored("comparison_matches", key) or self._stale("comparison_matches", key, vocabulary)]
+        execute([Stage("compare", key) for key in replay], 4)
+        if replay or not self._stored("reference_ranking", ranker) or self._stale("reference_ranking", ranker, vocabulary):
+            execute([Stage("rank", ranker)], 3)
+
+    @staticmethod
+    def _on_batch(job: str, dimension: str, key: str, batch: str) -> Stage:
+        return Stage(job, {dimension: key, "report_batch": batch})
+
+    def _stored(self, table: str, *keys: str) -> bool:
+        partition: str | dict[str, str] = keys[0] if len(keys) == 1 else dict(zip(PARTITIONED_BY[table], keys, strict=True))
+        return partition_path(self._home.tables, table, *keys).exists() and bool(self._noted(table, partition))
+
+    def _stale(self, table: str, key: str, vocabulary: str | None = None) -> bool:
+        """Made with other settings or judges, or for another vocabulary."""
+        noted = self._noted(table, key)
+        return noted.get("settings") != self._settings or (vocabulary is not None and noted.get("vocabulary_version") != vocabulary)
+
+    def _noted(self, table: str, partition: str | dict[str, str]) -> Mapping[str, Any]:
+        """Metadata of the latest materialization of a partition; empty when there is none."""
+        key = partition if isinstance(partition, str) else dg.MultiPartitionKey(partition)
+        records = self._instance.fetch_materializations(
+            dg.AssetRecordsFilter(asset_key=dg.AssetKey(table), asset_partitions=[key]), limit=1
+        ).records
+        if not records or records[0].asset_materialization is None:
+            return {}
+        return {name: value.value for name, value in records[0].asset_materialization.metadata.items()}
+
+    def _execute(self, stage: Stage, outcome: Outcome, release_config: dict[str, str] | None) -> None:
+        job = self._definitions.resolve_job_def(stage.job)
+        config: dict[str, Any] = dict(QUIET)
+        if release_config is not None:
+            config["ops"] = {"release": {"config": release_config}}
+        result = job.execute_in_process(run_config=config, instance=self._instance, partition_key=stage.key, raise_on_error=False)
+        for evaluation in result.get_asset_check_evaluations():
+            if evaluation.passed:
+                outcome.checks_passed += 1
+            else:
+                outcome.checks_failed.append(f"{evaluation.asset_key.to_user_string()}: {evaluation.check_name} ({stage.label})")
+        if not result.success:
+            raise RunFailed(f"{stage.job} ({stage.label}): {_reason(result)} [Dagster run {result.run_id}]")
+
+
+def _reason(result: dg.ExecuteInProcessResult) -> str:
+    """Why a run failed, on one line: the failure's own description, or the kind of the unexpected error."""
+    for event in result.all_events:
+        if event.is_step_failure:
+            failure = event.step_failure_data
+            if failure.user_failure_data is not None and failure.user_failure_data.description:
+                return " ".join(failure.user_failure_data.description.split())
+            error = failure.error
+            while error is not None and error.cause is not None:
+                error = error.cause
+            if error is not None:
+                return f"unexpected {error.cls_name}; the full report is in the run's log"
+    return "a blocking check failed" if any(not e.passed for e in result.get_asset_check_evaluations()) else "the run failed"

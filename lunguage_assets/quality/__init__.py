@@ -1,0 +1,1 @@
+"""Data quality: Great Expectations suites, derived from the table schemas or written by hand, and running them on a frame."""

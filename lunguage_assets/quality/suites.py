@@ -1,0 +1,75 @@
+"""The suites in `expectations/`, one per table: the derivable rules come from the table's schema, hand-written ones stand beside them.
+
+A rule carries `meta.derived`: true means that `python -m lunguage_assets.quality.suites` writes it from the schema; the others are kept as
+a person wrote them. great_expectations takes seconds to import, so only `validation` imports it.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from lunguage_assets.data_files import expectation
+from lunguage_assets.files import replace_text
+from lunguage_assets.schema import Column, Table
+from lunguage_assets.tables import TABLES
+
+_COLUMN_TYPES = {"int": ["int64", "Int64Dtype"], "float": ["float64"], "bool": ["bool"]}
+
+
+def derived_rules(table: Table) -> list[dict[str, Any]]:
+    """Expectations that follow from the schema: columns, nulls, types, choices, ranges, the key."""
+    rules = [_rule("expect_table_columns_to_match_ordered_list", "The table has exactly these columns.", column_list=table.names)]
+    for column in table.columns:
+        rules += _column_rules(column)
+    if len(table.key) == 1:
+        rules.append(_rule("expect_column_values_to_be_unique", "The key identifies one row.", column=table.key[0]))
+    else:
+        rules.append(_rule("expect_compound_columns_to_be_unique", "The key identifies one row.", column_list=list(table.key)))
+    return rules
+
+
+def _column_rules(column: Column) -> list[dict[str, Any]]:
+    rules = []
+    if not column.nullable:
+        rules.append(_rule("expect_column_values_to_not_be_null", f"{column.description}: never empty.", column=column.name))
+    if column.type in _COLUMN_TYPES:
+        allowed = _COLUMN_TYPES[column.type]
+        rules.append(_rule("expect_column_values_to_be_in_type_list", f"Stored as {column.type}.", column=column.name, type_list=allowed))
+    if column.choices:
+        rules.append(_rule("expect_column_values_to_be_in_set", column.description, column=column.name, value_set=list(column.choices)))
+    if column.minimum is not None or column.maximum is not None:
+        limits = {"min_value": column.minimum, "max_value": column.maximum}
+        bounds = {name: limit for name, limit in limits.items() if limit is not None}
+        rules.append(_rule("expect_column_values_to_be_between", column.description, column=column.name, **bounds))
+    return rules
+
+
+def _rule(kind: str, why: str, **kwargs: Any) -> dict[str, Any]:
+    return {"type": kind, "kwargs": kwargs, "meta": {"derived": True, "why": why}}
+
+
+def load_suite(table: str) -> dict[str, Any]:
+    """The suite of a table as stored."""
+    suite: dict[str, Any] = json.loads(expectation(f"{table}.json").read_text(encoding="utf-8"))
+    return suite
+
+
+def written_suite(table: Table, present: dict[str, Any] | None) -> dict[str, Any]:
+    """The suite with its derived rules renewed and its hand-written rules kept."""
+    kept = [rule for rule in (present or {}).get("expectations", []) if not rule["meta"].get("derived")]
+    return {"name": table.name, "meta": {"description": table.description}, "expectations": [*derived_rules(table), *kept]}
+
+
+def main(folder: Path | None = None) -> None:
+    """Renew the derived rules of every suite."""
+    target = folder or expectation()
+    for name, table in TABLES.items():
+        path = target / f"{name}.json"
+        present = json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+        replace_text(path, json.dumps(written_suite(table, present), indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""Running a suite on a frame. Results carry keys and counts of failing rows, never their values: those may be report text."""
+
+from __future__ import annotations
+
+import logging
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from lunguage_assets.quality.suites import load_suite
+from lunguage_assets.schema import Table
+
+EXAMPLES = 20
+
+
+@dataclass(frozen=True)
+class RuleResult:
+    """Outcome of one expectation: how many rows break it and the keys of up to `EXAMPLES` of them."""
+
+    rule: str
+    column: str
+    why: str
+    success: bool
+    failing_rows: int
+    failing_keys: tuple[str, ...]
+
+
+def validate(table: Table, frame: pd.DataFrame) -> list[RuleResult]:
+    """Run the table's suite; one result per expectation, in the order of the suite."""
+    stored = load_suite(table.name)
+    suite = _suite(stored)
+    batch = _batch(frame)
+    outcome = batch.validate(suite, result_format={"result_format": "COMPLETE", "return_unexpected_index_query": False})
+    results = {result.expectation_config.meta["position"]: result for result in outcome.results}  # GX reorders them by column
+    return [_result(rule, results[position], table, frame) for position, rule in enumerate(stored["expectations"])]
+
+
+def _context() -> Any:
+    os.environ.setdefault("GX_ANALYTICS_ENABLED", "false")  # nothing about a corpus leaves the machine
+    import great_expectations as gx
+
+    logging.getLogger("great_expectations").setLevel(logging.ERROR)
+    context = gx.get_context(mode="ephemeral")
+    context.variables.progress_bars = {"globally": False}
+    return context
+
+
+def _suite(stored: dict[str, Any]) -> Any:
+    import great_expectations as gx
+    from great_expectations.expectations.expectation_configuration import ExpectationConfiguration
+
+    suite = gx.ExpectationSuite(name=stored["name"])
+    for position, rule in enumerate(stored["expectations"]):
+        meta = {**rule["meta"], "position": position}
+        suite.add_expectation_configuration(ExpectationConfiguration(type=rule["type"], kwargs=rule["kwargs"], meta=meta))
+    return suite
+
+
+def _batch(frame: pd.DataFrame) -> Any:
+    source = _context().data_sources.add_pandas("frames")
+    definition = source.add_dataframe_asset("frame").add_batch_definition_whole_dataframe("whole")
+    return definition.get_batch(batch_parameters={"dataframe": frame.reset_index(drop=True)})
+
+
+def _result(rule: dict[str, Any], result: Any, table: Table, frame: pd.DataFrame) -> RuleResult:
+    rows = result.result.get("unexpected_index_list") or []
+    keys = frame.iloc[rows[:EXAMPLES]][list(table.key)].astype(str).agg("|".join, axis=1).tolist() if rows else []
+    column = rule["kwargs"].get("column") or ", ".join(rule["kwargs"].get("column_list") or []) or _pair(rule["kwargs"])
+    if result.exception_info and result.exception_info.get("raised_exception"):
+        return RuleResult(rule["type"], column, "The rule could not be evaluated.", False, 0, ())
+    count = int(result.result.get("unexpected_count") or len(rows))
+    return RuleResult(rule["type"], column, rule["meta"].get("why", ""), bool(result.success), count, tuple(keys))
+
+
+def _pair(kwargs: dict[str, Any]) -> str:
+    return " and ".join(str(kwargs[name]) for name in ("column_A", "column_B") if name in kwargs)

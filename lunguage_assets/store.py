@@ -1,0 +1,110 @@
+"""Where tables lie: one Parquet file per table partition, replaced atomically, and a DuckDB file with a view per table.
+
+The layout (which table is partitioned by what) is declared here once; partitions in Dagster and columns of the views follow it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from upath import UPath
+
+from lunguage_assets.errors import InvalidTable
+from lunguage_assets.files import replace_file
+from lunguage_assets.schema import Table
+from lunguage_assets.tables import TABLES
+
+PARTITIONED_BY: dict[str, tuple[str, ...]] = {
+    "reports": ("report_batch",),
+    "findings": ("report_batch",),
+    "rejected": ("report_batch",),
+    "intake_notes": ("report_batch",),
+    "terms": ("report_batch",),
+    "hedge_phrases": ("judge", "report_batch"),
+    "hedge_vocabulary": ("judge",),
+    "comparison_matches": ("judge",),
+    "reference_ranking": ("ranker",),
+    "fitted_probabilities": ("ranker", "report_batch"),
+    "deduplicated_findings": ("ranker", "report_batch"),
+    "pathway_matches": ("ranker", "report_batch"),
+    "expansions": ("ranker", "report_batch"),
+    "conflicts": ("ranker", "report_batch"),
+    "resolution_log": ("ranker", "report_batch"),
+    "lunguage_plus_plus": ("ranker", "report_batch"),
+    "accounting": ("ranker", "report_batch"),
+}
+"""Table -> partition dimensions, in the order in which they make the path `tables/<table>/<first>/<second>.parquet`."""
+
+_EMPTY = "+schema.parquet"  # '+' occurs in no partition key, so the file can never be taken for a partition
+
+
+class Connection(Protocol):
+    """What is needed of a DuckDB connection."""
+
+    def execute(self, query: str) -> object: ...
+
+
+def partition_path(root: UPath | Path, table: str, *keys: str) -> UPath:
+    """Path of a partition; `keys` follow `PARTITIONED_BY`."""
+    return UPath(root).joinpath(table, *keys[:-1], f"{keys[-1]}.parquet")
+
+
+def write_table(table: Table, frame: pd.DataFrame, path: UPath | Path) -> pa.Table:
+    """Validate, then write under a temporary name, then rename: readers see the old table or the new one, never a part.
+
+    Raises:
+        InvalidTable: the frame does not fit the schema; nothing is stored.
+    """
+    content = table.to_arrow(frame)
+    _replace(content, UPath(path))
+    return content
+
+
+def _replace(content: pa.Table, path: UPath) -> None:
+    if path.protocol in ("", "file", "local"):
+        replace_file(Path(str(path.path)), lambda stream: pq.write_table(content, stream, compression="zstd"))
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    buffer = pa.BufferOutputStream()  # object stores publish an object only when its upload is complete
+    pq.write_table(content, buffer, compression="zstd")
+    path.write_bytes(buffer.getvalue().to_pybytes())
+
+
+def read_table(table: Table, path: UPath | Path) -> pd.DataFrame:
+    """A stored partition, its columns and types asserted.
+
+    Raises:
+        FileNotFoundError: the partition has not been materialised.
+        InvalidTable: the file was written under another schema.
+    """
+    with UPath(path).open("rb") as stream:
+        content = pq.ParquetFile(stream).read()
+    found, expected = content.schema.remove_metadata(), table.arrow
+    if not found.equals(expected):
+        wrong = [name for name in {*found.names, *expected.names} if name not in found.names or name not in expected.names]
+        wrong = sorted(wrong) or [field.name for field in expected if not found.field(field.name).equals(field)]
+        raise InvalidTable(f"table {table.name}: a stored partition was written under another schema (columns {wrong}). Materialise it again.")
+    return table.from_arrow(content)
+
+
+def create_catalog(connection: Connection, root: UPath | Path) -> None:
+    """Make one view per table over its Parquet files, with the partition keys as columns.
+
+    A view reads whatever partitions exist when it is queried; an empty file per table gives it its columns before any does.
+    """
+    for name, table in TABLES.items():
+        _replace(table.to_arrow(table.frame()), UPath(root) / name / _EMPTY)
+        dimensions = PARTITIONED_BY[name]
+        parts = "string_split(filename, '/')"
+        keys = [
+            f"regexp_replace({parts}[{position - len(dimensions)}], '\\.parquet$', '') AS {dimension}"
+            for position, dimension in enumerate(dimensions)
+        ]
+        columns = ", ".join([*keys, *(f'"{column.name}"' for column in table.columns)])
+        pattern = str(UPath(root) / name / "**" / "*.parquet").replace("'", "''")
+        connection.execute(f"CREATE OR REPLACE VIEW {name} AS SELECT {columns} FROM read_parquet('{pattern}', filename = true)")
+        connection.execute(f"COMMENT ON VIEW {name} IS '{table.description.replace(chr(39), chr(39) * 2)}'")
