@@ -155,7 +155,7 @@ class Home:
                     f"batch {key!r} is registered with other content (sha256 {batch.sha256[:12]}, found {sha256[:12]}). "
                     "A batch never changes: give the new files another key with --batch."
                 )
-        files = [path for path in (delivery.findings, delivery.vocabulary, delivery.metadata, delivery.reports) if path is not None]
+        files = list(delivery.files)
         batch = Batch(key, 1 + max((b.number for b in batches), default=-1), sha256, tuple(path.name for path in files))
         self._store(batch, files, declared_file=folder / "corpus.toml")
         return batch

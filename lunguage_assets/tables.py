@@ -389,6 +389,7 @@ RESOLUTION_LOG = Table(
         Column("status", "string", "Status of the row", choices=STATUSES),
         Column("location_parts", "strings", "Location set"),
         _probability("support", "Support of the row", nullable=True),
+        _text("reference", "For a lost reference: the finding id that the row referred to; else empty"),
     ),
     ("number",),
 )

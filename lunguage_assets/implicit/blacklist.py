@@ -90,7 +90,9 @@ def _check_terms(source: AnnotatedYaml, content: _File) -> None:
         place = ("term_pairs", number)
         for side, term in enumerate((a, b)):
             if len(tokens(term)) != 1 or tokens(term)[0] != collapsed(term):
-                raise source.error((*place, side), f"{term!r} is not a single word", "Use one word, or list whole phrases under exact_pairs.")
+                raise source.error(
+                    (*place, side), f"{term!r} is not a single word", "Use one word, or list whole phrases under exact_pairs."
+                )
         if collapsed(a) == collapsed(b):
             raise source.error(place, f"{a!r} is paired with itself", "A finding may say the same word as another; remove the pair.")
         pair = frozenset((collapsed(a), collapsed(b)))

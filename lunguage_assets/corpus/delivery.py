@@ -1,0 +1,93 @@
+"""A delivery: the folder of files a user hands over, found by name; nothing is parsed here but the corpus declaration."""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from lunguage_assets.errors import InputError
+
+FINDINGS = "Lunguage.csv"
+VOCABULARY = "Lunguage_vocab.csv"
+METADATA = "mimic-cxr-2.0.0-metadata.csv"
+REPORTS = "reports.csv"
+DECLARATION = "corpus.toml"
+
+
+@dataclass(frozen=True)
+class CorpusDeclaration:
+    """What a folder says of its corpus; undeclared text counts as patient data."""
+
+    name: str = ""
+    data_class: Literal["synthetic", "credentialed"] = "credentialed"
+    is_declared: bool = False
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """The files of a delivery; all but the findings are optional."""
+
+    folder: Path
+    findings: Path
+    vocabulary: Path | None
+    metadata: Path | None
+    reports: Path | None
+    declared: CorpusDeclaration
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that are there, findings first."""
+        return tuple(path for path in (self.findings, self.vocabulary, self.metadata, self.reports) if path is not None)
+
+
+def find_delivery(folder: Path) -> Delivery:
+    """The delivery in a folder: `Lunguage.csv`, and if present the vocabulary, the image metadata and raw reports (each also `.gz`).
+
+    Raises:
+        InputError: the folder or the findings file is missing, a file is there twice, or `corpus.toml` is wrong.
+    """
+    if not folder.is_dir():
+        raise InputError(str(folder), "no such folder", f"a folder with {FINDINGS}", "Name the folder that holds the Lunguage files.")
+    present: dict[str, list[Path]] = {}
+    for path in sorted(folder.iterdir()):
+        present.setdefault(path.name.lower().removesuffix(".gz"), []).append(path)
+
+    def one(name: str) -> Path | None:
+        found = present.get(name.lower(), [])
+        if len(found) > 1:
+            names = ", ".join(path.name for path in found)
+            raise InputError(str(folder), f"{names}", f"one {name}", "Remove all but the one to use.")
+        return found[0] if found else None
+
+    findings = one(FINDINGS)
+    if findings is None:
+        names = ", ".join(sorted(path.name for path in folder.iterdir())[:8]) or "nothing"
+        raise InputError(str(folder), names, f"a file {FINDINGS} (or {FINDINGS}.gz)", "Put the findings file there or name another folder.")
+    return Delivery(folder, findings, one(VOCABULARY), one(METADATA), one(REPORTS), _declaration(folder / DECLARATION))
+
+
+def content_hash(delivery: Delivery) -> str:
+    """sha256 over names and bytes of the delivered files."""
+    digest = hashlib.sha256()
+    for path in delivery.files:
+        digest.update(f"{path.name}\0{path.stat().st_size}\0".encode())
+        with path.open("rb") as stream:
+            while block := stream.read(1 << 20):
+                digest.update(block)
+    return digest.hexdigest()
+
+
+def _declaration(path: Path) -> CorpusDeclaration:
+    if not path.exists():
+        return CorpusDeclaration()
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(str(path), "text that is not TOML", "keys name and data_class", f"Mend the file ({type(error).__name__}).") from None
+    data_class = values.get("data_class", "credentialed")
+    if data_class not in ("synthetic", "credentialed"):
+        raise InputError(str(path), repr(data_class), "'synthetic' or 'credentialed'", "Correct it.", column="data_class")
+    return CorpusDeclaration(str(values.get("name", "")), data_class, is_declared="data_class" in values)

@@ -1,0 +1,63 @@
+"""Collecting what was rejected and what was noticed while a delivery is read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+import pandas as pd
+
+from lunguage_assets.corpus.reasons import NOTES, REJECTIONS
+from lunguage_assets.tables import INTAKE_NOTES, REJECTED
+
+_SHOWN = 80
+
+
+class IntakeLog:
+    """Rows for `tables.REJECTED` and `tables.INTAKE_NOTES`; counts rejected rows by study."""
+
+    def __init__(self) -> None:
+        self._rejected: list[dict[str, object]] = []
+        self._notes: list[dict[str, object]] = []
+
+    def reject(
+        self, reason: str, file: str, line: int, *, column: str = "", found: str = "", study_id: str = "", content: Mapping[str, str] | str = ""
+    ) -> None:
+        """Record a row that is not used; `content` is the whole row, so that it can be mended."""
+        known = REJECTIONS[reason]
+        self._rejected.append(
+            {
+                "file": file,
+                "line": line,
+                "study_id": study_id,
+                "column": column,
+                "found": found[:_SHOWN],
+                "expected": known.expected,
+                "remedy": known.remedy,
+                "reason": reason,
+                "content": content if isinstance(content, str) else json.dumps(content, ensure_ascii=False),
+            }
+        )
+
+    def note(
+        self, reason: str, file: str, *, line: int | None = None, study_id: str = "", finding_id: str = "", column: str = "", found: str = ""
+    ) -> None:
+        """Record what was mended or noticed."""
+        self._notes.append(
+            {
+                "file": file,
+                "line": line,
+                "study_id": study_id,
+                "finding_id": finding_id,
+                "column": column,
+                "reason": reason,
+                "found": found[:_SHOWN],
+                "done": NOTES[reason],
+            }
+        )
+
+    def rejected_frame(self) -> pd.DataFrame:
+        return REJECTED.frame(sorted(self._rejected, key=lambda row: (str(row["file"]), row["line"])))
+
+    def notes_frame(self) -> pd.DataFrame:
+        return INTAKE_NOTES.frame([{"number": number, **row} for number, row in enumerate(self._notes)])

@@ -1,0 +1,61 @@
+"""The history section: who the patient is, what ails them, what the referrer asks. Its rows take no part in the method."""
+
+from __future__ import annotations
+
+from lunguage_assets.corpus.synthetic.language import capitalised, enumeration
+from lunguage_assets.corpus.synthetic.records import Fact, Sentence
+from lunguage_assets.corpus.synthetic.repertoire import Desk
+
+
+def history(desk: Desk) -> list[Sentence]:
+    """One to three sentences; about two rows on average."""
+    rng, knowledge, plan = desk.phraser.rng, desk.phraser.knowledge, desk.plan
+    wording = knowledge.wording["history"]
+    symptoms = _symptoms(desk)
+    template = rng.choice(wording["introductions"] if symptoms else wording["without_symptoms"])
+    chosen = {"age": str(plan.age), "sex": plan.sex, "symptoms": enumeration([_printed(desk, fact) for fact in symptoms]) if symptoms else ""}
+    chosen["Symptoms"] = capitalised(chosen["symptoms"])
+    facts = list(symptoms)
+    if "{past}" in template:
+        past = _past(desk, "history of")
+        facts.insert(0, past)
+        chosen["past"] = _printed(desk, past)
+    sentences = [Sentence(template.format(**chosen), facts)]
+    if "{past}" not in template and rng.random() < 0.16:
+        template = rng.choice(wording["pasts"])
+        past = _past(desk, "history of" if template.startswith("History") else "known")
+        sentences.append(Sentence(template.format(past=_printed(desk, past)), [past]))
+    sentences += _question(desk)
+    return sentences
+
+
+def _symptoms(desk: Desk) -> list[Fact]:
+    rng, knowledge = desk.phraser.rng, desk.phraser.knowledge
+    acute = [episode.disorder for episode in desk.plan.episodes if not episode.chronic]
+    pool = list(dict.fromkeys([word for disorder in acute for word in disorder.symptoms] + knowledge.wording["history"]["general"][: 8 - 4 * bool(acute)]))
+    facts: list[Fact] = []
+    for words in rng.sample(pool, min(rng.choice([0, 1, 1, 1, 2, 2, 3]), len(pool))):
+        term = knowledge.term(words)
+        if all(term.canonical != fact.term.canonical for fact in facts):
+            facts.append(Fact(words, term, "dp"))
+    return facts
+
+
+def _past(desk: Desk, mark: str) -> Fact:
+    words = desk.phraser.rng.choice(desk.phraser.knowledge.wording["history"]["past"])
+    return Fact(words, desk.phraser.knowledge.term(words), "dp", attributes={"past hx": mark})
+
+
+def _question(desk: Desk) -> list[Sentence]:
+    rng, knowledge = desk.phraser.rng, desk.phraser.knowledge
+    asked = [word for episode in desk.plan.episodes if not episode.chronic for word in episode.disorder.question] or ["pneumonia", "pneumothorax"]
+    if rng.random() > 0.45:
+        return []
+    words = rng.choice(asked)
+    fact = Fact(words, knowledge.term(words), "tp")
+    return [Sentence(rng.choice(knowledge.wording["history"]["questions"]).format(question=_printed(desk, fact)), [fact])]
+
+
+def _printed(desk: Desk, fact: Fact) -> str:
+    printed: str = desk.phraser.knowledge.wording["capitals"].get(fact.words, fact.words)
+    return printed

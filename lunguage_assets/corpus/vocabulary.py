@@ -1,0 +1,226 @@
+"""One name for every finding and place: the delivered vocabulary together with the built-in forms (implicit.md section 3).
+
+Only the form of names is decided here. What a finding implies is in `implicit/pathways.py`; which rows are the same is decided in
+`implicit/deduplicate.py`. The built-in forms are data: `resources/terms.yaml`.
+
+The easy version is one dictionary lookup followed by `rstrip("s")`: it makes "atelectasi" of atelectasis, misses a plural of a listed
+term, follows no chain of entries, and answers differently when asked for its own answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from lunguage_assets.data_files import resource
+from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.tables import CATEGORIES
+
+_LOCATION = "location"
+_WORD = re.compile(r"[^\W_]+")
+_DASHES = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212\ufe63\uff0d", "-") | {"\u2019": "'", "\u00ad": ""})
+_ENDS = " .,;:"
+
+
+class BuiltInForms(BaseModel):
+    """`resources/terms.yaml`: form -> spellings; the header of the file says where each group applies."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    words: dict[str, list[str]]
+    findings: dict[str, list[str]]
+    whole: dict[str, list[str]]
+    locations: dict[str, list[str]]
+    plurals: dict[str, list[str]]
+    invariable: list[str]
+
+
+def plain(text: str) -> str:
+    """Lower case, one kind of dash and apostrophe, single blanks, no punctuation at the ends: the form in which terms are compared."""
+    return " ".join(text.translate(_DASHES).lower().split()).strip(_ENDS)
+
+
+class _Spellings:
+    """Spellings that are replaced anywhere in a text, as whole words, the longest first."""
+
+    def __init__(self, *groups: Mapping[str, list[str]]) -> None:
+        self._form: dict[str, str] = {}
+        for group in groups:
+            for form, spellings in group.items():
+                for spelling in spellings:
+                    self._form[_blanks(plain(spelling))] = plain(form)
+        longest_first = sorted(self._form, key=lambda spelling: (-len(spelling), spelling))
+        patterns = [re.escape(spelling).replace(r"\ ", r"[ -]") for spelling in longest_first]
+        self._pattern = re.compile(r"(?<![^\W_])(?:" + "|".join(patterns) + r")(?![^\W_])\.?") if patterns else None
+
+    def replaced(self, text: str) -> str:
+        if self._pattern is None:
+            return text
+        return self._pattern.sub(lambda match: self._form[_blanks(match.group().rstrip("."))], text)
+
+
+def _blanks(spelling: str) -> str:
+    return spelling.replace("-", " ")
+
+
+class _Singulars:
+    """Singular of every word of a text."""
+
+    def __init__(self, forms: BuiltInForms) -> None:
+        self._irregular = {plain(plural): plain(singular) for singular, plurals in forms.plurals.items() for plural in plurals}
+        self._invariable = frozenset(plain(word) for word in forms.invariable)
+
+    def of_text(self, text: str) -> str:
+        return _WORD.sub(lambda match: self.of_word(match.group()), text)
+
+    def of_word(self, word: str) -> str:
+        """ "pneumothoraces" -> pneumothorax, "opacities" -> opacity; "atelectasis", "loss" and "pus" stay."""
+        if word in self._irregular:
+            return self._irregular[word]
+        if len(word) < 4 or word in self._invariable:
+            return word
+        if word.endswith("thoraces"):
+            return word[:-3] + "x"
+        if word.endswith("ae") and len(word) > 4:
+            return word[:-1]
+        if word.endswith("ies") and len(word) > 4:
+            return word[:-3] + "y"
+        if word.endswith(("sses", "xes", "ches", "shes", "zzes")):
+            return word[:-2]
+        if word.endswith("s") and not word.endswith(("ss", "us", "is")):
+            return word[:-1]
+        return word
+
+
+class Vocabulary:
+    """Canonical names of findings and places.
+
+    `finding` and `location_parts` are idempotent and do not depend on the order of the vocabulary's rows.
+    """
+
+    def __init__(self, terms: Iterable[tuple[str, str, str]], forms: BuiltInForms) -> None:
+        """`terms` are (category, target_term, normed_term); the other categories of the vocabulary (attributes) are not used here."""
+        findings: dict[str, set[str]] = {}
+        locations: dict[str, set[str]] = {}
+        self._categories: dict[str, set[str]] = {}
+        for category, target, normed in terms:
+            spelling, form = plain(target), plain(normed)
+            code = category_code(category)
+            if not spelling or not form:
+                continue
+            if code is not None:
+                findings.setdefault(spelling, set()).add(form)
+                self._categories.setdefault(spelling, set()).add(code)
+                self._categories.setdefault(form, set()).add(code)
+            elif category.strip().lower() == _LOCATION:
+                locations.setdefault(spelling, set()).add(form)
+        self._singulars = _Singulars(forms)
+        self._whole = {plain(spelling): plain(form) for form, spellings in forms.whole.items() for spelling in spellings}
+        self._in_findings = _Spellings(forms.words, forms.findings)
+        self._in_locations = _Spellings(forms.words, forms.locations)
+        self._findings = {spelling: _one_of(spelling, found) for spelling, found in findings.items()}
+        self._locations = {spelling: _one_of(spelling, found) for spelling, found in locations.items()}
+        self._known_names: dict[str, str] = {}
+        self._known_places: dict[str, tuple[str, ...]] = {}
+        self._spellings: dict[str, tuple[str, ...]] | None = None
+
+    @classmethod
+    def from_terms(cls, terms: pd.DataFrame) -> Vocabulary:
+        """From a `tables.TERMS` frame; an empty one leaves the built-in forms."""
+        columns = (terms[name].tolist() for name in ("category", "target_term", "normed_term"))
+        return cls(zip(*columns, strict=True), built_in_forms())
+
+    def finding(self, ent: str) -> str:
+        """The canonical name of a finding, lower case; an unknown one comes back in lower case with single blanks and in the singular."""
+        known = self._known_names.get(ent)
+        if known is None:
+            known = self._known_names[ent] = self._settled(plain(ent), self._findings, self._in_findings, self._whole)
+        return known
+
+    def location_parts(self, location: str) -> tuple[str, ...]:
+        """The set of places in a location cell: canonical comma parts, sorted, distinct, without empty ones."""
+        known = self._known_places.get(location)
+        if known is None:
+            parts = {self._settled(plain(part), self._locations, self._in_locations, {}) for part in location.split(",")}
+            # A canonical place may itself be written with a comma.
+            known = tuple(sorted({piece for part in parts for piece in map(plain, part.split(",")) if piece}))
+            self._known_places[location] = known
+        return known
+
+    def category(self, name: str) -> str | None:
+        """The one category code under which the vocabulary lists a finding; None when it lists none or several."""
+        for form in (plain(name), self.finding(name)):
+            codes = self._categories.get(form, set())
+            if len(codes) == 1:
+                return next(iter(codes))
+        return None
+
+    def spellings(self, name: str) -> tuple[str, ...]:
+        """Every known spelling of the finding that `name` spells, longest first; the canonical form is among them."""
+        if self._spellings is None:
+            groups: dict[str, set[str]] = {}
+            known = (*self._findings, *self._findings.values(), *self._whole, *self._whole.values(), *self._in_findings._form)
+            for spelling in known:
+                groups.setdefault(self.finding(spelling), set()).add(spelling)
+            self._spellings = {form: tuple(sorted(group, key=lambda s: (-len(s), s))) for form, group in groups.items()}
+        form = self.finding(name)
+        return self._spellings.get(form, (form,))
+
+    def _settled(self, text: str, delivered: Mapping[str, str], spellings: _Spellings, whole: Mapping[str, str]) -> str:
+        """Apply the delivered and the built-in forms until nothing changes.
+
+        A vocabulary may contradict itself ("a" is "b", "b" is "a"): then the first of the circle in alphabetical order stands for all.
+        """
+        path: list[str] = []
+        while text not in path:
+            path.append(text)
+            text = delivered.get(text, text)
+            text = plain(self._singulars.of_text(spellings.replaced(text)))
+            text = whole.get(text, text)
+        return min(path[path.index(text) :])
+
+
+def category_code(written: str) -> str | None:
+    """The category code that a cell means ("patient info" is PATIENT INFO.), or None."""
+    code = " ".join(written.upper().split())
+    if code.rstrip(".") == "PATIENT INFO":
+        code = "PATIENT INFO."
+    return code if code in CATEGORIES else None
+
+
+@lru_cache(maxsize=1)
+def built_in_forms() -> BuiltInForms:
+    """The packaged `terms.yaml`."""
+    return read_forms(resource("terms.yaml"))
+
+
+def read_forms(path: Path) -> BuiltInForms:
+    """Forms from a file; `ConfigurationError` when it is not of the described shape or a spelling stands for two forms."""
+    try:
+        values: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
+        forms = BuiltInForms.model_validate(values)
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"{path}: not readable as YAML ({type(error).__name__}). Mend or restore the file.") from None
+    except ValidationError as error:
+        problem = error.errors()[0]
+        place = ".".join(str(part) for part in problem["loc"])
+        raise ConfigurationError(f"{path}, field {place}: {problem['msg']}. The header of the file explains its form.") from None
+    for groups in ((forms.words, forms.findings), (forms.words, forms.locations), (forms.whole,), (forms.plurals,)):
+        seen: dict[str, str] = {}
+        for form, spelling in ((f, s) for group in groups for f, spellings in group.items() for s in spellings):
+            other = seen.setdefault(_blanks(plain(spelling)), form)
+            if other != form:
+                raise ConfigurationError(f"{path}: spelling {spelling!r} is listed under {other!r} and {form!r}. Keep one of the two.")
+    return forms
+
+
+def _one_of(spelling: str, forms: set[str]) -> str:
+    """One canonical form of a spelling that has several: itself when it is one of them, else the first in the alphabet."""
+    return spelling if spelling in forms else min(forms)

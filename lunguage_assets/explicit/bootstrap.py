@@ -1,0 +1,110 @@
+"""Intervals of the reference ranking: a bootstrap of sentence pairs (explicit.md section 3).
+
+All judges see the same sentence pair, so their answers to it are resampled together; resampling single answers would make the
+intervals too narrow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lunguage_assets.explicit import trueskill
+from lunguage_assets.explicit.draws import below, mix, text_hash
+from lunguage_assets.settings import ExplicitSettings
+
+ORDERS_PER_RESAMPLE = 2
+"""Random orders per resample; two are the fewest from which the spread between orders can be told and taken out again."""
+
+_AT_ONCE = 50
+_LEVELS = (0.025, 0.975)
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """Bootstrap summaries per phrase, shape (phrases,)."""
+
+    mu_sd: Floats
+    mu_low: Floats
+    mu_high: Floats
+    rank_low: Floats
+    rank_high: Floats
+
+
+def bootstrap_intervals(winner: Integers, loser: Integers, cluster: Integers, mu: Floats, settings: ExplicitSettings) -> Intervals:
+    """Standard deviation and 95% percentile intervals of mu and rank.
+
+    Args:
+        winner, loser, cluster: phrase numbers and sentence-pair number of every answer, shape (answers,).
+        mu: the ranking's mu, shape (phrases,); an interval always contains it.
+        settings: seed, `bootstrap` resamples (fewer than two: intervals are points) and `orders`.
+
+    A resample is averaged over few orders of play, the ranking over many: the excess of order noise is estimated from the spread
+    between a resample's orders and taken out by shrinking the deviations, so that the interval is that of the published average.
+    """
+    if settings.bootstrap < 2:
+        rank = ranks(mu[None, :])[0]
+        return Intervals(np.zeros(len(mu)), mu.copy(), mu.copy(), rank, rank.copy())
+    resampled = np.concatenate(
+        [trueskill.play(winner, loser, len(mu), orders)[0] for orders in _resampled_orders(cluster, settings)]
+    ).reshape(settings.bootstrap, ORDERS_PER_RESAMPLE, len(mu))
+    deviations, sd = _without_excess_order_noise(resampled, settings.orders)
+    low, high = np.quantile(deviations, _LEVELS, axis=0)
+    rank_low, rank_high = np.quantile(ranks(deviations), _LEVELS, axis=0)
+    rank = ranks(mu[None, :])[0]
+    return Intervals(
+        mu_sd=sd,
+        mu_low=np.minimum(low, mu),
+        mu_high=np.maximum(high, mu),
+        rank_low=np.minimum(rank_low, rank),
+        rank_high=np.maximum(rank_high, rank),
+    )
+
+
+def ranks(mu: Floats) -> Floats:
+    """Rank of every phrase in every row (0 = highest mu), shape as `mu`."""
+    order = np.argsort(-mu, axis=1, kind="stable")
+    result = np.empty(mu.shape)
+    np.put_along_axis(result, order, np.arange(mu.shape[1], dtype=np.float64)[None, :].repeat(len(mu), axis=0), axis=1)
+    return result
+
+
+def _without_excess_order_noise(resampled: Floats, orders: int) -> tuple[Floats, Floats]:
+    """Resampled mu (resamples, phrases) and its deviation (phrases,), as if averaged over as many orders as the ranking."""
+    means = resampled.mean(axis=1)
+    centre = means.mean(axis=0)
+    between = means.var(axis=0, ddof=1)
+    order_noise = resampled.var(axis=1, ddof=1).mean(axis=0)
+    excess = order_noise * max(0.0, 1.0 / ORDERS_PER_RESAMPLE - 1.0 / orders)
+    variance = np.minimum(between, np.maximum(between - excess, order_noise / orders))
+    factor = np.sqrt(np.divide(variance, between, out=np.zeros_like(between), where=between > 0.0))
+    return centre + (means - centre) * factor, np.sqrt(variance)
+
+
+def _resampled_orders(cluster: Integers, settings: ExplicitSettings) -> Iterator[Integers]:
+    """Orders of play for a few resamples at a time, shape (resamples x orders, longest), padded with -1."""
+    by_cluster = np.argsort(cluster, kind="stable").astype(np.int64)
+    size = np.bincount(cluster)
+    start = np.cumsum(size) - size
+    seed = text_hash(settings.seed, "bootstrap")
+    drawn = np.arange(len(size), dtype=np.uint64)
+    for first in range(0, settings.bootstrap, _AT_ONCE):
+        orders = []
+        for resample in range(first, min(first + _AT_ONCE, settings.bootstrap)):
+            clusters = below(mix(seed, resample, drawn), len(size))
+            counts = size[clusters]
+            within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+            answers = by_cluster[np.repeat(start[clusters], counts) + within]
+            places = np.arange(len(answers), dtype=np.uint64)
+            orders += [answers[np.argsort(mix(seed, resample, order + 1, places), kind="stable")] for order in range(ORDERS_PER_RESAMPLE)]
+        longest = max(len(order) for order in orders)
+        padded = np.full((len(orders), longest), -1, dtype=np.int64)
+        for row, order in zip(padded, orders, strict=True):
+            row[: len(order)] = order
+        yield padded

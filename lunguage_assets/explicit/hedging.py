@@ -1,0 +1,207 @@
+"""Hedging phrases of tentative findings: asking the extractor, filtering, flags, and a person's corrections (explicit.md section 1).
+
+How a judge finds the phrases is its own matter (`judges/`); counting them over a corpus is in `vocabulary.py`.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from lunguage_assets.errors import InputError
+from lunguage_assets.explicit.pairs import tentative_rows
+from lunguage_assets.judges.protocol import MASK, ExtractionAnswer, ExtractionQuestion, Judge, ask_to_extract
+from lunguage_assets.tables import HEDGE_PHRASES
+
+SEVERAL, NONE_FOUND, SAME_NAME, NOT_LOCATED, INVALID = "several phrases", "no phrase", "same name twice", "not located", "invalid answer"
+"""Reasons for a review; a pair may have several, joined by '; '."""
+
+CORRECTION_COLUMNS = ("finding_id", "phrases")
+REVIEW_COLUMNS = ("finding_id", "study_id", "finding", "sentence", "phrases", "review_reason", "suggested_correction")
+
+_FILTER_CELLS = ("measurement", "severity", "onset")
+_NEVER_DROPPED = frozenset({"or", "to"})
+_ALWAYS_DROPPED = frozenset({"difficult to assess"})
+_LABEL = re.compile(r"^[A-Za-z][\w /-]{0,40}:\s*")
+_FENCE = re.compile(r"^```[a-zA-Z]*\s*\n?(.*?)\n?\s*```$", re.DOTALL)
+_CLAUSE_BREAK = re.compile(r"[;:,]|\.(?=\s)|\b(?:but|while|although|though|however|whereas|and|with)\b")
+
+
+def hedge_phrases(findings: pd.DataFrame, judge: Judge, corrections: pd.DataFrame | None = None) -> pd.DataFrame:
+    """The hedging phrases of every tentative pair of the findings and impression sections, a `HEDGE_PHRASES` frame by study and row.
+
+    Args:
+        findings: `FINDINGS` frame.
+        judge: the extractor.
+        corrections: (finding_id, phrases separated by ';') as `load_corrections` returns it; a correction overrides answer and filters.
+            Ids of other batches are left alone; see `unknown_corrections`.
+    """
+    rows = tentative_rows(findings)
+    names = ("finding_id", "study_id", "ent", "sent", "same_name_in_sentence", *_FILTER_CELLS)
+    columns = {name: rows[name].tolist() for name in names}
+    masked = [
+        s if state == "masked" else None for s, state in zip(rows["masked_sentence"].tolist(), rows["mask_state"].tolist(), strict=True)
+    ]
+    questions = [ExtractionQuestion(ent, sent, mask) for ent, sent, mask in zip(columns["ent"], columns["sent"], masked, strict=True)]
+    answers = ask_to_extract(judge, questions)
+    reviewed = _corrected_phrases(corrections)
+    phrases, dropped, reasons = [], [], []
+    for i, finding_id in enumerate(columns["finding_id"]):
+        kept, gone = _filtered(answers[i], questions[i], [columns[name][i] for name in _FILTER_CELLS])
+        phrases.append(reviewed.get(finding_id, kept))
+        dropped.append([] if finding_id in reviewed else gone)
+        reasons.append(_reasons(phrases[-1], answers[i], masked[i] is None, columns["same_name_in_sentence"][i], finding_id in reviewed))
+    corrected = [finding_id in reviewed for finding_id in columns["finding_id"]]
+    return HEDGE_PHRASES.frame(
+        {
+            "finding_id": columns["finding_id"],
+            "study_id": columns["study_id"],
+            "ent": columns["ent"],
+            "sent": columns["sent"],
+            "masked_sentence": masked,
+            "phrases": phrases,
+            "dropped": dropped,
+            "answer_state": ["valid" if answer.valid else "invalid" for answer in answers],
+            "corrected": corrected,
+            "needs_review": [bool(reason) and not done for reason, done in zip(reasons, corrected, strict=True)],
+            "review_reason": reasons,
+        }
+    )
+
+
+def parse_phrase_list(text: str) -> list[str] | None:
+    """The JSON list of strings in a model's answer, or None when there is none: the answer is then invalid.
+
+    A leading label ("Answer: [...]") and one code fence around the list are tolerated; anything else, such as a Python list in single
+    quotes, text after the list or a list with something else than strings, is not. Never evaluated.
+    """
+    body = text.strip()
+    for _ in range(2):  # a label may stand before the fence or inside it
+        body = _LABEL.sub("", body, count=1)
+        fenced = _FENCE.match(body)
+        body = fenced.group(1).strip() if fenced else body
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        return None
+    return value
+
+
+def load_corrections(path: Path | None) -> pd.DataFrame | None:
+    """A person's corrections, or None when there is no such file; columns beyond finding_id and phrases are left out.
+
+    Raises:
+        InputError: a missing column, an empty or repeated finding id.
+    """
+    if path is None or not path.exists():
+        return None
+    rows: dict[str, str] = {}
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            reader = csv.DictReader(stream)
+            missing = [name for name in CORRECTION_COLUMNS if name not in (reader.fieldnames or ())]
+            if missing:
+                raise InputError(path.name, f"no column {missing}", f"columns {list(CORRECTION_COLUMNS)}", "Add the columns.")
+            for number, row in enumerate(reader, start=1):
+                finding_id = (row["finding_id"] or "").strip()
+                if not finding_id or finding_id in rows:
+                    found = f"{finding_id!r} again" if finding_id else "nothing"
+                    raise InputError(path.name, found, "every finding id once", "Mend or delete the row.", row=number, column="finding_id")
+                rows[finding_id] = row["phrases"] or ""
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(path.name, f"an unreadable file ({type(error).__name__})", "a CSV in UTF-8", "Save it again as CSV.") from None
+    return pd.DataFrame({"finding_id": list(rows), "phrases": list(rows.values())}, dtype="str")
+
+
+def unknown_corrections(corrections: pd.DataFrame | None, hedges: pd.DataFrame) -> list[str]:
+    """Finding ids of the corrections that no pair of `hedges` (all batches) has, sorted: probably typing errors."""
+    return [] if corrections is None else sorted(set(corrections["finding_id"].tolist()) - set(hedges["finding_id"].tolist()))
+
+
+def review_queue(hedges: pd.DataFrame) -> pd.DataFrame:
+    """Pairs that a person should look at, with a suggestion; columns `REVIEW_COLUMNS`, all text.
+
+    Of several phrases those in the finding's own clause are suggested, else the nearest one; without a located finding the phrases as they
+    are. Copy finding_id and the right phrases (separated by ';', empty for none) into the corrections file: only what is there counts as reviewed.
+    """
+    rows = hedges[hedges["needs_review"].to_numpy(dtype=bool)]
+    phrases, masked = rows["phrases"].tolist(), rows["masked_sentence"].tolist()
+    suggested = [_suggestion(list(found), s if isinstance(s, str) else None) for found, s in zip(phrases, masked, strict=True)]
+    columns = {
+        "finding_id": rows["finding_id"].tolist(),
+        "study_id": rows["study_id"].tolist(),
+        "finding": rows["ent"].tolist(),
+        "sentence": rows["sent"].tolist(),
+        "phrases": [";".join(found) for found in phrases],
+        "review_reason": rows["review_reason"].tolist(),
+        "suggested_correction": [";".join(found) for found in suggested],
+    }
+    return pd.DataFrame(columns, columns=list(REVIEW_COLUMNS), dtype="str")
+
+
+def normal_phrase(phrase: str) -> str:
+    """Lower case, single spaces, no punctuation around."""
+    return " ".join(phrase.lower().split()).strip(" .,;:\"'“”")
+
+
+def _filtered(answer: ExtractionAnswer, question: ExtractionQuestion, cells: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Phrases kept and dropped, each once, in order of appearance in the sentence."""
+    if not answer.valid:
+        return [], []
+    distinct = [phrase for phrase in dict.fromkeys(map(normal_phrase, answer.phrases)) if phrase]
+    ordered = sorted(distinct, key=lambda phrase: _place(phrase, question.sentence))
+    gone = [phrase for phrase in ordered if phrase in _ALWAYS_DROPPED or (phrase not in _NEVER_DROPPED and _states(phrase, cells))]
+    return [phrase for phrase in ordered if phrase not in gone], gone
+
+
+def _states(phrase: str, cells: Sequence[str]) -> bool:
+    """Whether a cell of the row has the phrase in whole words: it then states a size, severity or onset and is no hedge."""
+    return any(_pattern(phrase).search(cell) for cell in cells if cell)
+
+
+def _pattern(phrase: str) -> re.Pattern[str]:
+    words = r"\s+".join(re.escape(word) for word in phrase.split())
+    return re.compile(rf"(?<!\w){words}(?!\w)", re.IGNORECASE)
+
+
+def _place(phrase: str, sentence: str) -> int:
+    found = _pattern(phrase).search(sentence)
+    return found.start() if found else len(sentence)
+
+
+def _reasons(phrases: Sequence[str], answer: ExtractionAnswer, unlocated: bool, same_name: bool, corrected: bool) -> str:
+    reasons = {
+        INVALID: not answer.valid and not corrected,
+        SEVERAL: len(phrases) > 1,
+        NONE_FOUND: not phrases and (answer.valid or corrected),
+        SAME_NAME: same_name,
+        NOT_LOCATED: unlocated,
+    }
+    return "; ".join(reason for reason, applies in reasons.items() if applies)
+
+
+def _corrected_phrases(corrections: pd.DataFrame | None) -> Mapping[str, list[str]]:
+    if corrections is None:
+        return {}
+    return {
+        finding_id: [phrase for phrase in dict.fromkeys(map(normal_phrase, cell.split(";"))) if phrase]
+        for finding_id, cell in zip(corrections["finding_id"].tolist(), corrections["phrases"].tolist(), strict=True)
+    }
+
+
+def _suggestion(phrases: list[str], masked_sentence: str | None) -> list[str]:
+    if masked_sentence is None or len(phrases) < 2:
+        return phrases
+    lower = masked_sentence.lower()
+    mention = lower.find(MASK)
+    breaks = [0, *(found.start() for found in _CLAUSE_BREAK.finditer(lower)), len(lower)]
+    start, end = max(b for b in breaks if b <= mention), min(b for b in breaks if b > mention)
+    near = [phrase for phrase in phrases if start <= _place(phrase, lower) < end]
+    return near or [min(phrases, key=lambda phrase: abs(_place(phrase, lower) - mention))]

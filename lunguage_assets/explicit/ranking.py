@@ -1,0 +1,182 @@
+"""The reference ranking: all answers of all judges of a ranker, played as TrueSkill matches (explicit.md section 3).
+
+The rating arithmetic is in `trueskill.py`, the intervals in `bootstrap.py`; how the published ruler becomes a ranking is here too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lunguage_assets.errors import MethodError
+from lunguage_assets.explicit import trueskill
+from lunguage_assets.explicit.bootstrap import ORDERS_PER_RESAMPLE, Intervals, bootstrap_intervals
+from lunguage_assets.explicit.draws import U64, digest, mix, text_hash, text_hashes
+from lunguage_assets.explicit.published import published_ranking
+from lunguage_assets.settings import ExplicitSettings
+from lunguage_assets.tables import REFERENCE_RANKING
+
+_NO_VALID_ANSWERS = (
+    "the ranking has no valid match: every answer of {judges} is invalid or there are fewer than two phrases. "
+    'Use another judge, or set ruler = "published" in settings.toml.'
+)
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Valid answers of all judges, in an order that does not depend on that of the frames; arrays of shape (answers,).
+
+    `identity` hashes match and judge; `cluster` numbers the sentence pairs, whose answers depend on each other.
+    """
+
+    phrases: tuple[str, ...]
+    winner: NDArray[np.int64]
+    loser: NDArray[np.int64]
+    identity: U64
+    cluster: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.winner)
+
+    @property
+    def counts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Matches won and lost per phrase."""
+        size = len(self.phrases)
+        return np.bincount(self.winner, minlength=size), np.bincount(self.loser, minlength=size)
+
+
+def reference_ranking(vocabulary: pd.DataFrame, matches: Mapping[str, pd.DataFrame], settings: ExplicitSettings) -> pd.DataFrame:
+    """The measuring stick, a `REFERENCE_RANKING` frame sorted by rank.
+
+    Args:
+        vocabulary: `HEDGE_VOCABULARY` frame.
+        matches: `COMPARISON_MATCHES` frame per judge, in panel order. Invalid answers are left out.
+        settings: seed, number of random orders, number of bootstrap resamples (0: no intervals, mu_sd is 0).
+
+    A phrase without a valid match stays at the prior (mu 25, sigma 8.333). For the published ruler the published mu and sigma are
+    returned, whatever the matches; no interval is published for them (sigma is the filter's steady state, not an error bar), so
+    they are taken as given: mu_sd is 0 and the interval is a point.
+
+    Raises:
+        MethodError: no valid match at all, or matches of another vocabulary.
+    """
+    retained = vocabulary[vocabulary["retained"].to_numpy(dtype=bool)]
+    if len(retained) and (retained["ruler"] == "published").all():
+        return _published(str(retained["vocabulary_version"].iloc[0]))
+    phrases = sorted(retained["phrase"].tolist())
+    answers = collect_answers(phrases, matches)
+    if not len(answers):
+        raise MethodError(_NO_VALID_ANSWERS.format(judges=", ".join(matches) or "no judge"))
+    mus, sigmas = trueskill.play(answers.winner, answers.loser, len(phrases), random_orders(answers, settings))
+    mu, sigma = mus.mean(axis=0), sigmas.mean(axis=0)
+    intervals = bootstrap_intervals(answers.winner, answers.loser, answers.cluster, mu, settings)
+    version = _version(vocabulary, matches, settings)
+    return _frame(phrases, mu, sigma, intervals, answers, list(matches), str(retained["vocabulary_version"].iloc[0]), version)
+
+
+def collect_answers(phrases: Sequence[str], matches: Mapping[str, pd.DataFrame]) -> Answers:
+    """Valid answers of all judges, sorted by match and judge."""
+    number = {phrase: i for i, phrase in enumerate(phrases)}
+    rows: list[tuple[str, str, str, str, tuple[str, str]]] = []
+    for judge, frame in matches.items():
+        columns = [frame[name].tolist() for name in ("match_id", "phrase_a", "phrase_b", "winner", "answer", "sentence_a", "sentence_b")]
+        for match_id, a, b, winner, answer, sentence_a, sentence_b in zip(*columns, strict=True):
+            if answer == "invalid":
+                continue
+            if a not in number or b not in number:
+                raise MethodError(
+                    f"matches of judge {judge!r} are about phrases outside the vocabulary. Materialise comparison_matches again."
+                )
+            rows.append((match_id, judge, winner, b if winner == a else a, (sentence_a, sentence_b)))
+    rows.sort(key=lambda row: row[:2])
+    pairs: dict[tuple[object, ...], int] = {}
+    cluster = [pairs.setdefault((frozenset(row[2:4]), row[4]), len(pairs)) for row in rows]
+    return Answers(
+        phrases=tuple(phrases),
+        winner=np.array([number[row[2]] for row in rows], dtype=np.int64),
+        loser=np.array([number[row[3]] for row in rows], dtype=np.int64),
+        identity=text_hashes(f"{row[0]} {row[1]}" for row in rows),
+        cluster=np.array(cluster, dtype=np.int64),
+    )
+
+
+def random_orders(answers: Answers, settings: ExplicitSettings) -> NDArray[np.int64]:
+    """Random orders of play, shape (orders, answers): answers sorted by hash(seed, order, match, judge)."""
+    seed = text_hash(settings.seed, "order of play")
+    return np.stack([np.argsort(mix(seed, order, answers.identity), kind="stable") for order in range(settings.orders)])
+
+
+def _version(vocabulary: pd.DataFrame, matches: Mapping[str, pd.DataFrame], settings: ExplicitSettings) -> str:
+    """Hash of everything that the ranking follows from: vocabulary, answers per judge, seed and constants."""
+    constants = (trueskill.MU, trueskill.SIGMA, trueskill.BETA, trueskill.TAU, settings.seed, settings.orders)
+    parts: list[object] = [*constants, settings.bootstrap, ORDERS_PER_RESAMPLE, str(vocabulary["vocabulary_version"].iloc[0])]
+    for judge, frame in matches.items():
+        rows = sorted(zip(frame["match_id"].tolist(), frame["answer"].tolist(), frame["swapped"].tolist(), strict=True))
+        parts += [judge, len(rows), *(f"{match_id} {answer} {swapped}" for match_id, answer, swapped in rows)]
+    return digest(*parts)
+
+
+def _frame(
+    phrases: Sequence[str],
+    mu: NDArray[np.float64],
+    sigma: NDArray[np.float64],
+    intervals: Intervals,
+    answers: Answers,
+    judges: list[str],
+    vocabulary_version: str,
+    ranking_version: str,
+) -> pd.DataFrame:
+    won, lost = answers.counts
+    played = won + lost
+    order = np.lexsort((np.arange(len(phrases)), -mu))
+    win_rate = [float(w / n) if n else None for w, n in zip(won[order].tolist(), played[order].tolist(), strict=True)]
+    return REFERENCE_RANKING.frame(
+        {
+            "phrase": [phrases[i] for i in order.tolist()],
+            "rank": list(range(len(phrases))),
+            "mu": mu[order],
+            "sigma": sigma[order],
+            "mu_sd": intervals.mu_sd[order],
+            "mu_low": intervals.mu_low[order],
+            "mu_high": intervals.mu_high[order],
+            "rank_low": intervals.rank_low[order],
+            "rank_high": intervals.rank_high[order],
+            "n_matches": played[order],
+            "win_rate": win_rate,
+            "judges": [judges] * len(phrases),
+            "ruler": ["own"] * len(phrases),
+            "vocabulary_version": [vocabulary_version] * len(phrases),
+            "ranking_version": [ranking_version] * len(phrases),
+        }
+    )
+
+
+def _published(vocabulary_version: str) -> pd.DataFrame:
+    entries = published_ranking()
+    size = len(entries)
+    mu = [entry.mu for entry in entries]
+    rank = [entry.rank for entry in entries]
+    version = digest("published", *(f"{entry.phrase} {entry.mu} {entry.sigma}" for entry in entries))
+    return REFERENCE_RANKING.frame(
+        {
+            "phrase": [entry.phrase for entry in entries],
+            "rank": rank,
+            "mu": mu,
+            "sigma": [entry.sigma for entry in entries],
+            "mu_sd": [0.0] * size,
+            "mu_low": mu,
+            "mu_high": mu,
+            "rank_low": [float(value) for value in rank],
+            "rank_high": [float(value) for value in rank],
+            "n_matches": [0] * size,
+            "win_rate": [None] * size,
+            "judges": [[]] * size,
+            "ruler": ["published"] * size,
+            "vocabulary_version": [vocabulary_version] * size,
+            "ranking_version": [version] * size,
+        }
+    )

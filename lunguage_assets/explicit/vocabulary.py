@@ -1,0 +1,92 @@
+"""The hedge vocabulary: which phrases a corpus is measured with, and the sentences that show them (explicit.md section 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from lunguage_assets.explicit.draws import digest
+from lunguage_assets.explicit.hedging import SAME_NAME
+from lunguage_assets.explicit.published import published_ranking, ruler_sentences
+from lunguage_assets.settings import ExplicitSettings
+from lunguage_assets.tables import HEDGE_VOCABULARY
+
+TOO_FEW, NO_EXAMPLE, PUBLISHED_RULER = "fewer examples than the minimum", "no usable example", "the published ruler is used"
+"""Why a phrase is not retained."""
+
+
+@dataclass(slots=True)
+class _Phrase:
+    count: int = 0
+    examples: list[tuple[str, str]] = field(default_factory=list)
+
+    def reason(self, minimum: int) -> str:
+        if self.count < minimum:
+            return TOO_FEW
+        return "" if self.examples else NO_EXAMPLE
+
+
+def hedge_vocabulary(hedges: pd.DataFrame, settings: ExplicitSettings) -> pd.DataFrame:
+    """All extracted phrases with their counts and examples, a `HEDGE_VOCABULARY` frame: retained ones first, then the most frequent.
+
+    Args:
+        hedges: `HEDGE_PHRASES` frame of all batches, one extractor.
+        settings: `minimum_examples`, `ruler`, `ruler_minimum`.
+
+    A phrase is retained when it was extracted often enough and at least one of its examples is usable: the finding was located, and no
+    other finding of the same name shares the sentence. With `ruler = "published"`, or fewer retained phrases than `ruler_minimum` (none,
+    one and two included), the 42 published phrases with their bundled invented sentences are retained instead, for every row
+    `ruler` says so, and the corpus' other phrases are listed with that reason. `n_examples` always counts this corpus.
+    """
+    found = _collect(hedges)
+    own = {phrase for phrase, known in found.items() if not known.reason(settings.minimum_examples)}
+    if settings.ruler == "published" or len(own) < settings.ruler_minimum:
+        return _frame(_published_rows(found), "published")
+    rows = [_row(phrase, known.count, known.reason(settings.minimum_examples), sorted(known.examples)) for phrase, known in found.items()]
+    return _frame(rows, "own")
+
+
+def _collect(hedges: pd.DataFrame) -> dict[str, _Phrase]:
+    found: dict[str, _Phrase] = {}
+    columns = [hedges[name].tolist() for name in ("finding_id", "phrases", "masked_sentence", "review_reason")]
+    for finding_id, phrases, sentence, reason in zip(*columns, strict=True):
+        usable = isinstance(sentence, str) and SAME_NAME not in reason.split("; ")
+        for phrase in dict.fromkeys(phrases):
+            known = found.setdefault(phrase, _Phrase())
+            known.count += 1
+            if usable:
+                known.examples.append((finding_id, sentence))
+    return found
+
+
+def _published_rows(found: Mapping[str, _Phrase]) -> list[dict[str, Any]]:
+    sentences = ruler_sentences()
+    rows = []
+    for entry in published_ranking():
+        examples = [(f"ruler:{entry.phrase}:{i:02d}", sentence) for i, sentence in enumerate(sentences[entry.phrase])]
+        rows.append(_row(entry.phrase, found[entry.phrase].count if entry.phrase in found else 0, "", examples))
+    rows += [_row(phrase, known.count, PUBLISHED_RULER, []) for phrase, known in found.items() if phrase not in sentences]
+    return rows
+
+
+def _row(phrase: str, count: int, reason: str, examples: list[tuple[str, str]]) -> dict[str, Any]:
+    return {
+        "phrase": phrase,
+        "n_examples": count,
+        "retained": not reason,
+        "reason": reason,
+        "example_ids": [finding_id for finding_id, _ in examples],
+        "example_sentences": [sentence for _, sentence in examples],
+    }
+
+
+def _frame(rows: list[dict[str, Any]], ruler: str) -> pd.DataFrame:
+    rows = sorted(rows, key=lambda row: (not row["retained"], -row["n_examples"], row["phrase"]))
+    parts: list[object] = [ruler]
+    for row in sorted((row for row in rows if row["retained"]), key=lambda row: str(row["phrase"])):
+        parts += [row["phrase"], len(row["example_ids"]), *row["example_ids"], *row["example_sentences"]]
+    version = digest(*parts)
+    return HEDGE_VOCABULARY.frame([{**row, "ruler": ruler, "vocabulary_version": version} for row in rows])

@@ -1,0 +1,163 @@
+"""Measuring how similar two phrases are (implicit.md section 2).
+
+An encoder is part of the provenance: its `identity` is stored with every row. Nothing here falls back to another encoder.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from hashlib import blake2b
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lunguage_assets.corpus.vocabulary import Vocabulary
+from lunguage_assets.errors import ConfigurationError, MethodError
+from lunguage_assets.implicit.words import tokens
+from lunguage_assets.settings import ImplicitSettings
+
+DECIMALS = 6
+"""Cosines are rounded to this many decimals before any comparison, so that no platform's last bit decides a merge."""
+
+_WIDTH = 4096
+_LONGEST_TERM = 6
+_FUNCTION_WORDS = frozenset({"a", "an", "and", "at", "in", "of", "the"})
+
+
+class Embedder(Protocol):
+    """A sentence encoder."""
+
+    @property
+    def identity(self) -> str:
+        """Name and revision, recorded with every result."""
+
+    def encode(self, phrases: Sequence[str]) -> NDArray[np.float32]:
+        """One L2-normalised row per phrase, n x d; a phrase's row does not depend on the other phrases."""
+
+
+@runtime_checkable
+class PairEmbedder(Embedder, Protocol):
+    """An encoder that gives cosines of listed pairs without dense vectors."""
+
+    def cosines(self, phrases: Sequence[str], first: Sequence[int], second: Sequence[int]) -> NDArray[np.float64]:
+        """Cosine of phrases[first[k]] and phrases[second[k]] for every k."""
+
+
+def pair_cosines(embedder: Embedder, phrases: Sequence[str], first: Sequence[int], second: Sequence[int]) -> NDArray[np.float64]:
+    """Rounded cosines of the listed pairs of distinct phrases; every phrase is encoded exactly once.
+
+    Raises `MethodError` when the encoder's answer is not one finite row per phrase.
+    """
+    if not phrases:
+        return np.zeros(0)
+    if isinstance(embedder, PairEmbedder):
+        return np.round(embedder.cosines(phrases, first, second), DECIMALS)
+    vectors = np.asarray(embedder.encode(phrases))
+    if vectors.ndim != 2 or len(vectors) != len(phrases) or not np.isfinite(vectors).all():
+        raise MethodError(f"encoder {embedder.identity}: found an array of shape {vectors.shape}, expected {len(phrases)} finite rows.")
+    found = np.empty(len(first))
+    a, b = np.asarray(first, dtype=np.intp), np.asarray(second, dtype=np.intp)
+    for start in range(0, len(found), 8192):  # bounds the memory of the gathered rows
+        part = slice(start, start + 8192)
+        found[part] = np.einsum("ij,ij->i", vectors[a[part]], vectors[b[part]], dtype=np.float64)
+    return np.round(found, DECIMALS)
+
+
+class LexicalEmbedder:
+    """Phrases as sets of vocabulary-normalised words: no model, exact, the same everywhere.
+
+    Abbreviations are expanded and plurals are singular, so "effusion RUL" is "pleural effusion right upper lobe". The easy version, hashing
+    words into a few hundred numbers, lets unrelated words fall together and invents similarity; here two different words are
+    always orthogonal.
+    """
+
+    identity = "lexical-1"
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._terms: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._places: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._singulars: dict[str, str] = {}
+        self._columns: dict[str, int] = {}
+        self._taken: set[int] = set()
+
+    def encode(self, phrases: Sequence[str]) -> NDArray[np.float32]:
+        """n x 4096; raises `MethodError` when more words than columns occur (`cosines` has no such limit)."""
+        vectors = np.zeros((len(phrases), _WIDTH), dtype=np.float32)
+        for row, phrase in enumerate(phrases):
+            bag = self._bag(phrase)
+            vectors[row, [self._column(word) for word in sorted(bag)]] = 1.0 / math.sqrt(len(bag))
+        return vectors
+
+    def cosines(self, phrases: Sequence[str], first: Sequence[int], second: Sequence[int]) -> NDArray[np.float64]:
+        """Exact cosines: shared words over the geometric mean of both counts."""
+        bags = [self._bag(phrase) for phrase in phrases]
+        shared = [len(bags[a] & bags[b]) / math.sqrt(len(bags[a]) * len(bags[b])) for a, b in zip(first, second, strict=True)]
+        return np.array(shared, dtype=np.float64)
+
+    def _bag(self, phrase: str) -> frozenset[str]:
+        """Words of a phrase; one without any word (only punctuation) is a word of its own."""
+        said = tokens(phrase)
+        words: list[str] = []
+        start = 0
+        for length in range(min(_LONGEST_TERM, len(said)), 0, -1):  # the finding comes first in a linearised phrase
+            term = self._rewritten(self._terms, said[:length], self._vocabulary.finding)
+            if term:
+                words += term
+                start = length
+                break
+        while start < len(said):
+            # abbreviated places have at most two words ("cp angle", "rul")
+            place = self._rewritten(self._places, said[start : start + 2], self._place) if start + 1 < len(said) else ()
+            if place:
+                words += place
+                start += 2
+            else:
+                words += self._rewritten(self._places, said[start : start + 1], self._place) or (self._singular(said[start]),)
+                start += 1
+        return frozenset(words) - _FUNCTION_WORDS or frozenset((phrase,))
+
+    def _rewritten(
+        self, known: dict[tuple[str, ...], tuple[str, ...]], said: tuple[str, ...], form: Callable[[str], str]
+    ) -> tuple[str, ...]:
+        """The vocabulary's words for what is said; empty when they are the same words but for plurals."""
+        found = known.get(said)
+        if found is None:
+            term = tokens(form(" ".join(said)))
+            found = known[said] = () if set(term) == set(map(self._singular, said)) else term
+        return found
+
+    def _place(self, span: str) -> str:
+        return " ".join(self._vocabulary.location_parts(span))
+
+    def _singular(self, word: str) -> str:
+        """The vocabulary's singular, unless it makes several words of one."""
+        found = self._singulars.get(word)
+        if found is None:
+            term = tokens(self._vocabulary.finding(word))
+            found = self._singulars[word] = term[0] if len(term) == 1 else word
+        return found
+
+    def _column(self, word: str) -> int:
+        """A column for a word alone: the next free one from its hash, so that no two words share one."""
+        column = self._columns.get(word)
+        if column is None:
+            if len(self._taken) == _WIDTH:
+                raise MethodError(f"encoder {self.identity}: more than {_WIDTH} different words. Encode fewer phrases with one embedder.")
+            column = int.from_bytes(blake2b(word.encode(), digest_size=8).digest(), "big") % _WIDTH
+            while column in self._taken:
+                column = (column + 1) % _WIDTH
+            self._columns[word] = column
+            self._taken.add(column)
+        return column
+
+
+def make_embedder(settings: ImplicitSettings, vocabulary: Vocabulary) -> Embedder:
+    """The configured encoder; an unknown name is an error, never another encoder."""
+    if settings.encoder == "lexical":
+        return LexicalEmbedder(vocabulary)
+    raise ConfigurationError(
+        f"settings.toml, option implicit.encoder: found {settings.encoder!r}, expected 'lexical'. Name a known encoder."
+    )

@@ -1,0 +1,164 @@
+"""Findings as plain objects, grouped by study: what the implicit stages work on between two frames.
+
+Only reading from and writing to frames, positions in the report and the preference between rows are here; no rule of the method is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, fields
+from itertools import repeat
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lunguage_assets.schema import Table
+from lunguage_assets.tables import ATTRIBUTES, FINDING_COLUMNS, SECTIONS
+
+BARE = "~"
+"""First character of a reference that is a bare name and resolves to no row."""
+
+POSITIVE = frozenset({"dp", "tp"})
+ATTRIBUTE_NAMES = tuple(ATTRIBUTES)
+CLINICAL_ATTRIBUTES = ("morphology", "distribution", "measurement", "severity", "onset", "improved", "no_change", "worsened")
+"""The clinical attributes of implicit.md section 2, in the order in which they are linearised."""
+
+_STATUS_ORDER = {"dp": 0, "tp": 1, "tn": 2, "dn": 3}
+_SECTION_ORDER = {section: number for number, section in enumerate(SECTIONS)}
+_SECTION_PREFERENCE = {"impr": 0, "find": 1, "hist": 2}
+_PIECES = re.compile(r"[:/]")
+
+
+Position = tuple[int, int, int, tuple[tuple[int, str], ...]]
+
+
+@dataclass(slots=True, eq=False)
+class Row:
+    """One finding with its belief; the field names are the columns of the tables."""
+
+    finding_id: str
+    subject_id: str
+    study_id: str
+    sequence: int
+    section: str
+    sent_idx: int
+    sent: str
+    ent_idx: int
+    ent: str
+    name: str
+    cat: str
+    status: str
+    location: str
+    location_parts: list[str]
+    placement: str
+    morphology: str
+    distribution: str
+    measurement: str
+    severity: str
+    comparison: str
+    onset: str
+    no_change: str
+    improved: str
+    worsened: str
+    past_hx: str
+    other_source: str
+    assessment_limitations: str
+    evidence: list[str]
+    associate: list[str]
+    currency: str
+    view_information: str
+    prob: float = 0.5
+    p_low: float = 0.0
+    p_high: float = 1.0
+    support: float = 0.5
+    p_source: str = "none"
+    prob_is_bound: bool = False
+    disposition: str = "kept"
+    merged_into: str | None = None
+    merge_similarity: float | None = None
+    merged_ids: list[str] = field(default_factory=list)
+    encoder: str = ""
+    source: str = "original"
+    parent_id: str | None = None
+    root_id: str = ""
+    pathway_id: str = ""
+    pathway: str = ""
+    match_reason: str = ""
+    idx: int = 0
+    ranking_version: str = ""
+    position: Position | None = None
+
+    @property
+    def positive(self) -> bool:
+        return self.status in POSITIVE
+
+
+ROW_FIELDS = tuple(f.name for f in fields(Row))
+_DEFAULTS = {f.name: f.default for f in fields(Row) if f.name not in FINDING_COLUMNS}
+
+
+def read_rows(frame: pd.DataFrame, columns: Sequence[str]) -> list[Row]:
+    """The frame's rows with the named columns, those of a finding among them; missing text is None, lists are copied."""
+    wanted = frozenset(columns)
+    read: list[Iterable[Any]] = []
+    for name in ROW_FIELDS:
+        if name in wanted:
+            read.append(column_values(frame, name))
+        elif name == "merged_ids":
+            read.append([] for _ in range(len(frame)))
+        else:
+            read.append(repeat(_DEFAULTS[name], len(frame)))
+    return [Row(*values) for values in zip(*read, strict=True)]
+
+
+def column_values(frame: pd.DataFrame, name: str) -> list[Any]:
+    """A column as Python values: None where it is missing, and a fresh list for every list."""
+    column = frame[name]
+    values: list[Any] = column.tolist()
+    if column.dtype == object and values and isinstance(values[0], (list, np.ndarray)):
+        return [list(value) for value in values]
+    return [None if value is pd.NA or value != value else value for value in values] if column.hasnans else values
+
+
+def write_rows(table: Table, rows: Sequence[Any]) -> pd.DataFrame:
+    """A typed frame of the table from objects that have its columns as attributes."""
+    return table.frame({name: list(map(attrgetter(name), rows)) for name in table.names})
+
+
+def by_study(rows: Iterable[Row]) -> list[list[Row]]:
+    """Rows of each study in report order, studies sorted by their id."""
+    studies: dict[str, list[Row]] = {}
+    for row in rows:
+        studies.setdefault(row.study_id, []).append(row)
+    return [sorted(studies[study], key=report_position) for study in sorted(studies)]
+
+
+def natural(finding_id: str) -> tuple[tuple[int, str], ...]:
+    """Orders ids by their numbers: s1:2 before s1:11, a child right after its parent."""
+    return tuple([(len(piece), piece) for piece in _PIECES.split(finding_id)])
+
+
+def report_position(row: Row) -> Position:
+    """Where a row stands in the report: section, sentence, finding, id."""
+    if row.position is None:
+        row.position = _SECTION_ORDER[row.section], row.sent_idx, row.ent_idx, natural(row.finding_id)
+    return row.position
+
+
+def claim_preference(row: Row) -> tuple[float, int, Any]:
+    """Sorts the preferred row first: highest support, impression before findings, report order (implicit.md section 2)."""
+    return -row.support, _SECTION_PREFERENCE[row.section], report_position(row)
+
+
+def resolution_preference(row: Row) -> tuple[float, int, int, Any]:
+    """Sorts the preferred row first: highest support, dp > tp > tn > dn, impression before findings, report order (section 5)."""
+    return -row.support, _STATUS_ORDER[row.status], _SECTION_PREFERENCE[row.section], report_position(row)
+
+
+def attribute_values(names: Sequence[str]) -> Callable[[Row], tuple[str, ...]]:
+    """A getter of several attributes at once."""
+    getter: Callable[[Row], tuple[str, ...]] = attrgetter(*names)
+    return getter

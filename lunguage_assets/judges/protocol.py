@@ -1,0 +1,106 @@
+"""What a judge is asked and what it answers; nothing here knows how an answer comes about.
+
+A judge answers many questions in one call, so that an implementation is free to send them concurrently, in batches, or from a
+ledger of earlier answers. Answers come back in the order of the questions. A question that could not be answered validly, after
+whatever retries the judge makes, is answered as invalid: it is never left out and never guessed (explicit.md sections 1 and 2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeVar, runtime_checkable
+
+from lunguage_assets.errors import MethodError
+
+Choice = Literal["sentence_1", "sentence_2", "invalid"]
+MASK = "<finding>"
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractionQuestion:
+    """Which words or phrases of `sentence` express uncertainty about `finding`, and about that finding only?
+
+    `masked_sentence` is the same sentence with the finding as `<finding>`, or None when it could not be located. A language model is
+    shown `finding` and `sentence` (as in the paper); a rule-based judge reads the place from the masked form.
+    """
+
+    finding: str
+    sentence: str
+    masked_sentence: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractionAnswer:
+    """The phrases as the judge gave them, an empty tuple being a valid answer; `valid` is False when none could be read."""
+
+    phrases: tuple[str, ...]
+    valid: bool = True
+    attempts: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonQuestion:
+    """Which of two masked sentences is closer to "finding certainly present"?
+
+    `replicate` numbers repeated draws of one question: two questions that differ only there deserve two independent answers of a judge
+    that draws at random, and one answer, given twice, of a deterministic judge.
+    """
+
+    sentence_1: str
+    sentence_2: str
+    replicate: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonAnswer:
+    """The label chosen, or `invalid` after the last of `attempts`."""
+
+    answer: Choice
+    attempts: int = 1
+
+    @property
+    def valid(self) -> bool:
+        return self.answer != "invalid"
+
+
+@runtime_checkable
+class Judge(Protocol):
+    """A named slot that answers.
+
+    `key` is the slot's name in judges.toml. `identity` names everything that changes its answers (method or model, version, parameters,
+    word lists) and nothing that does not (limits, retries, prices): rankings and fits are bound to it.
+    """
+
+    @property
+    def key(self) -> str: ...
+
+    @property
+    def identity(self) -> str: ...
+
+    def extract(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]: ...
+
+    def compare(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]: ...
+
+
+def ask_to_extract(judge: Judge, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
+    """All answers of a judge; an answer too few or too many would shift every later one, so it is an error."""
+    answers = judge.extract(questions) if questions else []
+    return _complete(judge, answers, len(questions))
+
+
+def ask_to_compare(judge: Judge, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
+    """All answers of a judge, exactly one per question."""
+    answers = judge.compare(questions) if questions else []
+    return _complete(judge, answers, len(questions))
+
+
+Answer = TypeVar("Answer", ExtractionAnswer, ComparisonAnswer)
+
+
+def _complete(judge: Judge, answers: list[Answer], expected: int) -> list[Answer]:
+    if len(answers) != expected:
+        raise MethodError(
+            f"judge {judge.key!r} gave {len(answers)} answers to {expected} questions; expected one each. Mend the judge's implementation."
+        )
+    return answers

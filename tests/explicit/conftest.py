@@ -1,0 +1,74 @@
+"""Small invented tables for the explicit stage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from lunguage_assets.explicit.published import ruler_sentences
+from lunguage_assets.judges.protocol import Choice, ComparisonAnswer, ComparisonQuestion, ExtractionAnswer, ExtractionQuestion
+from lunguage_assets.tables import ATTRIBUTES, FINDINGS
+
+NAMES = ("pneumonia", "atelectasis", "effusion", "edema", "pneumothorax")
+
+
+def finding(row: int, **values: Any) -> dict[str, Any]:
+    """One row of the findings table; a masked sentence is derived from `sent` and `ent` unless given."""
+    study = values.get("study_id", f"s{50000000 + row // 4}")
+    ent = values.get("ent", "pneumonia")
+    sent = values.get("sent", f"Possible {ent}.")
+    defaults: dict[str, Any] = {
+        "finding_id": f"{study}:{row}", "subject_id": "p10000001", "study_id": study, "sequence": 1, "section": "find", "sent_idx": row,
+        "sent": sent, "ent_idx": row, "ent": ent, "name": ent, "cat": "COF", "status": "tp", "location": "", "location_parts": [],
+        **dict.fromkeys(ATTRIBUTES, ""), "evidence": [], "associate": [], "currency": "current dx", "view_information": "", "row": row,
+        "masked_sentence": sent.replace(ent, "<finding>"), "mask_state": "masked", "same_name_in_sentence": False,
+    }  # fmt: skip
+    return {**defaults, **values}
+
+
+def findings_frame(rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
+    return FINDINGS.frame(rows)
+
+
+def invented_findings(size: int) -> pd.DataFrame:
+    """`size` tentative pairs made from the bundled sentences, each in its own words."""
+    sentences = [sentence for known in ruler_sentences().values() for sentence in known]
+    rows = []
+    for i in range(size):
+        ent = NAMES[(i // len(sentences) + i) % len(NAMES)]
+        masked = sentences[i % len(sentences)]
+        if i >= len(sentences):
+            masked = masked[:-1] + f", film {i // len(sentences)}."
+        rows.append(finding(i, ent=ent, sent=masked.replace("<finding>", ent), masked_sentence=masked))
+    return findings_frame(rows)
+
+
+@dataclass
+class ScriptedJudge:
+    """A judge whose answers a test decides; it records what it was asked."""
+
+    choose: Callable[[ComparisonQuestion], Choice] = lambda question: "sentence_1"
+    phrases: Callable[[ExtractionQuestion], ExtractionAnswer] = lambda question: ExtractionAnswer(())
+    key: str = "scripted"
+    identity: str = "scripted/1"
+    compared: list[ComparisonQuestion] = field(default_factory=list)
+    extracted: list[ExtractionQuestion] = field(default_factory=list)
+    calls: int = 0
+
+    def extract(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
+        self.extracted += questions
+        return [self.phrases(question) for question in questions]
+
+    def compare(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
+        self.calls += 1
+        self.compared += questions
+        return [ComparisonAnswer(self.choose(question)) for question in questions]
+
+
+@pytest.fixture(scope="session")
+def invented() -> pd.DataFrame:
+    return invented_findings(600)

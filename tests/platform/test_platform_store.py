@@ -1,0 +1,129 @@
+"""The store: validated before it is written, replaced as a whole, readable by any DuckDB client at any time."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import duckdb
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from lunguage_assets.errors import InvalidTable
+from lunguage_assets.orchestration.io_manager import build_catalog
+from lunguage_assets.store import PARTITIONED_BY, partition_path, read_table, write_table
+from lunguage_assets.tables import INTAKE_NOTES, LUNGUAGE_PLUS_PLUS, REFERENCE_RANKING, TABLES, TERMS
+
+
+def terms(*spellings: str) -> pd.DataFrame:
+    return TERMS.frame([{"category": "PF", "subcategory": "", "target_term": s, "normed_term": s} for s in spellings])
+
+
+def test_a_rewritten_partition_replaces_the_old_one(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    write_table(TERMS, terms("opacity", "nodule"), path)
+    write_table(TERMS, terms("mass"), path)
+    assert read_table(TERMS, path)["target_term"].tolist() == ["mass"]
+    assert [p.name for p in tmp_path.iterdir()] == ["t.parquet"]
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (lambda f: f.drop(columns="subcategory"), "subcategory"),
+        (lambda f: f.assign(surplus="x"), "surplus"),
+        (lambda f: f.assign(target_term=1), "target_term"),
+        (lambda f: f.assign(target_term=pd.Series([None, None], dtype="str")), "target_term"),
+        (lambda f: f.assign(target_term="same", normed_term="same"), "unique"),
+    ],
+    ids=["missing column", "extra column", "wrong type", "empty value", "repeated key"],
+)
+def test_an_invalid_frame_is_refused_by_name_and_the_stored_one_stays(tmp_path: Path, change, named: str) -> None:
+    path = tmp_path / "t.parquet"
+    write_table(TERMS, terms("opacity", "nodule"), path)
+    before = path.read_bytes()
+    with pytest.raises(InvalidTable, match=named):
+        write_table(TERMS, change(terms("opacity", "nodule")), path)
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["t.parquet"]
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=lambda t: t.name)
+def test_an_empty_table_is_a_table_and_keeps_its_types(tmp_path: Path, table) -> None:
+    write_table(table, table.frame(), tmp_path / "t.parquet")
+    back = read_table(table, tmp_path / "t.parquet")
+    assert len(back) == 0
+    assert back.dtypes.astype(str).to_dict() == table.frame().dtypes.astype(str).to_dict()
+    assert pq.read_schema(tmp_path / "t.parquet").equals(table.arrow)
+
+
+def test_an_all_empty_column_keeps_its_type(tmp_path: Path) -> None:
+    note = {"number": 0, "file": "f", "line": None, "study_id": "", "finding_id": "", "column": "", "reason": "r", "found": "", "done": ""}
+    write_table(INTAKE_NOTES, INTAKE_NOTES.frame([note]), tmp_path / "t.parquet")
+    back = read_table(INTAKE_NOTES, tmp_path / "t.parquet")
+    assert str(back["line"].dtype) == "Int64"
+    assert back["line"].isna().all()
+
+
+def test_a_partition_of_another_schema_is_not_read(tmp_path: Path) -> None:
+    write_table(TERMS, terms("opacity"), tmp_path / "t.parquet")
+    with pytest.raises(InvalidTable, match="Materialise it again"):
+        read_table(REFERENCE_RANKING, tmp_path / "t.parquet")
+
+
+def test_out_of_range_and_unknown_codes_are_counted_with_keys_not_values() -> None:
+    frame = INTAKE_NOTES.frame()
+    assert INTAKE_NOTES.violations(frame) == []
+    problems = TABLES["accounting"].violations(
+        TABLES["accounting"].frame(
+            [{c.name: ("s1" if c.name == "study_id" else True if c.type == "bool" else -1) for c in TABLES["accounting"].columns}]
+        )
+    )
+    assert len(problems) == 10
+    assert all("s1" in problem for problem in problems)
+
+
+def test_the_same_frame_gives_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        write_table(TERMS, terms("opacity", "mass"), tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_every_table_is_a_view_with_its_partition_keys_even_before_anything_is_stored(tmp_path: Path) -> None:
+    build_catalog(tmp_path / "tables", tmp_path / "l.duckdb")
+    with duckdb.connect(str(tmp_path / "l.duckdb"), read_only=True) as connection:
+        for name, table in TABLES.items():
+            columns = [row[0] for row in connection.execute(f"DESCRIBE {name}").fetchall()]
+            assert columns == [*PARTITIONED_BY[name], *table.names]
+            assert connection.execute(f"SELECT count(*) FROM {name}").fetchone() == (0,)
+
+
+def test_views_show_new_partitions_to_a_client_that_is_already_open(tmp_path: Path) -> None:
+    root = tmp_path / "tables"
+    build_catalog(root, tmp_path / "l.duckdb")
+    with duckdb.connect(str(tmp_path / "l.duckdb"), read_only=True) as client:
+        write_table(LUNGUAGE_PLUS_PLUS, LUNGUAGE_PLUS_PLUS.frame(), partition_path(root, "lunguage_plus_plus", "panel", "2026.11"))
+        write_table(TERMS, terms("opacity"), partition_path(root, "terms", "first.batch"))
+        write_table(TERMS, terms("mass", "nodule"), partition_path(root, "terms", "second"))
+        build_catalog(root, tmp_path / "l.duckdb")  # replaced under the open client
+        counted = client.execute("SELECT report_batch, count(*) FROM terms GROUP BY 1 ORDER BY 1").fetchall()
+    assert counted == [("first.batch", 1), ("second", 2)]
+
+
+def test_readers_never_see_a_part_while_writers_replace_a_partition(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    sizes = (1, 3000)
+    frames = {size: terms(*(f"term {n}" for n in range(size))) for size in sizes}
+    write_table(TERMS, frames[1], path)
+
+    def write(round_: int) -> None:
+        write_table(TERMS, frames[sizes[round_ % 2]], path)
+
+    with ThreadPoolExecutor(4) as pool:
+        writing = [pool.submit(write, n) for n in range(40)]
+        seen = {len(read_table(TERMS, path)) for _ in range(200)}
+        for future in writing:
+            future.result()
+    assert seen <= set(sizes)
+    assert [p.name for p in tmp_path.iterdir()] == ["t.parquet"]
