@@ -59,7 +59,8 @@ def smallest(draws: U64, candidates: U64) -> NDArray[np.int64]:
 
     Adding a candidate changes a draw only when the new one wins it. `draws` has shape (d,), `candidates` (c,) with c > 0; returns (d,).
     """
-    return np.argmin(mix(draws[:, None], candidates[None, :]), axis=1).astype(np.int64)
+    chosen: NDArray[np.int64] = np.argmin(mix(draws[:, None], candidates[None, :]), axis=1).astype(np.int64)
+    return chosen
 
 
 def _hash(parts: Iterable[object], size: int) -> hashlib.blake2b:

@@ -148,7 +148,8 @@ def choose_opponents(mu: Floats, variance: Floats, counts: Integers, reference: 
     """
     c2 = 2.0 * DRAW_BETA**2 + variance[:, None] + reference.variance
     draw = np.sqrt(2.0 * DRAW_BETA**2 / c2) * np.exp(-((mu[:, None] - reference.mu) ** 2) / (2.0 * c2))
-    return np.argmax(np.where(counts < limit, draw, -1.0), axis=1).astype(np.int64)
+    chosen: Integers = np.argmax(np.where(counts < limit, draw, -1.0), axis=1).astype(np.int64)
+    return chosen
 
 
 def _ask(

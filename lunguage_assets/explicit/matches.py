@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -55,20 +56,19 @@ def comparison_matches(vocabulary: pd.DataFrame, judge: Judge, settings: Explici
         for answer, swapped, a, b in zip(said, plan.swapped, plan.phrase_a, plan.phrase_b, strict=True)
     ]
     version = str(vocabulary["vocabulary_version"].iloc[0]) if len(vocabulary) else ""
-    return COMPARISON_MATCHES.frame(
-        {
-            "match_id": plan.match_id,
-            "phrase_a": plan.phrase_a,
-            "phrase_b": plan.phrase_b,
-            "repetition": plan.repetition,
-            "sentence_a": plan.sentence_a,
-            "sentence_b": plan.sentence_b,
-            "swapped": plan.swapped,
-            "answer": said,
-            "winner": winner,
-            "vocabulary_version": [version] * len(plan),
-        }
-    )
+    columns: dict[str, list[Any]] = {
+        "match_id": plan.match_id,
+        "phrase_a": plan.phrase_a,
+        "phrase_b": plan.phrase_b,
+        "repetition": plan.repetition,
+        "sentence_a": plan.sentence_a,
+        "sentence_b": plan.sentence_b,
+        "swapped": plan.swapped,
+        "answer": said,
+        "winner": winner,
+        "vocabulary_version": [version] * len(plan),
+    }
+    return COMPARISON_MATCHES.frame(columns)
 
 
 def schedule(vocabulary: pd.DataFrame, settings: ExplicitSettings) -> Schedule:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -134,25 +135,24 @@ def _frame(
     played = won + lost
     order = np.lexsort((np.arange(len(phrases)), -mu))
     win_rate = [float(w / n) if n else None for w, n in zip(won[order].tolist(), played[order].tolist(), strict=True)]
-    return REFERENCE_RANKING.frame(
-        {
-            "phrase": [phrases[i] for i in order.tolist()],
-            "rank": list(range(len(phrases))),
-            "mu": mu[order],
-            "sigma": sigma[order],
-            "mu_sd": intervals.mu_sd[order],
-            "mu_low": intervals.mu_low[order],
-            "mu_high": intervals.mu_high[order],
-            "rank_low": intervals.rank_low[order],
-            "rank_high": intervals.rank_high[order],
-            "n_matches": played[order],
-            "win_rate": win_rate,
-            "judges": [judges] * len(phrases),
-            "ruler": ["own"] * len(phrases),
-            "vocabulary_version": [vocabulary_version] * len(phrases),
-            "ranking_version": [ranking_version] * len(phrases),
-        }
-    )
+    columns: dict[str, Sequence[Any]] = {
+        "phrase": [phrases[i] for i in order.tolist()],
+        "rank": list(range(len(phrases))),
+        "mu": mu[order].tolist(),
+        "sigma": sigma[order].tolist(),
+        "mu_sd": intervals.mu_sd[order].tolist(),
+        "mu_low": intervals.mu_low[order].tolist(),
+        "mu_high": intervals.mu_high[order].tolist(),
+        "rank_low": intervals.rank_low[order].tolist(),
+        "rank_high": intervals.rank_high[order].tolist(),
+        "n_matches": played[order].tolist(),
+        "win_rate": win_rate,
+        "judges": [judges] * len(phrases),
+        "ruler": ["own"] * len(phrases),
+        "vocabulary_version": [vocabulary_version] * len(phrases),
+        "ranking_version": [ranking_version] * len(phrases),
+    }
+    return REFERENCE_RANKING.frame(columns)
 
 
 def _published(vocabulary_version: str) -> pd.DataFrame:
@@ -161,22 +161,21 @@ def _published(vocabulary_version: str) -> pd.DataFrame:
     mu = [entry.mu for entry in entries]
     rank = [entry.rank for entry in entries]
     version = digest("published", *(f"{entry.phrase} {entry.mu} {entry.sigma}" for entry in entries))
-    return REFERENCE_RANKING.frame(
-        {
-            "phrase": [entry.phrase for entry in entries],
-            "rank": rank,
-            "mu": mu,
-            "sigma": [entry.sigma for entry in entries],
-            "mu_sd": [0.0] * size,
-            "mu_low": mu,
-            "mu_high": mu,
-            "rank_low": [float(value) for value in rank],
-            "rank_high": [float(value) for value in rank],
-            "n_matches": [0] * size,
-            "win_rate": [None] * size,
-            "judges": [[]] * size,
-            "ruler": ["published"] * size,
-            "vocabulary_version": [vocabulary_version] * size,
-            "ranking_version": [version] * size,
-        }
-    )
+    columns: dict[str, Sequence[Any]] = {
+        "phrase": [entry.phrase for entry in entries],
+        "rank": rank,
+        "mu": mu,
+        "sigma": [entry.sigma for entry in entries],
+        "mu_sd": [0.0] * size,
+        "mu_low": mu,
+        "mu_high": mu,
+        "rank_low": [float(value) for value in rank],
+        "rank_high": [float(value) for value in rank],
+        "n_matches": [0] * size,
+        "win_rate": [None] * size,
+        "judges": [[]] * size,
+        "ruler": ["published"] * size,
+        "vocabulary_version": [vocabulary_version] * size,
+        "ranking_version": [version] * size,
+    }
+    return REFERENCE_RANKING.frame(columns)

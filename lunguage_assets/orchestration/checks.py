@@ -5,8 +5,6 @@ blocking; they are also asserted before a table is stored and when the release r
 assets with other partitions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import dagster as dg

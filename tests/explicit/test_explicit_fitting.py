@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import ScriptedJudge, finding, findings_frame, invented_findings
+from explicit_samples import ScriptedJudge, finding, findings_frame, invented_findings
 from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
@@ -135,9 +135,7 @@ def fitted(rows: list[dict[str, object]], stick: tuple[pd.DataFrame, pd.DataFram
 
 @given(st.permutations(range(12)), st.integers(1, 12))
 @examples(max_examples=15, deadline=None)
-def test_a_fit_does_not_depend_on_batch_composition_or_order(
-    stick: tuple[pd.DataFrame, pd.DataFrame], order: list[int], size: int
-) -> None:
+def test_a_fit_does_not_depend_on_batch_composition_or_order(stick: tuple[pd.DataFrame, pd.DataFrame], order: list[int], size: int) -> None:
     rows = [finding(i, ent="edema", sent=f"{word} edema {place}.") for i, (word, place) in enumerate(
         (word, place) for word in ("Possible", "Likely", "There may be", "Suspected") for place in ("today", "again", "at the bases")
     )]  # fmt: skip

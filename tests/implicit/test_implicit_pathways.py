@@ -190,7 +190,7 @@ def test_the_minimal_file_loads(tmp_path: Path) -> None:
         ("status: dn", "status: dn, attributes: {colour: red}", 13, "attributes"),
         ("status: dn", "status: dn, status: dp", 13, "status"),
         ("words: [light]", "words: [light], location_patterns: ['(']", 5, "location_patterns"),
-        ("- {finding: fever, status: dp}", "- {finding: fever, status: dp}\n          - {finding: fever, status: dp}", 8, "implies"),
+        ("- {finding: fever, status: dp}", "- {finding: fever, status: dp}\n          - {finding: fever, status: dp}", 9, "implies"),
         ("diagnoses:", "categories: {redness: PATIENT INFO.}\nunknown: 1\ndiagnoses:", 2, "unknown"),
         ("name: flu\n", "name: [flu\n", 3, "not YAML"),
     ],

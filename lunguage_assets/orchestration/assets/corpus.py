@@ -1,7 +1,5 @@
 """Group `corpus`: a delivered batch becomes validated rows; what cannot be used is kept with its reason."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import dagster as dg

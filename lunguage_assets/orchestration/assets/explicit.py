@@ -1,7 +1,5 @@
 """Group `explicit`: hedging phrases, their ranking by pairwise judgement, and the probability of every tentative finding."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Group `implicit`: duplicates merged, diagnoses matched to pathways and expanded, contradictions resolved."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import dagster as dg

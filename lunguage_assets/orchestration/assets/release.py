@@ -1,7 +1,5 @@
 """Group `release`: the bundle on disk, newest version of every study, guarantees asserted once more over the whole."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
-import pytest
 
 from lunguage_assets.explicit.published import ruler_sentences
 from lunguage_assets.judges.protocol import Choice, ComparisonAnswer, ComparisonQuestion, ExtractionAnswer, ExtractionQuestion
@@ -67,8 +66,3 @@ class ScriptedJudge:
         self.calls += 1
         self.compared += questions
         return [ComparisonAnswer(self.choose(question)) for question in questions]
-
-
-@pytest.fixture(scope="session")
-def invented() -> pd.DataFrame:
-    return invented_findings(600)
