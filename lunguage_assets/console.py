@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
 if TYPE_CHECKING:
     from lunguage_assets.home import Home
@@ -34,16 +33,17 @@ def stage_progress() -> Iterator[Callable[[Stage, int, int], None]]:
 def print_outcome(folder: Path, home: Home, outcome: Outcome) -> None:
     """The summary of the release in `folder`, checks, and where everything is."""
     summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-    table = Table(show_header=False, box=None, pad_edge=False)
-    for label, value in summary_lines(summary):
-        table.add_row(label, value)
     checks = f"{outcome.checks_passed} of {outcome.checks_passed + len(outcome.checks_failed)}"
-    table.add_row("checks passed", checks)
-    _console.print(table)
-    _console.print(f"Lunguage++      {folder / 'Lunguage_plus_plus.csv'}", soft_wrap=True)
-    _console.print(f"everything else {folder}", soft_wrap=True)
-    _console.print(f"tables (DuckDB) {home.database}", soft_wrap=True)
-    _console.print(f"Dagster UI      lunguage ui --home {home.root}", soft_wrap=True)
+    places = [
+        ("Lunguage++", str(folder / "Lunguage_plus_plus.csv")),
+        ("all files of the release", str(folder)),
+        ("tables, for any DuckDB client", str(home.database)),
+        ("runs, tables, checks in the UI", f"lunguage ui --home {home.root}"),
+    ]
+    lines = [*summary_lines(summary), ("checks passed", checks), ("", ""), *places]
+    width = max(len(label) for label, _ in lines)
+    for label, value in lines:
+        _console.print(f"{label:<{width}}  {value}".rstrip(), soft_wrap=True, markup=False)
 
 
 def summary_lines(summary: dict[str, Any]) -> list[tuple[str, str]]:

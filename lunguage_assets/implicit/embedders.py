@@ -122,10 +122,10 @@ class LexicalEmbedder:
     def _rewritten(
         self, known: dict[tuple[str, ...], tuple[str, ...]], said: tuple[str, ...], form: Callable[[str], str]
     ) -> tuple[str, ...]:
-        """The vocabulary's words for what is said; empty when they are the same words but for plurals."""
+        """The vocabulary's words for what is said; empty when word by word they are the same."""
         found = known.get(said)
         if found is None:
-            term = tokens(form(" ".join(said)))
+            term = tuple(map(self._singular, tokens(form(" ".join(said)))))
             found = known[said] = () if set(term) == set(map(self._singular, said)) else term
         return found
 

@@ -15,7 +15,7 @@ from functools import cached_property, lru_cache
 from math import exp
 
 from lunguage_assets.judges.protocol import MASK, ComparisonAnswer, ComparisonQuestion, ExtractionAnswer, ExtractionQuestion
-from lunguage_assets.judges.reading import CERTAINLY_NEAR, Reading, choose_by_score, denies_list
+from lunguage_assets.judges.reading import SAME_CLAUSE, Reading, choose_by_score, denies_list, is_predicate
 
 VERSION = "1"
 """Part of the judge's identity: raise it with every change of rules that changes an answer."""
@@ -33,14 +33,14 @@ CUES: Mapping[str, float] = {
     "favored": 0.9, "favoring": 0.7,
     "consistent": 1.8, "compatible": 1.5, "keeping": 1.3, "concerning": 0.9, "worrisome": 0.8, "concern": 0.4,
     # degree
-    "most": 1.2, "more": 0.2, "highly": 0.7, "very": 0.5, "strongly": 0.7, "less": -3.6, "somewhat": -0.3, "entirely": -0.8, "completely": -0.8,
+    "most": 1.2, "more": 0.2, "highly": 0.7, "very": 0.5, "strongly": 0.7, "less": -4.2, "somewhat": -0.3, "entirely": -0.8, "completely": -0.8,
     # exclusion
-    "excluded": -1.3, "exclude": -1.3, "ruled": -1.3, "rule": -1.2, "difficult": -0.2,
+    "excluded": -1.3, "exclude": -1.3, "ruled": -1.3, "rule": -1.2, "difficult": -0.2, "hard": -0.2,
     # alternatives
     "or": -0.9, "and/or": -0.3, "either": -0.3, "versus": -1.6, "vs": -1.6, "vs.": -1.6, "differential": -2.2, "possibility": -1.6, "question": -1.2,
     "alternatively": -1.0, "?": -1.2,
     # conditions
-    "if": -1.6, "any": -1.4, "unless": -1.0,
+    "if": -1.0, "any": -0.8, "unless": -1.0,
 }  # fmt: skip
 """Cue word -> evidence for presence in logits, next to the finding."""
 
@@ -55,7 +55,7 @@ _SURROUNDINGS: Mapping[str, float] = {
 _GRAMMAR = re.compile(
     r"""(?<!\S)(?:
       (?:can\ not|cannot|not)(?:\ be)?(?:\ (?:entirely|completely))?\ (?:excluded?|ruled\ out|rule\ out)
-    | difficult\ to\ (?:exclude|rule\ out)
+    | (?:difficult|hard)\ to\ (?:exclude|rule\ out)
     | if\ (?:any|present)
     | (?:may|could)\ be\ due\ to | (?:may|could)\ (?:be|represent|reflect) | may | might | could
     | (?:appears|seems)\ to\ be | appears? | seems?
@@ -73,11 +73,10 @@ _GRAMMAR = re.compile(
 """What may stand together as one phrase when cues are read off, longest first; over tokens joined by spaces."""
 
 _CONNECTORS = frozenset({"or", "and/or", "either", "versus", "vs", "vs."})
-_COPULAS = frozenset({"is", "are", "be", "remains", "remain", "considered", "felt"})
 _FADE = 7.0
 _OTHER_SIDE = 0.6
-_AFTER = frozenset({"excluded", "ruled", "if", "any"})
-_UNUSUAL_COST = 6
+_AFTER = frozenset({"excluded", "ruled", "out", "if", "any", "present"})
+_UNUSUAL_COST = 10
 _EXTRACTED_WITHIN = 6
 _BREAKS = frozenset({MASK, ",", ";", ":", ".", "and", "or", "but"})
 
@@ -169,7 +168,7 @@ def _near(reading: Reading, runs: Sequence[tuple[int, int]]) -> list[tuple[int, 
     costs = {run: min((_run_cost(reading, run, mention) for mention in reading.mentions), default=0) for run in runs}
     belief = [run for run in runs if reading.word(run[0]) not in _CONNECTORS]
     chosen = []
-    nearest = min((run for run in belief if costs[run] < CERTAINLY_NEAR), key=lambda run: (costs[run], run), default=None)
+    nearest = min((run for run in belief if costs[run] < SAME_CLAUSE), key=lambda run: (costs[run], run), default=None)
     if nearest is not None:
         chosen = [run for run in belief if run == nearest or _touch(reading, run, nearest)]
     inside = {place for run in belief for place in range(*run)}
@@ -199,6 +198,6 @@ def _run_cost(reading: Reading, run: tuple[int, int], mention: int) -> int:
     start, end = run
     before = end <= mention
     cost = reading.between(end, mention) if before else reading.between(mention + 1, start)
-    predicate = not before and reading.word(start - 1) in _COPULAS
+    predicate = not before and is_predicate(reading, start, end)
     usual = reading.word(start) in _CONNECTORS or before != (reading.word(end - 1) in _AFTER) or predicate
     return cost + (0 if usual else _UNUSUAL_COST)

@@ -19,16 +19,14 @@ from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.explicit.published import published_ranking
 from lunguage_assets.judges.protocol import MASK, ComparisonAnswer, ComparisonQuestion, ExtractionAnswer, ExtractionQuestion
-from lunguage_assets.judges.reading import CERTAINLY_NEAR, Reading, choose_by_score, denies_list
+from lunguage_assets.judges.reading import SAME_CLAUSE, Reading, choose_by_score, denies_list, is_predicate
 
 VERSION = "1"
 """Part of the judge's identity: raise it with every change of rules that changes an answer."""
 
 _SIDES = ("right", "left", "both", "list")
-_WRONG_SIDE = 7
+_WRONG_SIDE = 12
 _LIST_REACH = {"left": 5, "right": 4}
-_COPULAS = frozenset({"is", "are", "be", "was", "were", "remain", "remains", "considered", "felt", "seems", "thought"})
-_PREDICATE_ENDS = frozenset({"", ".", ",", ";", "and", "but", "given", "in", "on", "at", "though", "although", "however", "based", "here"})
 _CHAIN_BREAKS = frozenset({MASK, ".", ",", ";", ":", "and", "or", "but"})
 _NEGATIONS = frozenset({"no", "not", "without", "nor", "never", "neither", "absent"})
 _STATED, _DENIED = 46.0, 2.0
@@ -150,7 +148,7 @@ class LexiconJudge:
         """The hedges that are about the finding, the governing one first."""
         found = [o for o in self._occurrences(reading) if not (o.hedge.side == "list" and denies_list(reading, o.start))]
         governing = min(
-            (o for o in found if o.hedge.side != "list" and o.cost < CERTAINLY_NEAR), key=lambda o: (o.cost, o.start), default=None
+            (o for o in found if o.hedge.side != "list" and o.cost < SAME_CLAUSE), key=lambda o: (o.cost, o.start), default=None
         )
         chosen = [] if governing is None else [governing, *_chained(reading, governing, found)]
         return [*chosen, *_connectors(reading, found)]
@@ -176,7 +174,7 @@ class LexiconJudge:
 def _cost(reading: Reading, hedge: Hedge, start: int, end: int, mention: int) -> int:
     before = end <= mention
     cost = reading.between(end, mention) if before else reading.between(mention + 1, start)
-    predicate = reading.word(start - 1) in _COPULAS and reading.word(end) in _PREDICATE_ENDS
+    predicate = is_predicate(reading, start, end)
     fits = hedge.side in ("both", "list") or (before if hedge.side == "right" and not predicate else not before)
     return cost + (0 if fits else _WRONG_SIDE)
 

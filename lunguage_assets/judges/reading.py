@@ -15,13 +15,19 @@ from lunguage_assets.judges.protocol import MASK, ComparisonAnswer, ComparisonQu
 _TOKEN = re.compile(r"<finding>|and/or|vs\.|[a-z]+(?:['’-][a-z]+)*|\d+(?:[.,]\d+)*|[;:.,?()/]")
 _HARD = frozenset({";", ":", ".", "but", "however", "although", "though", "while", "whereas"})
 _SOFT = frozenset({",", "(", ")", "with", "which"})
-_HARD_COST, _SOFT_COST = 12, 3
+_HARD_COST, _SOFT_COST = 20, 3
 
 _DENIALS = frozenset({"no", "without", "nor", "neither"})
 _DENIAL_REACH = 7
 
-CERTAINLY_NEAR = 12
+SAME_CLAUSE = 16
 """Cost of a distance below which two places belong to one clause."""
+
+_COPULAS = frozenset({"is", "are", "be", "was", "were", "remain", "remains", "considered", "felt", "seems", "thought"})
+_PREDICATE_ADVERBS = frozenset({"now", "also", "entirely", "still", "quite", "felt", "thought", "considered", "therefore", "perhaps"})
+_AFTER_PREDICATES = frozenset(
+    {"", ".", ",", ";", "and", "but", "given", "in", "on", "at", "though", "although", "however", "based", "here", "present", "as", "with"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +49,10 @@ class Reading:
         last = len(tokens) - 1
         for i, token in enumerate(tokens):
             hard = token in _HARD and i < last  # the full stop at the end separates nothing
-            walls.append(walls[-1] + (_HARD_COST if hard else _SOFT_COST if token in _SOFT else 0))
+            walls.append(
+                walls[-1]
+                + (_HARD_COST if hard else _SOFT_COST if token in _SOFT and not (token == "which" and tokens[i - 1] == ",") else 0)
+            )
         return cls(tokens, tuple(i for i, token in enumerate(tokens) if token == MASK), tuple(walls))
 
     def between(self, start: int, end: int) -> int:
@@ -53,6 +62,12 @@ class Reading:
     def word(self, place: int) -> str:
         """The token there, or the empty string outside the sentence."""
         return self.tokens[place] if 0 <= place < len(self.tokens) else ""
+
+
+def is_predicate(reading: Reading, start: int, end: int) -> bool:
+    """Whether the words start..end-1 are said of what stands before them: "<finding> is (now) likely (present)"."""
+    before = start - 2 if reading.word(start - 1) in _PREDICATE_ADVERBS else start - 1
+    return reading.word(before) in _COPULAS and reading.word(end) in _AFTER_PREDICATES
 
 
 def denies_list(reading: Reading, connector: int) -> bool:

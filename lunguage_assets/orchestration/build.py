@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import dagster as dg
 
 from lunguage_assets.home import Home
@@ -20,6 +22,9 @@ from lunguage_assets.orchestration.resources import HomeResource, judges_file
 def build_defs(home: Home | None = None, judges: JudgesConfiguration | None = None) -> dg.Definitions:
     """Definitions for a home (default: `$LUNGUAGE_HOME`) and a judges configuration (default: `$LUNGUAGE_JUDGES` or the bundled one)."""
     place = home or Home.from_environment()
+    # Partition mappings and partitioned checks are marked beta and preview; the dagster range in pyproject.toml bounds what may change.
+    warnings.filterwarnings("ignore", category=dg.BetaWarning)
+    warnings.filterwarnings("ignore", category=dg.PreviewWarning)
     partitions = build_partitions(judges or load_judges(judges_file()))
     return dg.Definitions(
         assets=[

@@ -90,7 +90,14 @@ def frames(rows: Iterable[Said]) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFra
         if row.status[0] == "t" and row.p is not None:
             fitted.append(_fitted(own, row.study, row.p))
     reports = [
-        {"study_id": study, "subject_id": "p00000001", "sequence": 1, "report": "", "view_information": views[study], "view_source": "metadata"}
+        {
+            "study_id": study,
+            "subject_id": "p00000001",
+            "sequence": 1,
+            "report": "",
+            "view_information": views[study],
+            "view_source": "metadata",
+        }
         | {"rows_delivered": count, "rows_rejected": 0}
         for study, count in delivered.items()
     ]
@@ -174,7 +181,9 @@ def record(frame: pd.DataFrame, finding_id: str) -> dict[str, Any]:
     return found[0]
 
 
-def deduplicated(rows: Iterable[Said], *, embedder: Any = None, history: str = "exclude", listed: Blacklist | None = None, threshold: float = 0.9) -> pd.DataFrame:
+def deduplicated(
+    rows: Iterable[Said], *, embedder: Any = None, history: str = "exclude", listed: Blacklist | None = None, threshold: float = 0.9
+) -> pd.DataFrame:
     findings, fitted, _ = frames(rows)
     settings = ImplicitSettings(history=history, merge_threshold=threshold)
     return deduplicate(findings, fitted, embedder or LexicalEmbedder(vocabulary()), listed or blacklist(), settings)
@@ -193,7 +202,9 @@ def run(
     """Deduplicate, expand, resolve and account; `shuffle` seeds a random order of the input rows of every stage."""
     findings, fitted, reports = frames(list(rows))
     settings = ImplicitSettings(history=history)
-    merged = deduplicate(mixed(findings, shuffle), mixed(fitted, shuffle), embedder or LexicalEmbedder(vocabulary()), listed or blacklist(), settings)
+    merged = deduplicate(
+        mixed(findings, shuffle), mixed(fitted, shuffle), embedder or LexicalEmbedder(vocabulary()), listed or blacklist(), settings
+    )
     known = pathways or dictionary()
     expansion = expand(mixed(merged, shuffle), known, vocabulary())
     given = Expansion(mixed(expansion.matches, shuffle), mixed(expansion.expansions, shuffle))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
-from implicit_reports import dictionary, identity, run, said
+from implicit_reports import dictionary, identity, run, said, vocabulary
 
 from lunguage_assets.implicit.pathway_file import view_situations
+from lunguage_assets.implicit.pathways import load_dictionary
 from lunguage_assets.tables import MATCH_REASONS, PATHWAY_MATCHES, VIEWS
 
 SIGNS = {"erect": "blunting", "supine": "opacity", "recumbent": "fluid"}
@@ -226,10 +228,7 @@ def test_history_rows_that_are_kept_are_past_diagnoses() -> None:
     assert outcome.row(identity(0))["currency"] == "past dx"
 
 
-def test_a_refinement_without_a_pathway_is_a_reason_of_its_own(tmp_path: Any) -> None:
-    from lunguage_assets.implicit.pathways import load_dictionary
-    from implicit_reports import vocabulary
-
+def test_a_refinement_without_a_pathway_is_a_reason_of_its_own(tmp_path: Path) -> None:
     file = tmp_path / "own.yaml"
     file.write_text(
         "diagnoses:\n  - name: flu\n    spellings: {plain: [flu]}\n    refinements:\n      - {name: mild, words: [mild]}\n"
@@ -240,7 +239,14 @@ def test_a_refinement_without_a_pathway_is_a_reason_of_its_own(tmp_path: Any) ->
 
 
 def test_every_finding_and_every_generated_row_has_exactly_one_answer() -> None:
-    rows = [said("CHF"), said("chf", section="impr"), said("no such thing"), said("edema", "dn"), said("copd", section="hist"), said("copd", severity="severe")]
+    rows = [
+        said("CHF"),
+        said("chf", section="impr"),
+        said("no such thing"),
+        said("edema", "dn"),
+        said("copd", section="hist"),
+        said("copd", severity="severe"),
+    ]
     outcome = run(rows)
     generated = outcome.expansion.expansions.query("outcome == 'generated'")["finding_id"].tolist()
     matches = outcome.expansion.matches

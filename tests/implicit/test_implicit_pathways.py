@@ -108,7 +108,9 @@ def test_parents_come_before_their_sub_findings_in_the_order_of_resolution() -> 
 
 def test_the_papers_notation_is_written_from_the_data() -> None:
     notation = {p.id: p.notation for name in dictionary().diagnoses for p in dictionary().pathways_of(name)}
-    assert notation["consolidation_1"] == "view: ap, pa, lateral > ent: opacity > status: dp > loc: airspace && ent: volume loss > status: dn"
+    assert (
+        notation["consolidation_1"] == "view: ap, pa, lateral > ent: opacity > status: dp > loc: airspace && ent: volume loss > status: dn"
+    )
     assert notation["cardiomegaly_1"] == "view: ap, pa > ent: heart size > status: dp > loc: cardiothoracic > measurement: increased"
     assert notation["pleural_effusion_2"] == (
         "view: ap, pa, lateral, supine > ent: opacity > status: dp > loc: pleural space > morphology: hazy > distribution: diffuse"
@@ -206,7 +208,9 @@ def test_an_error_names_the_line_and_the_field(tmp_path: Path, before: str, afte
 
 
 def test_a_symptom_with_a_place_is_refused(tmp_path: Path) -> None:
-    text = "categories: {fever: PATIENT INFO.}\n" + MINIMAL.replace("{finding: fever, status: dp}", "{finding: fever, status: dp, location: lung}")
+    text = "categories: {fever: PATIENT INFO.}\n" + MINIMAL.replace(
+        "{finding: fever, status: dp}", "{finding: fever, status: dp, location: lung}"
+    )
     with pytest.raises(ConfigurationError, match="symptom"):
         load_text(tmp_path, text)
 

@@ -12,7 +12,7 @@ from lunguage_assets.corpus.synthetic.history import history
 from lunguage_assets.corpus.synthetic.knowledge import Hedge, Knowledge, Statement
 from lunguage_assets.corpus.synthetic.markup import say
 from lunguage_assets.corpus.synthetic.phrasing import Phraser
-from lunguage_assets.corpus.synthetic.planning import Episode, StudyPlan
+from lunguage_assets.corpus.synthetic.planning import IGNORED_TOPICS, Episode, StudyPlan
 from lunguage_assets.corpus.synthetic.records import Sentence, Study, stream
 from lunguage_assets.corpus.synthetic.repertoire import Desk, Repertoire
 
@@ -81,7 +81,7 @@ class _Draft:
                 self.add(section, doubt.hedged(problem, hedges, headline))
             elif section == self.layout[0]:
                 self.add(section, plain.stated(problem, headline, sign_only=bool(episode.hedges) and not problem.signless))
-            elif self.rng.random() < (0.2 if episode.chronic else 0.65):
+            elif self.rng.random() < (0.25 if episode.chronic else 0.92):
                 self.add(section, plain.restated(problem))
 
     def _share(self, episode: Episode) -> dict[str, list[Hedge]]:
@@ -111,10 +111,13 @@ class _Draft:
     def write_normal(self) -> None:
         """Fill up with normal statements; an impression is never empty."""
         options = self.knowledge.statements["normal"]
+        busy = "acute" in self.taboo
         if "impr" in self.layout and (not self.impr or self.rng.random() < 0.2):
+            if busy and not self.impr:
+                self.impr.append(Sentence(self.rng.choice(self.knowledge.wording["closing"]), []))
             self._add_statement([option for option in options if option.section in ("impr", "both")], "impr")
         if "impr" in self.layout and not self.impr:
-            self.impr.append(self._closing())
+            self.impr.append(Sentence(self.rng.choice(self.knowledge.wording["closing"]), []))
         section = self.layout[0]
         for _ in range(40):
             room = self.plan.target - self.count
@@ -125,20 +128,17 @@ class _Draft:
         if not self.find and "find" in self.layout:
             self._add_statement([option for option in options if option.section == "find"], "find")
 
-    def _closing(self) -> Sentence:
-        """An impression for a report whose findings leave nothing normal to say."""
-        return Sentence("Findings as described above, without other change.", [])
-
     def _add_statement(self, options: Sequence[Statement], section: str = "text", room: int = 9) -> None:
         """Add one statement by weight that fits the views, denies nothing stated and repeats nothing of its section."""
         target = self.impr if section == "impr" or "find" not in self.layout else self.find
-        said = {fact.term.canonical for sentence in target for fact in sentence.facts}
-        fitting = [option for option in options if self._fits(option) and option.weight]
+        said = {topic for sentence in target for fact in sentence.facts for topic in fact.term.topics} - IGNORED_TOPICS
+        fitting = [option for option in options if self._fits(option) and not option.topics & said]
         if not fitting:
             return
         option = self.rng.choices(fitting, [option.weight for option in fitting])[0]
         sentence = say(option, self.rng, self.knowledge)["text"]
-        repeats = any(fact.term.canonical in said for fact in sentence.facts)
+        names = {fact.term.canonical for other in target for fact in other.facts}
+        repeats = any(fact.term.canonical in names for fact in sentence.facts)
         if not repeats and len(sentence.facts) <= room + 1 and not self._contradicts(sentence):
             self.add(section, [self.desk.take(sentence)])
 
@@ -156,8 +156,10 @@ class _Draft:
     def sections(self) -> dict[str, list[Sentence]]:
         """hist, find, impr; findings in anatomical order, problems first in the impression; a remark now and then."""
         self.find.sort(key=lambda sentence: sentence.order)
+        remark = self.rng.choice([remark for remark in self.knowledge.remarks if self.plan.later or not remark.later])
         if self.find and self.rng.random() < 0.2:
-            self.find.insert(0 if self.rng.random() < 0.5 else len(self.find), Sentence(self.rng.choice(self.knowledge.remarks), []))
+            self.find.append(Sentence(remark.texts["text"], [], remark.order))
+            self.find.sort(key=lambda sentence: sentence.order)
         return {"hist": history(self.desk), "find": self.find, "impr": self.impr}
 
     def report(self, sections: dict[str, list[Sentence]]) -> str:

@@ -20,7 +20,8 @@ def hedged(problem: Repertoire, hedges: Sequence[Hedge], headline: bool) -> list
     while rest:
         first = rest.pop(0)
         second = next((hedge for hedge in rest if hedge.forms["joins"]), None)
-        sentence, shown, words = _sentence(problem, first, headline, more=bool(sentences))
+        named = [fact.term for sentence in sentences for fact in sentence.facts if fact.hedges]
+        sentence, shown, words = _sentence(problem, first, headline, named)
         if second is not None and problem.rng.random() < 0.8:
             rest.remove(second)
             _join(problem, sentence, first, second, shown, words)
@@ -28,16 +29,16 @@ def hedged(problem: Repertoire, hedges: Sequence[Hedge], headline: bool) -> list
     return sentences
 
 
-def _sentence(problem: Repertoire, hedge: Hedge, headline: bool, more: bool) -> tuple[Sentence, Fact | None, dict[str, str]]:
-    """A sentence for the hedge, with the sign that it shows and the words of its limits."""
-    form = _form(problem, hedge, more)
+def _sentence(problem: Repertoire, hedge: Hedge, headline: bool, named: list[Term]) -> tuple[Sentence, Fact | None, dict[str, str]]:
+    """A sentence for the hedge, with the sign that it shows and the words of its limits; `named` was hedged in this section already."""
+    form = _form(problem, hedge, bool(named))
     template = problem.rng.choice(hedge.forms[form])
     mentions: dict[str, Mention] = {}
     shown: Fact | None = None
     if form == "tails" or "O}" in template or "{O:" in template:
         mentions["O"] = problem.show_sign(headline, problem.wish(hedge))
         shown = problem.sign_fact = mentions["O"].fact
-    _name_diagnoses(problem, template, hedge, mentions, headline)
+    _name_diagnoses(problem, template, hedge, mentions, headline, named)
     words = _limits(problem, template, mentions["X"].fact)
     if form == "tails":
         lead = "{O}" if headline else problem.rng.choice(problem.knowledge.wording["leads"])
@@ -53,16 +54,18 @@ def _form(problem: Repertoire, hedge: Hedge, more: bool) -> str:
     return problem.rng.choices(forms, [weights[form] for form in forms])[0]
 
 
-def _name_diagnoses(problem: Repertoire, template: str, hedge: Hedge, mentions: dict[str, Mention], headline: bool) -> None:
+def _name_diagnoses(
+    problem: Repertoire, template: str, hedge: Hedge, mentions: dict[str, Mention], headline: bool, named_before: list[Term]
+) -> None:
     """Add X, and Y where the template has one (or, rarely, a second diagnosis after 'or')."""
     shown = mentions["O"].fact if "O" in mentions else None
-    seen: list[Term] = [shown.term] if shown is not None else []
+    seen: list[Term] = [*named_before, shown.term] if shown is not None else [*named_before]
     pair = "Y}" in template
     share = problem.knowledge.wording["proportions"]["alternative"]
     other = not pair and not hedge.negative and not hedge.singular and problem.rng.random() < share
     status = "tn" if hedge.negative else "tp"
     number = "one" if hedge.singular else ""
-    first = problem.diagnosis(status, seen)
+    first = problem.diagnosis(status, seen, grave=hedge.grave)
     mentions["X"] = named = problem.name(first, status, headline, beside=shown, number=number, plain=pair or other)
     named.fact.hedges.append(hedge.phrase)
     if pair or other:

@@ -10,7 +10,7 @@ import csv
 import random
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +24,12 @@ from lunguage_assets.corpus.synthetic.vocabulary_rows import VOCABULARY_COLUMNS,
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.tables import ATTRIBUTES
 
-FINDINGS_FILE, VOCABULARY_FILE, METADATA_FILE, ABOUT_FILE = "Lunguage.csv", "Lunguage_vocab.csv", "mimic-cxr-2.0.0-metadata.csv", "corpus.toml"
+FINDINGS_FILE, VOCABULARY_FILE, METADATA_FILE, ABOUT_FILE = (
+    "Lunguage.csv",
+    "Lunguage_vocab.csv",
+    "mimic-cxr-2.0.0-metadata.csv",
+    "corpus.toml",
+)
 
 LUNGUAGE_COLUMNS = (
     "", "subject_id", "study_id", "sequence", "section", "report", "sent_idx", "sent", "ent_idx", "ent", "normed_ent", "cat",
@@ -83,19 +88,19 @@ def _write(folder: Path, reports: int, seed: int, known: Knowledge) -> SampleSum
     terms = vocabulary_rows(known)
     with ExitStack() as files:
 
-        def table(name: str, columns: Sequence[str]) -> csv.writer:  # type: ignore[valid-type]
+        def table(name: str, columns: Sequence[str]) -> Callable[[Iterable[Sequence[object]]], None]:
             handle = files.enter_context((folder / name).open("w", encoding="utf-8", newline=""))
             writer = csv.writer(handle, lineterminator="\n")
             writer.writerow(columns)
-            return writer
+            return writer.writerows
 
-        findings, images = table(FINDINGS_FILE, LUNGUAGE_COLUMNS), table(METADATA_FILE, METADATA_COLUMNS)
-        table(VOCABULARY_FILE, VOCABULARY_COLUMNS).writerows(terms)
+        write_findings, write_images = table(FINDINGS_FILE, LUNGUAGE_COLUMNS), table(METADATA_FILE, METADATA_COLUMNS)
+        table(VOCABULARY_FILE, VOCABULARY_COLUMNS)(terms)
         for study in synthetic_studies(reports, seed):
             rows = finding_rows(study, counts["rows"], stream(seed, "cells", study.number))
-            findings.writerows(rows)
+            write_findings(rows)
             pictures = image_rows(study, seed, known)
-            images.writerows(pictures)
+            write_images(pictures)
             patients.add(study.subject)
             counts["rows"] += len(rows)
             counts["images"] += len(pictures)

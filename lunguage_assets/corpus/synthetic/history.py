@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from lunguage_assets.corpus.synthetic.language import capitalised, enumeration
+from lunguage_assets.corpus.synthetic.language import article, capitalised, enumeration
 from lunguage_assets.corpus.synthetic.records import Fact, Sentence
-from lunguage_assets.corpus.synthetic.repertoire import Desk
+from lunguage_assets.corpus.synthetic.repertoire import Desk, overlap
 
 
 def history(desk: Desk) -> list[Sentence]:
@@ -13,7 +13,11 @@ def history(desk: Desk) -> list[Sentence]:
     wording = knowledge.wording["history"]
     symptoms = _symptoms(desk)
     template = rng.choice(wording["introductions"] if symptoms else wording["without_symptoms"])
-    chosen = {"age": str(plan.age), "sex": plan.sex, "symptoms": enumeration([_printed(desk, fact) for fact in symptoms]) if symptoms else ""}
+    chosen = {
+        "age": str(plan.age),
+        "sex": plan.sex,
+        "symptoms": enumeration([_printed(desk, fact) for fact in symptoms]) if symptoms else "",
+    }
     chosen["Symptoms"] = capitalised(chosen["symptoms"])
     facts = list(symptoms)
     if "{past}" in template:
@@ -25,31 +29,36 @@ def history(desk: Desk) -> list[Sentence]:
         template = rng.choice(wording["pasts"])
         past = _past(desk, "history of" if template.startswith("History") else "known")
         sentences.append(Sentence(template.format(past=_printed(desk, past)), [past]))
-    sentences += _question(desk)
-    return sentences
+    return sentences + (_question(desk) if symptoms else [])
 
 
 def _symptoms(desk: Desk) -> list[Fact]:
     rng, knowledge = desk.phraser.rng, desk.phraser.knowledge
     acute = [episode.disorder for episode in desk.plan.episodes if not episode.chronic]
-    pool = list(dict.fromkeys([word for disorder in acute for word in disorder.symptoms] + knowledge.wording["history"]["general"][: 8 - 4 * bool(acute)]))
+    fitting = [word for disorder in acute for word in disorder.symptoms if knowledge.term(word).cat != "NCD"]
+    pool = list(dict.fromkeys(fitting + knowledge.wording["history"]["general"][: 3 if acute else 8]))
     facts: list[Fact] = []
     for words in rng.sample(pool, min(rng.choice([0, 1, 1, 1, 2, 2, 3]), len(pool))):
         term = knowledge.term(words)
-        if all(term.canonical != fact.term.canonical for fact in facts):
+        if not any(overlap(term, fact.term) or term.canonical == fact.term.canonical for fact in facts):
             facts.append(Fact(words, term, "dp"))
     return facts
 
 
 def _past(desk: Desk, mark: str) -> Fact:
-    words = desk.phraser.rng.choice(desk.phraser.knowledge.wording["history"]["past"])
+    rng, knowledge = desk.phraser.rng, desk.phraser.knowledge
+    related = [word for episode in desk.plan.episodes for word in episode.disorder.symptoms if knowledge.term(word).cat == "NCD"]
+    words = rng.choice(related or knowledge.wording["history"]["past"])
     return Fact(words, desk.phraser.knowledge.term(words), "dp", attributes={"past hx": mark})
 
 
 def _question(desk: Desk) -> list[Sentence]:
     rng, knowledge = desk.phraser.rng, desk.phraser.knowledge
-    asked = [word for episode in desk.plan.episodes if not episode.chronic for word in episode.disorder.question] or ["pneumonia", "pneumothorax"]
-    if rng.random() > 0.45:
+    asked = [word for episode in desk.plan.episodes if not episode.chronic for word in episode.disorder.question] or [
+        "pneumonia",
+        "pneumothorax",
+    ]
+    if rng.random() > 0.55:
         return []
     words = rng.choice(asked)
     fact = Fact(words, knowledge.term(words), "tp")
@@ -58,4 +67,4 @@ def _question(desk: Desk) -> list[Sentence]:
 
 def _printed(desk: Desk, fact: Fact) -> str:
     printed: str = desk.phraser.knowledge.wording["capitals"].get(fact.words, fact.words)
-    return printed
+    return f"{article(printed)} {printed}" if fact.term.kind == "count" else printed

@@ -63,6 +63,7 @@ class Hedge:
     negative: bool
     singular: bool
     plural: bool
+    grave: bool
     disorders: frozenset[str]
 
 
@@ -85,6 +86,7 @@ class Disorder:
     question: tuple[str, ...]
     followers: tuple[str, ...]
     apart: frozenset[str]
+    trends: tuple[str, ...]
     topics: frozenset[str]
 
 
@@ -139,7 +141,7 @@ class Knowledge:
     situations: tuple[Situation, ...]
     limits: dict[str, list[tuple[str, str]]]
     sizes: list[list[int]]
-    remarks: list[str]
+    remarks: tuple[Statement, ...]
     wording: dict[str, Any]
 
     def term(self, words: str) -> Term:
@@ -198,8 +200,8 @@ def _site(row: dict[str, str]) -> Site:
 
 def _hedge(phrase: str, value: dict[str, Any], published: bool) -> Hedge:
     forms = {form: tuple(value.get(form, ())) for form in ("tails", "subjects", "clauses", "joins")}
-    flags = [bool(value.get(flag)) for flag in ("negative", "singular", "plural")]
-    return Hedge(phrase, value["uses"], published, forms, *flags, frozenset(value.get("disorders", ())))
+    negative, singular, plural, grave = (bool(value.get(flag)) for flag in ("negative", "singular", "plural", "grave"))
+    return Hedge(phrase, value["uses"], published, forms, negative, singular, plural, grave, frozenset(value.get("disorders", ())))
 
 
 def _disorder(name: str, value: dict[str, Any], terms: dict[str, Term]) -> Disorder:
@@ -209,10 +211,10 @@ def _disorder(name: str, value: dict[str, Any], terms: dict[str, Term]) -> Disor
         raise ConfigurationError(f"resources/synthetic/disorders.yaml, {name}: {unknown} are not in findings.csv. Add them there.")
     about = {*value["signs"], *value["diagnoses"], *value["variants"]}
     topics = frozenset(topic for word in about for topic in terms[word].topics)
-    lists = {key: tuple(value[key]) for key in ("variants", "extra", "symptoms", "question", "followers")}
-    plain = {key: value[key] for key in ("place", "weight", "order", "signs", "diagnoses", "settled", "definite")}
+    entries: dict[str, Any] = {key: value[key] for key in ("place", "weight", "order", "signs", "diagnoses", "settled", "definite")}
+    entries |= {key: tuple(value[key]) for key in ("trends", "variants", "extra", "symptoms", "question", "followers")}
     apart = frozenset(value.get("apart", ()))
-    return Disorder(name=name, chronic=value.get("chronic", 0.0), apart=apart, topics=topics, **plain, **lists)
+    return Disorder(name=name, chronic=value.get("chronic", 0.0), apart=apart, topics=topics, **entries)
 
 
 def findings_in(text: str) -> list[Marked]:
@@ -227,7 +229,7 @@ def findings_in(text: str) -> list[Marked]:
 
 def statement(value: dict[str, Any], terms: dict[str, Term]) -> Statement:
     """A statement of statements.yaml; its topics are those of its findings, of which the report then says nothing else."""
-    texts = {key: value[key] for key in ("text", "find", "impr") if key in value}
+    texts: dict[str, str] = {key: value[key] for key in ("text", "find", "impr") if key in value}
     words = [mark.words.lower() for text in texts.values() for mark in findings_in(text)]
     unknown = sorted(word for word in words if word not in terms)
     if unknown:
@@ -259,7 +261,9 @@ def knowledge() -> Knowledge:
     words, remarks = written.pop("words"), written.pop("remarks")
     statements = {kind: tuple(statement(value, terms) for value in values) for kind, values in written.items()}
     for disorder in disorders.values():
-        statements[f"followers of {disorder.name}"] = tuple(statement({"text": t, "order": disorder.order}, terms) for t in disorder.followers)
+        statements[f"followers of {disorder.name}"] = tuple(
+            statement({"text": t, "order": disorder.order}, terms) for t in disorder.followers
+        )
     views = _yaml(folder / "views.yaml")
     limits = {kind: [_pair(text) for text in texts] for kind, texts in views["limits"].items()}
     groups = {group for site in sites for group in site.groups}
@@ -268,7 +272,7 @@ def knowledge() -> Knowledge:
             raise ConfigurationError(f"resources/synthetic/findings.csv, {term.words}: no site of sites.csv is in group {term.sites}.")
     return Knowledge(
         terms, sites, hedges, disorders, statements, words, _yaml(folder / "details.yaml"),
-        tuple(_situation(value) for value in views["situations"]), limits, views["sizes"], remarks, _yaml(folder / "wording.yaml"),
+        tuple(_situation(value) for value in views["situations"]), limits, views["sizes"], tuple(statement(value, terms) for value in remarks), _yaml(folder / "wording.yaml"),
     )  # fmt: skip
 
 

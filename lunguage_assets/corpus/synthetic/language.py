@@ -1,8 +1,8 @@
 """English grammar of the synthetic reports: articles, agreement, noun phrases, filling templates. Knows nothing of studies.
 
 Template tokens: {X} {a X} {the X} {a X+} {a X|possible} {X:is|are} name a mention; {limit} {limit,} and other plain names are words
-that the caller gives. At the start of a sentence {the O} introduces a sign that was not mentioned before: with an indefinite
-article in running text, with none in headline style.
+that the caller gives. {the O} takes an indefinite article when the report did not mention the sign before; at the start of a sentence
+in headline style it takes none.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def enumeration(words: list[str], last: str = "and") -> str:
 class Mention:
     """A noun phrase about one fact: words before the noun, the noun, the place after it. `number` is mass, one or many.
 
-    `alternative` is a second diagnosis joined by 'or'; the verb then agrees with it, as the nearer one.
+    `alternative` is a second diagnosis joined by 'or'; the verb then agrees with it, as the nearer one. `new`: not mentioned before.
     """
 
     fact: Fact
@@ -46,6 +46,7 @@ class Mention:
     after: str = ""
     extra: tuple[str, ...] = ()
     alternative: Mention | None = None
+    new: bool = False
 
     @property
     def facts(self) -> list[Fact]:
@@ -70,7 +71,6 @@ class Mention:
 def fill(template: str, mentions: Mapping[str, Mention], words: Mapping[str, str], headline: bool = False) -> tuple[str, list[Fact]]:
     """The template's text (no final stop, first letter as it falls) and its facts in order of first mention."""
     order: list[Fact] = []
-    opening = "" if headline else "a"
 
     def put(match: re.Match[str]) -> str:
         determiner, key, plus, insert, one, many, word, comma = match.groups()
@@ -80,8 +80,10 @@ def fill(template: str, mentions: Mapping[str, Mention], words: Mapping[str, str
         if one is not None:
             return one if mention.nearest != "many" else many
         order.extend(fact for fact in mention.facts if fact not in order)
-        if match.start() == 0 and (determiner == "the" or headline):
-            determiner = opening
+        if headline and match.start() == 0:
+            determiner = ""
+        elif determiner == "the" and mention.new:
+            determiner = "a"
         extra = insert or (mention.extra[0] if plus and mention.extra else "")
         return mention.phrase(determiner or "", extra)
 

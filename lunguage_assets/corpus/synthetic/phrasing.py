@@ -50,14 +50,18 @@ class Phraser:
         headline: bool = False,
         extra: tuple[str, ...] = (),
         attributive: bool = False,
+        details: dict[str, str] | None = None,
     ) -> Mention:
         """A noun phrase and its fact. `adorned` allows extent and look; `trend` is the column of a change since the last study;
-        `attributive` puts the place before the noun.
+        `attributive` puts the place before the noun; `details` are the adjectives it already has in this report.
         """
         term = self._other_words(term) if headline else term
         fact = Fact(term.words, term, status)
         number = number if number and term.kind == "count" else self.number(term, site)
-        before = [*self._change(fact, trend), *self._adjectives(fact, term, adorned, bool(trend))]
+        change = self._change(fact, trend)
+        chosen_details = self._details(term, adorned, bool(change)) if details is None else details
+        fact.attributes.update(chosen_details)
+        before = [*change, *chosen_details.values()]
         place, after = self._place(fact, site, headline, attributive)
         word = term.plural if number == "many" and term.plural else term.words
         fact.words = word if term.kind != "count" or self.rng.random() < 0.7 else term.words
@@ -76,24 +80,25 @@ class Phraser:
         return term
 
     def _change(self, fact: Fact, trend: str) -> list[str]:
-        if not trend or self.rng.random() > 0.75:
+        never = trend == "onset" and any(word in fact.term.words for word in self.knowledge.wording["never_new"])
+        if not trend or never or self.rng.random() > 0.75:
             return []
         word = self.rng.choice(self.knowledge.wording["trends"][trend])
         fact.attributes[trend] = word
         return [word]
 
-    def _adjectives(self, fact: Fact, term: Term, adorned: bool, changed: bool) -> list[str]:
+    def _details(self, term: Term, adorned: bool, changed: bool) -> dict[str, str]:
+        """Extent and look by column; fewer beside a word of change, and none that repeats it."""
         groups = self.knowledge.details.get(term.details, {})
         always = term.details in self.knowledge.wording["always_detailed"]
-        words = []
+        chosen = {}
         for columns, chance in ((EXTENT, 0.25 if changed else 0.6), (LOOK, 0.45)):
-            options = [(column, word) for column in columns for word in groups.get(column, ())]
-            if options and (always and columns is EXTENT or adorned and self.rng.random() < chance):
+            options = [(column, word) for column in columns for word in groups.get(column, ()) if not (changed and word == "increased")]
+            if options and ((always and columns is EXTENT) or (adorned and self.rng.random() < chance)):
                 column, word = self.rng.choice(options)
-                word = word.format(**{name: self.rng.choice(self.knowledge.words[name]) for name in ("mm", "cm") if f"{{{name}}}" in word})
-                fact.attributes[column] = word
-                words.append(word)
-        return words
+                lists = {name: self.rng.choice(self.knowledge.words[name]) for name in ("mm", "cm") if f"{{{name}}}" in word}
+                chosen[column] = word.format(**lists)
+        return chosen
 
     def _place(self, fact: Fact, site: Site | None, headline: bool, attributive: bool) -> tuple[list[str], str]:
         if site is None:
@@ -101,7 +106,8 @@ class Phraser:
         if headline and site.short and self.rng.random() < 0.5:
             fact.location = site.short
             return [site.short], ""
-        if site.after and (not site.before or (not attributive and self.rng.random() < 0.45)):
+        follows = " " in fact.term.words and bool(site.groups & set(self.knowledge.wording["place_follows"]))
+        if site.after and (not site.before or follows or (not attributive and self.rng.random() < 0.45)):
             phrase, fact.location = self.rng.choice(site.after)
             return [], phrase
         fact.location = self.rng.choice(site.before)

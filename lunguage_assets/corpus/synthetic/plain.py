@@ -26,8 +26,7 @@ def restated(problem: Repertoire) -> list[Sentence]:
         return []
     site = problem.phraser.fitting_site(term, problem.episode.place)
     number = problem.sign_number if term is problem.sign else ""
-    adorned = problem.rng.random() < 0.4
-    mention = problem.phraser.mention(term, "dp", site, number=number, trend=problem.episode.trend, adorned=adorned, headline=True)
+    mention = problem.mention(term, "dp", site, number=number, trend=problem.episode.trend, adorned=False, headline=True)
     return [problem.desk.take(problem.sentence("{X}", {"X": mention}, headline=True))]
 
 
@@ -55,7 +54,7 @@ def _single(problem: Repertoire, headline: bool, is_sign: bool) -> Sentence:
     else:
         term: Term = problem.diagnosis("dp", settled=True)
         site = problem.phraser.fitting_site(term, problem.episode.place)
-        mention = problem.phraser.mention(term, "dp", site, adorned=True, trend=spoken, headline=headline)
+        mention = problem.mention(term, "dp", site, adorned=True, trend=spoken, headline=headline)
     for words, column in wording["trend_cells"].items():
         if words in template:
             mention.fact.attributes[column] = words

@@ -172,13 +172,13 @@ class _Patient:
 
         if allotment.variant is not None:
             disorder, term = allotment.variant
-            add(Episode(disorder, self._place(disorder), self._new_trend(), variant=term))
+            add(Episode(disorder, self._place(disorder), self._new_trend(disorder), variant=term))
         for hedge in allotment.hedges:
             if hedge.disorders and not hedge.disorders & chosen.keys():
                 add(self._fresh(sorted(hedge.disorders)))
         for old in self.acute:
             if self.rng.random() < self.knowledge.wording["proportions"]["carried"]:
-                add(Episode(old.disorder, old.place, self.rng.choice(["no change", "improved", "worsened"])))
+                add(Episode(old.disorder, old.place, self._later_trend(old.disorder)))
         wanted = max(-(-len(allotment.hedges) * 2 // 3), self.rng.choice([0, 1, 1, 2]) if not allotment.hedges else 1)
         for _ in range(20):
             if len(chosen) >= wanted:
@@ -200,10 +200,13 @@ class _Patient:
     def _fresh(self, names: list[str]) -> Episode:
         disorders = [self.knowledge.disorders[name] for name in names]
         disorder = self.rng.choices(disorders, [disorder.weight for disorder in disorders])[0]
-        return Episode(disorder, self._place(disorder), self._new_trend())
+        return Episode(disorder, self._place(disorder), self._new_trend(disorder))
 
-    def _new_trend(self) -> str:
-        return "onset" if self.sequence > 1 and self.rng.random() < 0.35 else ""
+    def _new_trend(self, disorder: Disorder) -> str:
+        return "onset" if self.sequence > 1 and "onset" in disorder.trends and self.rng.random() < 0.35 else ""
+
+    def _later_trend(self, disorder: Disorder) -> str:
+        return self.rng.choice([trend for trend in disorder.trends if trend != "onset"])
 
     def _place(self, disorder: Disorder) -> Site | None:
         return self.rng.choice(self.knowledge.sites_of(disorder.place))

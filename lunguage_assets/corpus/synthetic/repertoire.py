@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-from lunguage_assets.corpus.synthetic.knowledge import Hedge, Term
+from lunguage_assets.corpus.synthetic.knowledge import Hedge, Site, Term
 from lunguage_assets.corpus.synthetic.language import Mention, capitalised, fill
-from lunguage_assets.corpus.synthetic.phrasing import Phraser
+from lunguage_assets.corpus.synthetic.phrasing import EXTENT, LOOK, Phraser
 from lunguage_assets.corpus.synthetic.planning import Episode, StudyPlan
 from lunguage_assets.corpus.synthetic.records import Fact, Sentence
 
@@ -35,6 +36,11 @@ def overlap(one: Term, other: Term) -> bool:
     return one.canonical == other.canonical or one.words in other.words or other.words in one.words
 
 
+def akin(one: str, other: str, families: list[list[str]]) -> bool:
+    """Both belong to one family of diagnoses, which are no alternatives to each other."""
+    return any(any(stem in one for stem in family) and any(stem in other for stem in family) for family in families)
+
+
 class Repertoire:
     """One problem's words. `sign` and `main` (diagnosis) stay the same through the report once they are chosen."""
 
@@ -45,6 +51,7 @@ class Repertoire:
         self.sign_number = ""
         self.sign_fact: Fact | None = None
         self.main: Term | None = None
+        self.details: dict[str, dict[str, str]] = {}
         self.variant_due = episode.variant is not None
 
     @property
@@ -56,6 +63,19 @@ class Repertoire:
     def sentence(self, template: str, mentions: Mapping[str, Mention], headline: bool, words: Mapping[str, str] | None = None) -> Sentence:
         text, facts = fill(template, mentions, words or {}, headline)
         return Sentence(capitalised(text) + ".", facts, self.disorder.order)
+
+    def mention(self, term: Term, status: str, site: Site | None, *, adorned: bool, headline: bool, **manner: Any) -> Mention:
+        """A noun phrase; a finding keeps the adjectives of its first full mention, or goes without."""
+        known = self.details.get(term.canonical)
+        if known is None:
+            mention = self.phraser.mention(term, status, site, adorned=adorned, headline=headline, **manner)
+            kept = {column: word for column, word in mention.fact.attributes.items() if column in (*EXTENT, *LOOK)}
+            if adorned:
+                self.details[term.canonical] = {} if manner.get("trend") == "onset" and "onset" in kept else kept
+            return mention
+        always = term.details in self.knowledge.wording["always_detailed"]
+        again = known if always or self.rng.random() < 0.5 else {}
+        return self.phraser.mention(term, status, site, details=again, headline=headline, **manner)
 
     # -- the sign
 
@@ -78,18 +98,26 @@ class Repertoire:
             self.sign = self.rng.choices(options, [self.disorder.signs[term.words] for term in options])[0]
             self.sign_number = self._number(self.sign, wish)
         site = self.phraser.fitting_site(self.sign, self.episode.place)
-        adorned = first or self.rng.random() < 0.3
         if trend is None:
             trend = self.episode.trend if first or headline else ""
-        return self.phraser.mention(self.sign, "dp", site, number=self.sign_number, adorned=adorned, trend=trend, headline=headline)
+        shown = self.mention(self.sign, "dp", site, number=self.sign_number, adorned=True, trend=trend, headline=headline)
+        shown.new = first
+        return shown
 
     # -- the diagnosis
 
-    def diagnosis(self, status: str, avoid: Collection[Term] = (), settled: bool = False) -> Term:
-        """A diagnosis that may have this status: the planned variant first, the main one again, or a new one by weight."""
+    def diagnosis(self, status: str, avoid: Collection[Term] = (), settled: bool = False, grave: bool = False) -> Term:
+        """A diagnosis that may have this status: the planned variant first, the main one again, or a new one by weight; a grave one if need be."""
+
+        families = self.knowledge.wording["families"]
 
         def free(term: Term) -> bool:
-            return self.desk.claims.get(term.canonical, status) == status and not any(overlap(term, other) for other in avoid)
+            claims = self.desk.claims
+            if claims.get(term.canonical, status) != status or (grave and any(w in term.words for w in self.knowledge.wording["harmless"])):
+                return False
+            if any(said[1] != status[1] and akin(name, term.canonical, families) for name, said in claims.items()):
+                return False
+            return not any(overlap(term, other) or akin(term.words, other.words, families) for other in avoid)
 
         variant = self.episode.variant
         if self.variant_due and variant is not None and status != "tn" and free(variant):
@@ -108,22 +136,23 @@ class Repertoire:
                 return chosen
         return self.knowledge.terms[self.rng.choice(list(self.disorder.diagnoses))]
 
-    def name(self, term: Term, status: str, headline: bool, *, beside: Fact | None = None, number: str = "", plain: bool = False) -> Mention:
+    def name(
+        self, term: Term, status: str, headline: bool, *, beside: Fact | None = None, number: str = "", plain: bool = False
+    ) -> Mention:
         """A mention of a diagnosis. Beside a finding of the same place, the place is not said again but recorded.
 
         `plain`: no adjectives and the place only as an adjective, as two alternatives that share it need it.
         """
         site = self.phraser.fitting_site(term, self.episode.place)
         shares = beside is not None and bool(set(term.sites) & set(beside.term.sites))
-        if shares or (plain and site is not None and not site.before):
-            site = None
-        mention = self.phraser.mention(
-            term, status, site, number=number, adorned=beside is None and not plain, headline=headline,
-            trend=self.episode.trend if beside is None and not plain and self.rng.random() < 0.3 else "",
-            extra=self.disorder.extra, attributive=plain,
+        implied = site is not None and beside is not None and bool(beside.location) and self.rng.random() < 0.5
+        printed = None if shares or implied or (plain and site is not None and not site.before) else site
+        mention = self.mention(
+            term, status, printed, number=number or self.phraser.number(term, site), adorned=beside is None and not plain, headline=headline,
+            extra=self.disorder.extra, attributive=plain or beside is not None,
         )  # fmt: skip
-        if shares and beside is not None and self.rng.random() < 0.85:
-            mention.fact.location = beside.location
+        if beside is not None and site is not None and printed is None and self.rng.random() < 0.85:
+            mention.fact.location = beside.location if shares else site.canonical
         return mention
 
     def wish(self, hedge: Hedge) -> str:
