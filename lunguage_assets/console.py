@@ -59,7 +59,11 @@ def summary_lines(summary: dict[str, Any]) -> list[tuple[str, str]]:
         ("matches", str(summary["matches"])),
         ("phrases ranked", f"{summary['phrases_ranked']}, {ruler}; judges: {', '.join(summary['judges']) or 'none'}"),
         ("p of tentative findings", spread),
-        ("expanded", f"{summary['expanded']} diagnoses into {rows['generated']} sub-findings ({rows['already_stated']} more already stated)"),
+        (
+            "expanded",
+            f"{summary['expanded']} stated diagnoses (and {summary['expanded_generated']} implied ones) into {rows['generated']} sub-findings;"
+            f" {rows['already_stated']} more were already stated",
+        ),
         ("conflicts", str(sum(conflicts.values()))),
         *((f"  {kind}", str(count)) for kind, count in conflicts.items()),
         (

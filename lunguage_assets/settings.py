@@ -40,7 +40,7 @@ class ExplicitSettings(_Options):
     opponent_limit: int = Field(default=5, ge=1, description="N: times one reference phrase is played")
     panel_steps: int = Field(default=10, ge=0, description="K: steps in which the whole panel plays")
     patience: int = Field(default=10, ge=1)
-    step_limit: int = Field(default=100, ge=1)
+    step_limit: int = Field(default=100, ge=1, le=100)
 
 
 class ImplicitSettings(_Options):

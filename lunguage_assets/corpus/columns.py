@@ -7,20 +7,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lunguage_assets.errors import InputError
-from lunguage_assets.tables import ATTRIBUTES, CATEGORIES, SECTIONS
+from lunguage_assets.tables import ATTRIBUTES, SECTIONS
 
 ROW_NUMBER = "row"
 REQUIRED = ("subject_id", "study_id", "section", "sent", "ent", "dx_status", "dx_certainty")
 OPTIONAL = (
     ROW_NUMBER, "sequence", "report", "sent_idx", "ent_idx", "normed_ent", "cat", "location", "evidence", "associate", *ATTRIBUTES,
 )  # fmt: skip
-_ALIASES = {"": ROW_NUMBER, "unnamed: 0": ROW_NUMBER, "entity": "ent", **{published: column for column, published in ATTRIBUTES.items()}}
-_ABSENT = {"", "nan", "null"}
+_ALIASES = {"": ROW_NUMBER, "unnamed:_0": ROW_NUMBER, "entity": "ent"}
+_ABSENT = {"", "nan", "null", "<na>"}
+_LIST_WITH_NAN = re.compile(r"(?:^|,)\s*nan\s*(?:,|$)", re.IGNORECASE)
+_BLANKS = re.compile(r"[\s_]+")
 _POLARITIES = {"positive": "p", "negative": "n"}
 _CERTAINTIES = {"definitive": "d", "tentative": "t"}
-_SUBJECT = re.compile(r"p?0*(\d{1,8})(?:\.0+)?", re.IGNORECASE)
-_STUDY = re.compile(r"s?0*(\d{1,8})(?:\.0+)?", re.IGNORECASE)
-_NUMBER = re.compile(r"(\d{1,15})(?:\.0+)?")
+_SUBJECT = re.compile(r"p?0*(\d{1,8})(?:\.0+)?", re.IGNORECASE | re.ASCII)
+_STUDY = re.compile(r"s?0*(\d{1,8})(?:\.0+)?", re.IGNORECASE | re.ASCII)
+_NUMBER = re.compile(r"(\d{1,15})(?:\.0+)?", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class ColumnMap:
 
 
 def map_columns(header: Sequence[str], file: str) -> ColumnMap:
-    """Columns by name, case-insensitively; the finding column may be called `entity`.
+    """Columns by name, whatever the letter case and whether blanks or underscores are written; the finding column may be called `entity`.
 
     Raises:
         InputError: a required column is missing; the message names it and what is there.
@@ -41,7 +43,7 @@ def map_columns(header: Sequence[str], file: str) -> ColumnMap:
     position: dict[str, int] = {}
     ignored = []
     for place, name in enumerate(header):
-        folded = name.strip().lower()
+        folded = folded_name(name)
         column = _ALIASES.get(folded, folded)
         if column in (*REQUIRED, *OPTIONAL) and column not in position and (column != ROW_NUMBER or place == 0):
             position[column] = place
@@ -50,15 +52,32 @@ def map_columns(header: Sequence[str], file: str) -> ColumnMap:
     absent = [column for column in REQUIRED if column not in position]
     if absent:
         raise InputError(
-            file, f"columns {[name for name in header if name][:40]}", f"also {absent}", "Add the column or correct its name.", column=absent[0]
+            file,
+            f"columns {[name for name in header if name][:40]}",
+            f"also {absent}",
+            "Add the column or correct its name.",
+            column=absent[0],
         )
     return ColumnMap(position, tuple(ignored), tuple(column for column in OPTIONAL if column not in position))
+
+
+def folded_name(name: str) -> str:
+    """A column name as it is compared: lower case, one underscore for blanks and underscores."""
+    return _BLANKS.sub("_", name.strip().lower())
 
 
 def clean(value: str) -> str:
     """The cell without surrounding blanks; null, empty and nan all mean absent."""
     value = value.strip()
     return "" if len(value) < 5 and value.lower() in _ABSENT else value
+
+
+def clean_list(value: str) -> str:
+    """A comma-separated cell, cleaned; parts that are nan are left out."""
+    value = clean(value)
+    if _LIST_WITH_NAN.search(value):
+        value = ", ".join(part for part in map(clean, value.split(",")) if part)
+    return value
 
 
 def first_alternative(value: str) -> str:
@@ -69,13 +88,18 @@ def first_alternative(value: str) -> str:
 def subject_id(value: str) -> str | None:
     """'p' and eight digits from an id with or without its prefix; None when it is no id."""
     found = _SUBJECT.fullmatch(value)
-    return f"p{int(found.group(1)):08d}" if found else None
+    return f"p{found.group(1):0>8}" if found else None
 
 
 def study_id(value: str) -> str | None:
     """'s' and eight digits from an id with or without its prefix; None when it is no id."""
     found = _STUDY.fullmatch(value)
-    return f"s{int(found.group(1)):08d}" if found else None
+    return f"s{found.group(1):0>8}" if found else None
+
+
+def is_plainly_study(value: str) -> bool:
+    """The id is written so that no other column could be meant."""
+    return value[:1] in ("s", "S") or (len(value) == 8 and value.isdigit())
 
 
 def whole_number(value: str) -> int | None:
@@ -95,11 +119,3 @@ def polarity(value: str) -> str | None:
 
 def certainty(value: str) -> str | None:
     return _CERTAINTIES.get(first_alternative(value).lower())
-
-
-def category(value: str) -> str | None:
-    """The upper-case code; the full stop of 'PATIENT INFO.' may be missing."""
-    folded = " ".join(first_alternative(value).upper().split())
-    if folded in CATEGORIES:
-        return folded
-    return "PATIENT INFO." if folded in ("PATIENT INFO", "PATIENT_INFO", "PATIENT_INFO.") else None

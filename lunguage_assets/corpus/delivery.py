@@ -11,6 +11,7 @@ from typing import Literal
 from lunguage_assets.errors import InputError
 
 FINDINGS = "Lunguage.csv"
+FINDINGS_PARQUET = "Lunguage.parquet"
 VOCABULARY = "Lunguage_vocab.csv"
 METADATA = "mimic-cxr-2.0.0-metadata.csv"
 REPORTS = "reports.csv"
@@ -46,23 +47,25 @@ class Delivery:
 def find_delivery(folder: Path) -> Delivery:
     """The delivery in a folder: `Lunguage.csv`, and if present the vocabulary, the image metadata and raw reports (each also `.gz`).
 
+    Letter case does not matter; the findings may also be `Lunguage.parquet`.
+
     Raises:
         InputError: the folder or the findings file is missing, a file is there twice, or `corpus.toml` is wrong.
     """
     if not folder.is_dir():
         raise InputError(str(folder), "no such folder", f"a folder with {FINDINGS}", "Name the folder that holds the Lunguage files.")
     present: dict[str, list[Path]] = {}
-    for path in sorted(folder.iterdir()):
+    for path in sorted(path for path in folder.iterdir() if path.is_file()):
         present.setdefault(path.name.lower().removesuffix(".gz"), []).append(path)
 
-    def one(name: str) -> Path | None:
-        found = present.get(name.lower(), [])
+    def one(name: str, *other_names: str) -> Path | None:
+        found = [path for wanted in (name, *other_names) for path in present.get(wanted.lower(), [])]
         if len(found) > 1:
             names = ", ".join(path.name for path in found)
             raise InputError(str(folder), f"{names}", f"one {name}", "Remove all but the one to use.")
         return found[0] if found else None
 
-    findings = one(FINDINGS)
+    findings = one(FINDINGS, FINDINGS_PARQUET)
     if findings is None:
         names = ", ".join(sorted(path.name for path in folder.iterdir())[:8]) or "nothing"
         raise InputError(str(folder), names, f"a file {FINDINGS} (or {FINDINGS}.gz)", "Put the findings file there or name another folder.")
@@ -86,7 +89,9 @@ def _declaration(path: Path) -> CorpusDeclaration:
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(str(path), "text that is not TOML", "keys name and data_class", f"Mend the file ({type(error).__name__}).") from None
+        raise InputError(
+            str(path), "text that is not TOML", "keys name and data_class", f"Mend the file ({type(error).__name__})."
+        ) from None
     data_class = values.get("data_class", "credentialed")
     if data_class not in ("synthetic", "credentialed"):
         raise InputError(str(path), repr(data_class), "'synthetic' or 'credentialed'", "Correct it.", column="data_class")

@@ -21,7 +21,15 @@ class IntakeLog:
         self._notes: list[dict[str, object]] = []
 
     def reject(
-        self, reason: str, file: str, line: int, *, column: str = "", found: str = "", study_id: str = "", content: Mapping[str, str] | str = ""
+        self,
+        reason: str,
+        file: str,
+        line: int,
+        *,
+        column: str = "",
+        found: str = "",
+        study_id: str = "",
+        content: Mapping[str, str] | str = "",
     ) -> None:
         """Record a row that is not used; `content` is the whole row, so that it can be mended."""
         known = REJECTIONS[reason]
@@ -40,7 +48,15 @@ class IntakeLog:
         )
 
     def note(
-        self, reason: str, file: str, *, line: int | None = None, study_id: str = "", finding_id: str = "", column: str = "", found: str = ""
+        self,
+        reason: str,
+        file: str,
+        *,
+        line: int | None = None,
+        study_id: str = "",
+        finding_id: str = "",
+        column: str = "",
+        found: str = "",
     ) -> None:
         """Record what was mended or noticed."""
         self._notes.append(

@@ -1,60 +1,79 @@
-"""Replacing the mentions of a finding in its sentence by `<finding>` (explicit.md section 0)."""
+"""Replacing the mentions of a finding in its sentence by `<finding>` (explicit.md section 0).
+
+The easy version, `sentence.replace(ent, "<finding>")`, misses "Nodules" for nodule and "ground glass" for ground-glass, and masks half of
+"opacification".
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
+
+from lunguage_assets.corpus.vocabulary import Vocabulary
 
 MASK = "<finding>"
-_GAP = r"[\s\-/]+"
+_GAP = re.compile(r"([\s\-\u2010-\u2014/]+)")
+_ANY_GAP = r"[\s\-\u2010-\u2014/]"
+_LETTERS = re.compile(r"[^\W\d_]{3,}")
 
 
-def mask(sentence: str, mentions: Sequence[str]) -> str | None:
-    """The sentence with every mention replaced, or None when none occurs.
-
-    Mentions are tried in order and the first that occurs is used; matching is on word boundaries, case-insensitive, tolerant of plurals and of
-    white space, hyphens and slashes between words. A sentence that already shows the mask is ambiguous and counts as not located.
-    """
-    if MASK in sentence.lower():
-        return None
-    for mention in mentions:
-        pattern = _pattern(mention)
-        if pattern is not None:
-            masked, count = pattern.subn(MASK, sentence)
-            if count:
-                return masked
-    return None
+def shows_mask(sentence: str) -> bool:
+    """The sentence itself contains the mask: what would be masked could not be told from it."""
+    return MASK in sentence.lower()
 
 
-@lru_cache(maxsize=65536)
-def _pattern(mention: str) -> re.Pattern[str] | None:
-    words = [word for word in re.split(_GAP, mention.strip()) if word]
-    if not words:
-        return None
-    *first, last = words
-    body = _GAP.join([*(re.escape(word) for word in first), _with_plurals(last)])
-    return re.compile(rf"(?<!\w){body}(?!\w)", re.IGNORECASE)
+class Masker:
+    """Finds findings in sentences, with the plurals and spellings of a vocabulary; patterns are made once per finding."""
 
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._patterns: dict[tuple[str, ...], re.Pattern[str] | None] = {}
 
-def _with_plurals(word: str) -> str:
-    """The word, its plurals, and its singular when it looks like a plural."""
-    forms = {word, word + "s", word + "es"}
-    lower = word.lower()
-    if lower.endswith("y"):
-        forms.add(word[:-1] + "ies")
-    if lower.endswith("ies"):
-        forms.add(word[:-3] + "y")
-    if lower.endswith("s") and not lower.endswith(("ss", "is", "us")) and len(word) > 3:
-        forms.add(word[:-1])
-    if lower.endswith("es") and len(word) > 4:
-        forms.add(word[:-2])
-    if lower.endswith("is"):
-        forms.add(word[:-2] + "es")
-    if lower.endswith("thorax"):
-        forms.add(word[:-1] + "ces")
-    if lower.endswith("thoraces"):
-        forms.add(word[:-3] + "x")
-    if lower.endswith("a"):
-        forms.add(word + "e")
-    return "(?:" + "|".join(re.escape(form) for form in sorted(forms, key=lambda form: (-len(form), form))) + ")"
+    def masked(self, sentence: str, ent: str, normed_ent: str = "") -> str | None:
+        """The sentence with every mention of the finding as `<finding>`, or None when it is not mentioned or the mask is already there.
+
+        The finding is sought as it is worded; only when that does not occur, in its canonical form; only then in the vocabulary's other
+        spellings of it, the longest first.
+        """
+        if shows_mask(sentence):
+            return None
+        for wordings in ((ent,), (normed_ent,)):
+            found = self._replaced(sentence, wordings)
+            if found is not None:
+                return found
+        return self._replaced(sentence, self._vocabulary.spellings(normed_ent or ent))
+
+    def _replaced(self, sentence: str, wordings: Sequence[str]) -> str | None:
+        key = tuple(wordings)
+        if key not in self._patterns:
+            self._patterns[key] = self._pattern(key)
+        pattern = self._patterns[key]
+        if pattern is None:
+            return None
+        masked, count = pattern.subn(MASK, sentence)
+        return masked if count else None
+
+    def _pattern(self, wordings: Sequence[str]) -> re.Pattern[str] | None:
+        bodies = [body for body in map(self._body, wordings) if body]
+        if not bodies:
+            return None
+        return re.compile(r"(?<![^\W_])(?:" + "|".join(bodies) + r")(?![^\W_])", re.IGNORECASE)
+
+    def _body(self, wording: str) -> str:
+        """White space, hyphens and slashes stand for each other; a hyphen may also be left out ("re-expansion", "reexpansion")."""
+        pieces = _GAP.split(wording.strip(" \t\r\n.,;:-/"))
+        if not any(character.isalnum() for character in wording):
+            return ""
+        body = ""
+        for place, piece in enumerate(pieces):
+            if place % 2 == 0:
+                body += self._word(piece)
+            else:
+                body += _ANY_GAP + ("*" if set(piece) <= set("-\u2010\u2011\u2012\u2013\u2014") else "+")
+        return body
+
+    def _word(self, word: str) -> str:
+        if not _LETTERS.fullmatch(word):
+            return re.escape(word)
+        forms = sorted({word.lower(), *self._vocabulary.word_forms(word)}, key=lambda form: (-len(form), form))
+        return "(?:" + "|".join(re.escape(form) for form in forms) + ")"

@@ -17,13 +17,18 @@ class Reason:
 
 
 REJECTIONS: dict[str, Reason] = {
+    "unclosed-quote": Reason(
+        "text with commas in one pair of quotes, quotes inside doubled", "Mend the quotes of this record and deliver it again."
+    ),
+    "wrong-number-of-values": Reason(
+        "one value per column of the header", "Mend the separators and quotes of this record and deliver it again."
+    ),
     "broken-encoding": Reason("text in UTF-8", "Save the file as UTF-8 and deliver the row again."),
-    "broken-record": Reason("one value per column, quotes closed", "Mend quotes and separators of this record and deliver it again."),
-    "row-number": Reason("a whole number, unique in the file", "Number the rows again."),
-    "duplicate-row-number": Reason("a row number that no earlier row has", "Remove the repeated row or give it a number of its own."),
-    "subject-id": Reason("'p' and up to eight digits, or the digits alone", "Correct the patient id."),
     "study-id": Reason("'s' and up to eight digits, or the digits alone", "Correct the study id."),
+    "subject-id": Reason("'p' and up to eight digits, or the digits alone", "Correct the patient id."),
     "study-of-two-patients": Reason("the patient of the study's first row", "Correct the patient id or the study id."),
+    "row-number": Reason("a whole number, zero or more", "Correct the row number."),
+    "duplicate-row-number": Reason("a row number that no earlier row has", "Remove the repeated row or give it a number of its own."),
     "section": Reason("hist, find or impr", "Correct the section."),
     "dx-status": Reason("positive or negative", "Correct the status."),
     "dx-certainty": Reason("definitive or tentative", "Correct the certainty."),
@@ -31,27 +36,37 @@ REJECTIONS: dict[str, Reason] = {
     "finding-empty": Reason("the name of a finding", "Fill in the finding."),
     "number": Reason("a whole number, zero or more", "Correct the number."),
 }
-"""Why a row is in `rejected`."""
+"""Why a row is in `rejected`; of several reasons the first in this order is given. Nothing is guessed: of two rows with one number the
+first stays, and of a study under two patients only the rows of its first row's patient stay."""
 
 NOTES: dict[str, str] = {
     "vocabulary-missing": "Only the built-in forms normalise names. Put Lunguage_vocab.csv beside the findings for better matching.",
+    "vocabulary-row-ignored": "The row cannot be read, or the term or its canonical form is empty; it was not used.",
+    "vocabulary-contradiction": "The vocabulary gives the term several canonical forms; itself, else the first in the alphabet is used.",
     "metadata-missing": "Views are unknown: pleural effusion and cardiomegaly do not expand. Deliver the metadata file or set default_view.",
+    "metadata-row-ignored": "The row or its study id cannot be read; it was not used.",
+    "metadata-column-missing": "The column is optional; nothing was learned from it about views or time.",
+    "unknown-view-code": "No view is known by this code; it was not used. The count of images is in `found`.",
+    "unknown-view": "The study's views are unknown: findings whose signs depend on the view do not expand.",
+    "default-view": "The study's views are unknown; the configured default_view was taken.",
+    "report-row-ignored": "The row or its study id cannot be read; it was not used.",
+    "reports-without-rows": "The file has reports of studies that have no row in the findings file; structure them first. The count is in `found`.",
+    "reports-differ": "Rows of the study carry different report texts; the first was taken.",
+    "report-missing": "The study has no report text.",
     "column-missing": "The column is optional and counts as empty in every row.",
     "column-ignored": "The column is not part of the format and was not read.",
     "row-numbers-made": "The file has no row numbers; the records were numbered from 0 in file order.",
+    "positions-derived": "Sentence or finding numbers are missing; they were counted inside the section in file order.",
     "sequence-derived": "The study's place in the patient's time line comes from the metadata's date, else from the file order.",
-    "positions-derived": "Sentence or finding numbers are missing; they were counted in file order.",
+    "sequence-differs": "Rows of the study carry different sequence numbers; the first was taken.",
     "category-derived": "The category is empty; it was taken from the vocabulary, else OTH.",
     "first-of-alternatives": "Two values were written as x|y; x was taken.",
     "bare-reference": "The reference names no row number; it is kept as a bare name.",
-    "dangling-reference": "The reference points to no row of the study, or to several; it is kept as a bare name.",
-    "self-reference": "The row refers to itself; the reference was dropped.",
+    "dangling-reference": "The reference points to no row of the study; it is kept as a bare name.",
+    "ambiguous-reference": "The reference fits several rows of the study; it is kept as a bare name.",
+    "reference-to-rejected-row": "The row that is referred to was rejected; the reference is kept as a bare name.",
+    "self-reference": "The row refers to itself; the reference is kept as a bare name.",
     "finding-not-located": "The finding does not occur in its sentence; the pair is never sent to a judge. Correct the sentence or the finding.",
-    "reports-differ": "Rows of the study carry different report texts; the first was taken.",
-    "report-missing": "The study has no report text.",
-    "unknown-view": "The study's views are unknown: findings whose signs depend on the view do not expand.",
-    "default-view": "The study's views are unknown; the configured default_view was taken.",
-    "metadata-row-ignored": "The image's ids cannot be read; the row was not used.",
-    "vocabulary-row-ignored": "The term or its canonical form is empty; the row was not used.",
+    "mask-in-sentence": "The sentence itself shows the text <finding>, so it cannot be masked; the pair is never sent to a judge.",
 }
 """What a line of `intake_notes` means and what was done."""

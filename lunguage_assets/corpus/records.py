@@ -1,7 +1,11 @@
 """Reading a delimited file record by record, so that one broken record costs itself and nothing after it.
 
-The standard csv module parses; what is added is the recovery. A record that does not parse (an unclosed quote swallows all that
-follows) costs its first physical line only: reading goes on from the second, so good records behind it survive.
+The standard csv module parses, strictly; what is added is the recovery. An unclosed quote swallows the records behind it, in the worst case without
+any parse error: it may end at a later stray quote with just the right number of values. So every record of several physical lines is
+searched for a line that begins like a record of its own (an id in every id column); reading resumes there and only the broken
+record is lost. What the columns mean is in `columns.py`.
+
+The easy version, `pandas.read_csv`, either raises on the first bad record, or skips it, or swallows the records behind it.
 """
 
 from __future__ import annotations
@@ -9,48 +13,61 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import re
+import zlib
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from lunguage_assets.errors import InputError
 
 LINES_PER_RECORD = 2000
 """A record of more physical lines than this has an unclosed quote: the longest report is a few hundred lines."""
+BROKEN_TOLERATED = 1000
+"""With more broken records than this, and more broken than good ones, the file as a whole is not CSV."""
 _CELL_LIMIT = 16 * 1024 * 1024
+_DAMAGE = re.compile("[\udc80-\udcff\ufffd\0]")
+_CELL = r'(?:"[^"\n]*"|[^,"\n]*)'
+_ID = r'"?(?:[ps]\d{1,8}|\d{8})"?'
+
+UNCLOSED = "unclosed-quote"
+WIDTH = "wrong-number-of-values"
+ENCODING = "broken-encoding"
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One data record: 1-based number, values in header order, or the raw text and why it could not be read."""
+    """One data record: 1-based number and values in header order.
+
+    A `broken` record has a reason code instead, what was `found`, the `raw` text, and as many values as could be read.
+    """
 
     number: int
-    values: Sequence[str]
+    values: list[str]
     broken: str = ""
+    found: str = ""
     raw: str = ""
 
 
-def read_records(path: Path) -> tuple[list[str], Iterator[Record]]:
-    """Header and records of a CSV file (UTF-8 with or without BOM, any newline, quoted newlines, `.gz` by name).
+def read_records(path: Path, id_columns: Sequence[str] = ()) -> tuple[list[str], Iterator[Record]]:
+    """Header and records of a CSV file (UTF-8 with or without BOM, any newline, quoted newlines, `.gz` by name) or a `.parquet` file.
+
+    `id_columns` are header names, in lower case, whose values tell where a record begins.
 
     Raises:
-        InputError: the file is empty, has a header only, is not text, or its header repeats a name.
+        InputError: the file is empty, has a header only, is not text, repeats a column, or is for the most part not CSV.
     """
-    lines = _Lines(path)
-    first = next(_parsed(lines), None)
-    if first is None or not any(value.strip() for value in first.values):
-        raise InputError(path.name, "an empty file", "a header line and data rows", "Deliver the complete file.")
-    if first.broken:
-        raise InputError(path.name, "a header line that cannot be read", "column names in UTF-8, separated by commas", "Mend the header.", row=0)
-    header = [value.strip() for value in first.values]
-    repeated = sorted({name for name in header if name and header.count(name) > 1})
-    if repeated:
-        raise InputError(path.name, f"repeated columns {repeated}", "each column once", "Rename or remove the repeated columns.", row=0)
-    if len(header) == 1:
-        raise InputError(path.name, "a single column", "values separated by commas", "Save the file as comma-separated values.", row=0)
-    records = _numbered(_parsed(lines, len(header)))
+    if path.name.lower().endswith(".parquet"):
+        header, records = _parquet_records(path)
+    else:
+        lines = _Lines(path)
+        header = _header(lines, path.name)
+        records = _tolerable(_parsed(lines, len(header), _start_of_record(header, id_columns)), path.name)
     head = next(records, None)
     if head is None:
         raise InputError(path.name, "a header line and no data row", "at least one data row", "Deliver the complete file.")
@@ -62,9 +79,41 @@ def _chained(head: Record, rest: Iterator[Record]) -> Iterator[Record]:
     yield from rest
 
 
-def _numbered(records: Iterator[Record]) -> Iterator[Record]:
-    for number, record in enumerate(records, 1):
-        yield Record(number, record.values, record.broken, record.raw)
+def _header(lines: _Lines, file: str) -> list[str]:
+    try:
+        values = next((row for row in csv.reader(lines, strict=True) if row), None)
+    except (csv.Error, _TooLong):
+        values = [] if lines.damaged else None
+        if values is None:
+            raise InputError(
+                file, "a header line that cannot be read", "column names separated by commas", "Mend the header.", row=0
+            ) from None
+    if values is None or not (lines.damaged or any(value.strip() for value in values)):
+        raise InputError(file, "an empty file", "a header line and data rows", "Deliver the complete file.")
+    if lines.damaged:
+        raise InputError(
+            file, "a header line that is not UTF-8 text", "UTF-8", "Save the file as UTF-8 (not UTF-16, not a spreadsheet).", row=0
+        )
+    header = [value.strip() for value in values]
+    repeated = sorted({name for name in header if name and header.count(name) > 1})
+    if repeated:
+        raise InputError(file, f"repeated columns {repeated}", "each column once", "Rename or remove the repeated columns.", row=0)
+    if len(header) == 1:
+        raise InputError(file, "a single column", "values separated by commas", "Save the file as comma-separated values.", row=0)
+    return header
+
+
+def _start_of_record(header: Sequence[str], id_columns: Sequence[str]) -> re.Pattern[str] | None:
+    """What the first line of a record looks like: ids where the header says so; None when the header has no id column."""
+    places = [place for place, name in enumerate(header) if name.lower() in id_columns]
+    if not places:
+        return None
+    cells = [_ID if place in places else _CELL for place in range(max(places) + 1)]
+    return re.compile(",".join(cells) + r"\s*(?:,|$)", re.IGNORECASE)
+
+
+class _TooLong(Exception):
+    """More lines in one record than any report has."""
 
 
 class _Lines:
@@ -74,8 +123,10 @@ class _Lines:
         csv.field_size_limit(_CELL_LIMIT)
         self._text = io.TextIOWrapper(_open(path), encoding="utf-8-sig", errors="surrogateescape", newline="")
         self._returned: deque[str] = deque()
-        self._path = path
+        self._file = path.name
         self.taken: list[str] = []
+        self.damaged = False
+        """A line of the current record has bytes that are not UTF-8, a NUL, or a replacement character from an earlier loss."""
 
     def __iter__(self) -> _Lines:
         return self
@@ -84,30 +135,33 @@ class _Lines:
         if len(self.taken) > LINES_PER_RECORD:
             raise _TooLong
         try:
-            line = self._returned.popleft() if self._returned else self._text.readline()
-        except (OSError, EOFError) as error:
-            raise InputError(self._path.name, f"a file that cannot be unpacked ({type(error).__name__})", "a whole file", "Deliver it again.") from None
-        if not line:
-            raise StopIteration
-        self.taken.append(line.replace("\0", "\ufffd"))
-        return self.taken[-1]
+            line = self._returned.popleft() if self._returned else next(self._text)
+        except (OSError, EOFError, zlib.error) as error:
+            raise InputError(
+                self._file, f"a file that cannot be unpacked ({type(error).__name__})", "a whole file", "Deliver it again."
+            ) from None
+        self.taken.append(line)
+        if (not line.isascii() or "\0" in line) and _DAMAGE.search(line):
+            self.damaged = True
+        return line
+
+    def next_record(self) -> None:
+        self.taken = []
+        self.damaged = False
 
     def give_back(self, lines: Sequence[str]) -> None:
         self._returned.extendleft(reversed(lines))
-
-
-class _TooLong(Exception):
-    """More lines in one record than any report has."""
 
 
 def _open(path: Path) -> BinaryIO:
     return cast(BinaryIO, gzip.open(path, "rb")) if path.name.lower().endswith(".gz") else path.open("rb")
 
 
-def _parsed(lines: _Lines, width: int | None = None) -> Iterator[Record]:
+def _parsed(lines: _Lines, width: int, start: re.Pattern[str] | None) -> Iterator[Record]:
+    number = 0
     reader = csv.reader(lines, strict=True)
     while True:
-        lines.taken = []
+        lines.next_record()
         problem = ""
         values: list[str] = []
         try:
@@ -115,25 +169,84 @@ def _parsed(lines: _Lines, width: int | None = None) -> Iterator[Record]:
         except StopIteration:
             return
         except (csv.Error, _TooLong):
-            problem = "a quote that is not closed, or text behind a closing quote"
+            problem = UNCLOSED
         if not problem and not values:
             continue  # an empty line
-        if not problem and width is not None and len(values) != width:
-            problem = f"{len(values)} values for {width} columns"
+        taken = lines.taken
+        resume = len(taken)
+        if problem or len(taken) > 1:
+            resume = _next_start(taken, start)
+            if resume < len(taken):
+                problem = UNCLOSED
+            elif problem and not (start is not None and start.match(taken[0])):
+                resume = 1  # beginnings cannot be recognised in this file: every further line gets its chance
+        number += 1
         if problem:
-            lines.give_back(lines.taken[1:])
+            lines.give_back(taken[resume:])
             reader = csv.reader(lines, strict=True)
-            yield Record(0, (), problem, _shown(lines.taken[0]) if lines.taken else "")
-        elif any(_is_broken(value) for value in values):
-            yield Record(0, [_shown(value) for value in values], "bytes that are not UTF-8", _shown("".join(lines.taken)))
+            yield Record(
+                number,
+                _salvaged(taken[0]),
+                UNCLOSED,
+                "a quote that is not closed, or text behind a closing quote",
+                shown("".join(taken[:resume])),
+            )
+        elif len(values) != width:
+            yield Record(number, [shown(value) for value in values], WIDTH, f"{len(values)} values", shown("".join(taken)))
+        elif lines.damaged:
+            yield Record(number, [shown(value) for value in values], ENCODING, "bytes that are not UTF-8 text", shown("".join(taken)))
         else:
-            yield Record(0, values)
+            yield Record(number, values)
 
 
-def _is_broken(value: str) -> bool:
-    return not value.isascii() and any("\udc80" <= character <= "\udcff" or character == "\ufffd" for character in value)
+def _next_start(taken: Sequence[str], start: re.Pattern[str] | None) -> int:
+    """The first of the record's further lines that begins like a record of its own; their number when none does."""
+    if start is not None:
+        for place in range(1, len(taken)):
+            if start.match(taken[place]):
+                return place
+    return len(taken)
 
 
-def _shown(text: str) -> str:
-    """Undecodable bytes as the replacement character, so that the text can be stored."""
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace").rstrip("\r\n")
+def _salvaged(line: str) -> list[str]:
+    """What can be read of the first line of a broken record, to tell at least whose it is."""
+    try:
+        return [shown(value) for value in next(csv.reader([line]), [])]
+    except csv.Error:
+        return []
+
+
+def _tolerable(records: Iterator[Record], file: str) -> Iterator[Record]:
+    broken = 0
+    for record in records:
+        broken += record.broken in (UNCLOSED, WIDTH)
+        if broken > BROKEN_TOLERATED and 2 * broken > record.number:
+            raise InputError(
+                file,
+                f"{broken} of {record.number} records that do not fit the header",
+                "comma-separated values with quoted text",
+                "Export the file again as CSV.",
+            )
+        yield record
+
+
+def shown(text: str) -> str:
+    r"""Text that can be stored: undecodable bytes as `\xNN`, so that nothing is lost and nothing is guessed."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace").rstrip("\r\n").replace("\0", "\\x00")
+
+
+def _parquet_records(path: Path) -> tuple[list[str], Iterator[Record]]:
+    try:
+        file = pq.ParquetFile(path)
+    except (pa.ArrowInvalid, OSError):
+        raise InputError(path.name, "a file that is not Parquet", "a Parquet file", "Deliver it again, or as CSV.") from None
+    header = [str(name) for name in file.schema_arrow.names]
+
+    def records() -> Iterator[Record]:
+        number = 0
+        for batch in file.iter_batches():
+            for values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                number += 1
+                yield Record(number, ["" if value is None else str(value) for value in values])
+
+    return header, records()

@@ -1,4 +1,8 @@
-"""Reading `evidence` and `associate` cells and resolving them to rows of the same study (implicit.md section 1)."""
+"""Reading `evidence` and `associate` cells and resolving them to rows of the same study (implicit.md section 1).
+
+The easy version looks for "idx1" in the cell's text: it finds it in "idx11" too, and mistakes the finding 3 of the impression for the
+finding 3 of the history.
+"""
 
 from __future__ import annotations
 
@@ -6,28 +10,48 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from lunguage_assets.corpus.vocabulary import plain
+
 BARE = "~"
 _NUMBER = re.compile(r"idx\s*(\d+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
+class Reference:
+    """One reference: the comma parts in front of a number (the last ones are its name), or a bare name when `number` is None."""
+
+    parts: tuple[str, ...]
+    number: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Target:
-    """A row that can be referred to."""
+    """A row that can be referred to; a rejected row has an empty id."""
 
     finding_id: str
     section: str
-    ent_idx: int
-    names: frozenset[str]
-    """Lower-case names it goes by: as worded and in canonical form."""
+    ent_idx: int | None
+    wordings: frozenset[str]
+    """Its names as delivered, in plain form."""
+    name: str
+    """Its canonical name."""
 
 
-def parse_references(cell: str) -> list[tuple[str, int | None]]:
-    """The pairs of a flat list `name, idxN, name, idxN`; a name may contain commas; a name without a number has None.
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A token of the table, and the note's reason code when it is bare."""
 
-    A run of several names before a number is one name with commas only when it is followed by its number; names at the end of the
-    list have none and count one by one.
+    token: str
+    written: str
+    reason: str = ""
+
+
+def parse_references(cell: str) -> list[Reference]:
+    """The references of a flat list `name, idxN, name, idxN`, token by token; bare names survive.
+
+    Commas inside names and bare names before a pair look alike: such parts stay together until the study's rows decide.
     """
-    pairs: list[tuple[str, int | None]] = []
+    references: list[Reference] = []
     pending: list[str] = []
     for token in (part.strip() for part in cell.split(",")):
         if not token:
@@ -35,43 +59,61 @@ def parse_references(cell: str) -> list[tuple[str, int | None]]:
         number = _NUMBER.fullmatch(token)
         if number is None:
             pending.append(token)
-        elif pending:
-            pairs.append((", ".join(pending), int(number.group(1))))
+        elif pending:  # a number without any name names nothing
+            references.append(Reference(tuple(pending), int(number.group(1))))
             pending = []
-    return pairs + [(name, None) for name in pending]
+    return references + [Reference((name,), None) for name in pending]
 
 
 class StudyReferences:
     """Resolution of references inside one study."""
 
     def __init__(self, targets: Iterable[Target], canonical: Callable[[str], str]) -> None:
-        self._targets = list(targets)
         self._canonical = canonical
         self._by_name: dict[str, list[Target]] = {}
-        for target in self._targets:
-            for name in target.names:
+        listed = list(targets)
+        live = {(target.section, target.ent_idx, target.name) for target in listed if target.finding_id}
+        for target in listed:
+            if not target.finding_id and (target.section, target.ent_idx, target.name) in live:
+                continue  # a rejected repetition of a row that stayed
+            for name in target.wordings | {target.name}:
                 self._by_name.setdefault(name, []).append(target)
 
-    def resolve(self, pair: tuple[str, int | None], section: str) -> list[str]:
-        """Finding ids or bare tokens that a pair stands for.
+    def resolve(self, reference: Reference, section: str, own: str) -> list[Resolved]:
+        """Tokens of a reference in a row of `section` whose id is `own`.
 
-        Same section, number and name; else a unique match of number and name in another section; else a unique row of that name in
-        the study; else bare. A name with commas that fits nothing is taken apart: only its last part belongs to the number.
+        Same section, number and name; else a match of number and name in another section; else the row of that name in the study;
+        at each step several matches are ambiguous. What fits no row stays as a bare name. Of the parts in front of a number
+        the longest run that names a row is the name.
         """
-        name, number = pair
-        found = self._find(name, number, section)
-        if found is None and number is not None and ", " in name:
-            *bare, last = name.split(", ")
-            tokens = [token for part in bare for token in self.resolve((part, None), section)]
-            return tokens + self.resolve((last, number), section)
-        return [found if found is not None else BARE + name]
+        if reference.number is None:
+            return [_bare(part, "bare-reference") for part in reference.parts]
+        for start in range(len(reference.parts)):
+            name = ", ".join(reference.parts[start:])
+            found, reason = self._find(name, reference.number, section)
+            if reason == "dangling-reference" and start + 1 < len(reference.parts):
+                continue
+            if found == own:
+                reason = "self-reference"
+            last = Resolved(found, name) if not reason else _bare(name, reason)
+            return [*(_bare(part, "bare-reference") for part in reference.parts[:start]), last]
+        return []
 
-    def _find(self, name: str, number: int | None, section: str) -> str | None:
-        folded = " ".join(name.lower().split())
-        candidates = {target.finding_id: target for key in {folded, self._canonical(folded)} for target in self._by_name.get(key, ())}
-        if number is not None:
-            numbered = [target for target in candidates.values() if target.ent_idx == number]
-            for group in ([t for t in numbered if t.section == section], [t for t in numbered if t.section != section]):
-                if len(group) == 1:
-                    return group[0].finding_id
-        return next(iter(candidates)) if len(candidates) == 1 else None
+    def _find(self, name: str, number: int, section: str) -> tuple[str, str]:
+        wording = plain(name)
+        canonical = self._canonical(name)
+        candidates = list(dict.fromkeys((*self._by_name.get(wording, ()), *self._by_name.get(canonical, ()))))
+        numbered = [target for target in candidates if target.ent_idx == number]
+        for group in ([t for t in numbered if t.section == section], [t for t in numbered if t.section != section], candidates):
+            if not group:
+                continue
+            if len(group) > 1:  # the wording tells a row from another spelling of the same finding
+                group = [target for target in group if wording in target.wordings]
+            if len(group) != 1:
+                return "", "ambiguous-reference"
+            return (group[0].finding_id, "") if group[0].finding_id else ("", "reference-to-rejected-row")
+        return "", "dangling-reference"
+
+
+def _bare(name: str, reason: str) -> Resolved:
+    return Resolved(BARE + name, name, reason)

@@ -1,35 +1,41 @@
-"""One delivered record at a time: either a typed row, or a rejection with its reason."""
+"""One delivered record at a time: either a typed row, or a rejection with its reason.
+
+What concerns a row alone, and what it may not share with earlier ones (its number, its study's patient), is decided here; what needs the
+study as a whole is in `studies.py`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
 from lunguage_assets.corpus import columns
-from lunguage_assets.corpus.columns import ROW_NUMBER, clean, first_alternative, map_columns
+from lunguage_assets.corpus.columns import ROW_NUMBER, clean, clean_list, first_alternative, map_columns
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.records import Record, read_records
-from lunguage_assets.corpus.vocabulary import Vocabulary
+from lunguage_assets.corpus.references import Target
+from lunguage_assets.corpus.vocabulary import Vocabulary, category_code, plain
 from lunguage_assets.tables import ATTRIBUTES
 
-_Value = TypeVar("_Value", int, str)
+_Value = TypeVar("_Value")
+_NUMBERED = ("sequence", "sent_idx", "ent_idx")
+_MAY_BE_DERIVED = ("sent_idx", "ent_idx", "cat")
 
 
 @dataclass(slots=True)
 class DeliveredRow:
-    """A row that can be used; numbers that the file does not give are None until its study is complete."""
+    """A row that can be used; `attributes` are in the order of `tables.ATTRIBUTES`."""
 
     line: int
     row: int
-    subject_id: str
-    study_id: str
-    sequence: int | None
+    finding_id: str
     section: str
-    sent_idx: int | None
+    sent_idx: int
     sent: str
-    ent_idx: int | None
+    ent_idx: int
     ent: str
     normed_ent: str
     cat: str
@@ -37,8 +43,27 @@ class DeliveredRow:
     location: str
     evidence: str
     associate: str
-    report: str
-    attributes: dict[str, str] = field(default_factory=dict)
+    attributes: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class DeliveredStudy:
+    """What the findings file has of one study, rejected rows included where they are only counted or referred to."""
+
+    study_id: str
+    subject_id: str = ""
+    first_line: int = 0
+    sequence: int | None = None
+    report: str = ""
+    written_report: str = ""
+    """The report's cell as delivered, to recognise its repetitions cheaply."""
+    rows: list[DeliveredRow] = field(default_factory=list)
+    refused: list[Target] = field(default_factory=list)
+    rows_delivered: int = 0
+    places: dict[str, tuple[int, str, int]] = field(default_factory=dict)
+    """Per section: sentences so far, the last one, findings so far."""
+    noted: set[str] = field(default_factory=set)
+    """Reasons that are noted once per study."""
 
 
 class _Rejection(Exception):
@@ -49,123 +74,208 @@ class _Rejection(Exception):
         self.reason, self.column, self.found = reason, column, found
 
 
+class _Reading(dict[str, _Value]):
+    """What a cell means, worked out once per distinct text: in a million rows coded columns repeat a handful."""
+
+    def __init__(self, meaning: Callable[[str], _Value]) -> None:
+        super().__init__()
+        self._meaning = meaning
+
+    def __missing__(self, written: str) -> _Value:
+        value = self[written] = self._meaning(clean(written))
+        return value
+
+
+def _optional_number(value: str) -> int | None:
+    """None when the cell is empty, -1 when it is no number."""
+    if not value:
+        return None
+    number = columns.whole_number(value)
+    return -1 if number is None else number
+
+
 class RowReader:
-    """Reads the findings file; `delivered` counts records by the study they name, rejected ones included."""
+    """Reads the findings file into `studies`, by study id."""
 
     def __init__(self, path: Path, vocabulary: Vocabulary, log: IntakeLog) -> None:
         self.file = path.name
-        self.delivered: dict[str, int] = {}
-        self.rejected_subjects: dict[str, str] = {}
+        self.studies: dict[str, DeliveredStudy] = {}
         self._vocabulary, self._log = vocabulary, log
-        self._header, self._records = read_records(path)
-        self._map = map_columns(self._header, self.file)
+        self._header, self._records = read_records(path, ("subject_id", "study_id"))
+        known = map_columns(self._header, self.file)
+        self._has = frozenset(known.position)
+        absent = len(self._header)  # every record gets an empty value there
+        self._at = {column: known.position.get(column, absent) for column in (*columns.REQUIRED, *columns.OPTIONAL)}
+        self._attributes = [self._at[column] for column in ATTRIBUTES]
+        self._coded = [(column, self._at[column]) for column in ("section", "dx_status", "dx_certainty", "normed_ent", "cat")]
         self._numbers_seen: set[int] = set()
-        for name in self._map.ignored:
+        self._lists = _Reading[str](clean_list)
+        self._subjects = _Reading[str | None](columns.subject_id)
+        self._sections = _Reading[str | None](columns.section)
+        self._polarities = _Reading[str | None](columns.polarity)
+        self._certainties = _Reading[str | None](columns.certainty)
+        self._categories = _Reading[str | None](lambda value: category_code(first_alternative(value)) if value else "")
+        self._numbers = _Reading[int | None](_optional_number)
+        for name in known.ignored:
             log.note("column-ignored", self.file, column=name)
-        for name in self._map.missing:
-            reason = "row-numbers-made" if name == ROW_NUMBER else "positions-derived" if name in ("sent_idx", "ent_idx") else "column-missing"
+        for name in known.missing:
+            reason = (
+                "row-numbers-made" if name == ROW_NUMBER else "positions-derived" if name in ("sent_idx", "ent_idx") else "column-missing"
+            )
             log.note(reason, self.file, column=name)
 
-    def rows(self) -> Iterator[DeliveredRow]:
-        """Usable rows in file order; the others go to the log."""
+    def read(self) -> dict[str, DeliveredStudy]:
+        """All studies whose id can be read; what is rejected goes to the log."""
         for record in self._records:
-            if record.broken:
-                self._reject_broken(record)
-                continue
-            study = columns.study_id(clean(self._cell(record, "study_id"))) or ""
-            self.delivered[study] = self.delivered.get(study, 0) + 1
+            record.values.append("")
+            study = self._study(record)
             try:
-                row = self._read(record)
+                if record.broken:
+                    raise _Rejection(record.broken, "", record.found)
+                if study is None:
+                    raise self._rejection(record, "study-id", "study_id")
+                self._read(record, study)
             except _Rejection as rejection:
-                self._remember_subject(study, record)
-                self._reject(record, rejection, study)
-                continue
-            yield row
+                self._reject(record, study, rejection)
+        return self.studies
 
-    def reject_row(self, row: DeliveredRow, reason: str, column: str, found: str) -> None:
-        """Reject a row that was readable by itself but does not fit its study."""
-        kept = {"row": str(row.row), "subject_id": row.subject_id, "study_id": row.study_id, "section": row.section, "ent": row.ent}
-        content = {**kept, "sent": row.sent, "status": row.status, "location": row.location, **row.attributes}
-        self._log.reject(reason, self.file, row.line, column=column, found=found, study_id=row.study_id, content=content)
+    def _study(self, record: Record) -> DeliveredStudy | None:
+        written = self._cell(record, "study_id")
+        study_id = columns.study_id(written)
+        if study_id is None or (record.broken and not columns.is_plainly_study(written)):
+            return None  # in a broken record another column may stand in the place of the study
+        study = self.studies.get(study_id)
+        if study is None:
+            study = self.studies[study_id] = DeliveredStudy(study_id, first_line=record.number)
+        study.rows_delivered += 1
+        if not study.subject_id:
+            study.subject_id = columns.subject_id(self._cell(record, "subject_id")) or ""
+        return study
 
-    def _reject_broken(self, record: Record) -> None:
-        reason = "broken-encoding" if record.values else "broken-record"
-        study = ""
-        if record.values:
-            study = columns.study_id(clean(self._cell(record, "study_id"))) or ""
-        self.delivered[study] = self.delivered.get(study, 0) + 1
-        self._log.reject(reason, self.file, record.number, found=record.broken, study_id=study, content=record.raw)
-
-    def _reject(self, record: Record, rejection: _Rejection, study: str) -> None:
-        content = dict(zip(self._header, record.values, strict=True))
+    def _reject(self, record: Record, study: DeliveredStudy | None, rejection: _Rejection) -> None:
+        content = record.raw or json.dumps(dict(zip(self._header, record.values, strict=False)), ensure_ascii=False)
+        study_id = study.study_id if study is not None else ""
         self._log.reject(
-            rejection.reason, self.file, record.number, column=rejection.column, found=rejection.found, study_id=study, content=content
+            rejection.reason, self.file, record.number, column=rejection.column, found=rejection.found, study_id=study_id, content=content
         )
+        if study is not None and not record.broken and rejection.reason != "study-of-two-patients":
+            study.refused.append(self._refused_target(record))
 
-    def _remember_subject(self, study: str, record: Record) -> None:
-        """A study all of whose rows are rejected is still listed, with its patient when that can be read."""
-        subject = columns.subject_id(clean(self._cell(record, "subject_id")))
-        if study and subject:
-            self.rejected_subjects.setdefault(study, subject)
+    def _refused_target(self, record: Record) -> Target:
+        """A rejected row as something that may be referred to: a reference to it must not find another row in its stead."""
+        ent, normed = self._cell(record, "ent"), first_alternative(self._cell(record, "normed_ent"))
+        section = columns.section(self._cell(record, "section")) or ""
+        number = columns.whole_number(self._cell(record, "ent_idx"))
+        return Target("", section, number, frozenset({plain(ent), plain(normed)} - {""}), self._vocabulary.finding(normed or ent))
 
     def _cell(self, record: Record, column: str) -> str:
-        place = self._map.position.get(column)
-        return "" if place is None else record.values[place]
+        place = self._at[column]
+        return clean(record.values[place]) if place < len(record.values) else ""
 
-    def _read(self, record: Record) -> DeliveredRow:
-        def cell(column: str) -> str:
-            return clean(self._cell(record, column))
+    def _rejection(self, record: Record, reason: str, column: str) -> _Rejection:
+        return _Rejection(reason, column, self._cell(record, column) or "nothing")
 
-        def required(value: _Value | None, column: str, reason: str) -> _Value:
-            if value is None:
-                raise _Rejection(reason, column, cell(column) or "nothing")
-            return value
-
-        def optional_number(column: str) -> int | None:
-            return required(columns.whole_number(cell(column)), column, "number") if cell(column) else None
-
-        line = record.number
-        number = required(columns.whole_number(cell(ROW_NUMBER)), ROW_NUMBER, "row-number") if ROW_NUMBER in self._map.position else line - 1
-        subject = required(columns.subject_id(cell("subject_id")), "subject_id", "subject-id")
-        study = required(columns.study_id(cell("study_id")), "study_id", "study-id")
-        section = required(columns.section(cell("section")), "section", "section")
-        polarity = required(columns.polarity(cell("dx_status")), "dx_status", "dx-status")
-        certainty = required(columns.certainty(cell("dx_certainty")), "dx_certainty", "dx-certainty")
-        ent = required(cell("ent") or None, "ent", "finding-empty")
-        row = DeliveredRow(
-            line=line,
-            row=number,
-            subject_id=subject,
-            study_id=study,
-            sequence=optional_number("sequence"),
-            section=section,
-            sent_idx=optional_number("sent_idx"),
-            sent=cell("sent"),
-            ent_idx=optional_number("ent_idx"),
-            ent=ent,
-            normed_ent=first_alternative(cell("normed_ent")),
-            cat=self._category(cell("cat"), ent, line, study),
-            status=certainty + polarity,
-            location=cell("location"),
-            evidence=cell("evidence"),
-            associate=cell("associate"),
-            report=cell("report"),
-            attributes={column: cell(column) for column in ATTRIBUTES},
+    def _read(self, record: Record, study: DeliveredStudy) -> None:
+        """Add a record to its study, or raise the first of the reasons against it."""
+        values, at = record.values, self._at
+        sentence, finding, sent = self._counted(values, study)
+        subject = self._subjects[values[at["subject_id"]]]
+        if subject is None:
+            raise self._rejection(record, "subject-id", "subject_id")
+        if subject != study.subject_id:
+            raise self._rejection(record, "study-of-two-patients", "subject_id")
+        number = self._row_number(record)
+        section = self._sections[values[at["section"]]]
+        if section is None:
+            raise self._rejection(record, "section", "section")
+        polarity = self._polarities[values[at["dx_status"]]]
+        if polarity is None:
+            raise self._rejection(record, "dx-status", "dx_status")
+        certainty = self._certainties[values[at["dx_certainty"]]]
+        if certainty is None:
+            raise self._rejection(record, "dx-certainty", "dx_certainty")
+        ent = self._lists[values[at["ent"]]]
+        if not any(map(str.isalnum, ent)):
+            raise self._rejection(record, "finding-empty", "ent")
+        normed_ent = first_alternative(self._lists[values[at["normed_ent"]]])
+        category = self._categories[values[at["cat"]]]
+        if category is None:
+            raise self._rejection(record, "category", "cat")
+        sequence, sent_idx, ent_idx = (self._numbers[values[at[column]]] for column in _NUMBERED)
+        if -1 in (sequence, sent_idx, ent_idx):
+            raise self._rejection(record, "number", _NUMBERED[(sequence, sent_idx, ent_idx).index(-1)])
+        study.rows.append(
+            DeliveredRow(
+                line=record.number,
+                row=number,
+                finding_id=f"{study.study_id}:{number}",
+                section=section,
+                sent_idx=sentence if sent_idx is None else sent_idx,
+                sent=sent,
+                ent_idx=finding if ent_idx is None else ent_idx,
+                ent=ent,
+                normed_ent=normed_ent,
+                cat=category or self._vocabulary.category(normed_ent or ent) or "OTH",
+                status=certainty + polarity,
+                location=self._lists[values[at["location"]]],
+                evidence=clean(values[at["evidence"]]),
+                associate=clean(values[at["associate"]]),
+                attributes=tuple([self._lists[values[place]] for place in self._attributes]),
+            )
         )
-        if number in self._numbers_seen:
-            raise _Rejection("duplicate-row-number", ROW_NUMBER, str(number))
-        self._numbers_seen.add(number)
-        for column in ("section", "dx_status", "dx_certainty", "normed_ent", "cat"):
-            if "|" in cell(column):
-                self._log.note("first-of-alternatives", self.file, line=line, study_id=study, column=column, found=cell(column))
-        return row
+        self._learn(record, study, sequence)
+        self._note_mended(record, study)
 
-    def _category(self, written: str, ent: str, line: int, study: str) -> str:
-        if written:
-            code = columns.category(written)
-            if code is None:
-                raise _Rejection("category", "cat", written)
-            return code
-        if "cat" in self._map.position:
-            self._log.note("category-derived", self.file, line=line, study_id=study, column="cat")
-        return self._vocabulary.category(ent) or "OTH"
+    def _row_number(self, record: Record) -> int:
+        if ROW_NUMBER not in self._has:
+            return record.number - 1
+        number = columns.whole_number(self._cell(record, ROW_NUMBER))
+        if number is None:
+            raise self._rejection(record, "row-number", ROW_NUMBER)
+        if number in self._numbers_seen:
+            raise self._rejection(record, "duplicate-row-number", ROW_NUMBER)
+        self._numbers_seen.add(number)
+        return number
+
+    def _counted(self, values: list[str], study: DeliveredStudy) -> tuple[int, int, str]:
+        """Numbers by file order inside the section, for a file that gives none: sentence from 0, finding from 1; and the sentence.
+
+        Rejected rows count too, so that their absence changes no number.
+        """
+        section = self._sections[values[self._at["section"]]] or ""
+        sentences, last, findings = study.places.get(section, (-1, "", 0))
+        sent = clean(values[self._at["sent"]])
+        if sentences < 0 or sent != last:
+            sentences, last = sentences + 1, sent
+        study.places[section] = (sentences, last, findings + 1)
+        return sentences, findings + 1, last
+
+    def _learn(self, record: Record, study: DeliveredStudy, sequence: int | None) -> None:
+        """What is the same in all rows of a study: its report and its place in time."""
+        if study.sequence is None:
+            study.sequence = sequence
+        elif sequence is not None and sequence != study.sequence:
+            self._once(study, "sequence-differs", record, "sequence")
+        report = record.values[self._at["report"]]
+        if report != study.written_report:
+            report = clean(report)
+            if not study.report:
+                study.report, study.written_report = report, record.values[self._at["report"]]
+            elif report and report != study.report:
+                self._once(study, "reports-differ", record, "report")
+
+    def _note_mended(self, record: Record, study: DeliveredStudy) -> None:
+        for column in _MAY_BE_DERIVED:
+            if column in self._has and not clean(record.values[self._at[column]]):
+                if column == "cat":
+                    self._log.note("category-derived", self.file, line=record.number, study_id=study.study_id, column=column)
+                else:
+                    self._once(study, "positions-derived", record, column)
+        for column, place in self._coded:
+            if "|" in record.values[place]:
+                self._log.note("first-of-alternatives", self.file, line=record.number, study_id=study.study_id, column=column)
+
+    def _once(self, study: DeliveredStudy, reason: str, record: Record, column: str) -> None:
+        if reason + column not in study.noted:
+            study.noted.add(reason + column)
+            self._log.note(reason, self.file, line=record.number, study_id=study.study_id, column=column)

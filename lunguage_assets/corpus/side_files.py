@@ -1,8 +1,12 @@
-"""The optional files of a delivery: vocabulary, image metadata, raw reports. Their absence is noted and stops nothing."""
+"""The optional files of a delivery: vocabulary, image metadata, raw reports. Their absence is noted and stops nothing.
+
+A row that cannot be used is noted, never put among the rejected rows: those are rows of findings and are accounted for one by one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,22 +15,32 @@ import pandas as pd
 from lunguage_assets.corpus.columns import clean, study_id
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.records import read_records
-from lunguage_assets.corpus.views import image_views, written
+from lunguage_assets.corpus.views import ImageViews, image_views, written
+from lunguage_assets.corpus.vocabulary import category_code, plain
 from lunguage_assets.errors import InputError
 from lunguage_assets.tables import TERMS
+
+_POSITION = "viewposition"
+_ORIENTATION = "patientorientationcodesequence_codemeaning"
+_PROCEDURES = ("performedprocedurestepdescription", "procedurecodesequence_codemeaning")
+_DATE, _TIME = "studydate", "studytime"
 
 
 @dataclass(slots=True)
 class StudyMetadata:
-    """What the images of a study tell: views, whether a view position told them, and when the study was taken."""
+    """What the images of a study tell: views by their source, and when the study was taken (empty when unknown)."""
 
-    views: set[str] = field(default_factory=set)
-    from_position: bool = False
+    coded: set[str] = field(default_factory=set)
+    from_procedure: set[str] = field(default_factory=set)
     taken_at: str = ""
 
     @property
-    def written_views(self) -> str:
-        return written(self.views)
+    def views(self) -> str:
+        return written(self.coded | self.from_procedure)
+
+    @property
+    def source(self) -> str:
+        return "metadata" if self.coded else "procedure text"
 
 
 def read_terms(path: Path | None, log: IntakeLog) -> pd.DataFrame:
@@ -35,59 +49,95 @@ def read_terms(path: Path | None, log: IntakeLog) -> pd.DataFrame:
         log.note("vocabulary-missing", "Lunguage_vocab.csv")
         return TERMS.frame()
     terms: set[tuple[str, ...]] = set()
-    for line, row in _rows(path, ("category", "target_term", "normed_term"), log, "vocabulary-row-ignored"):
-        target, normed = row["target_term"].lower(), row["normed_term"].lower()
-        if not target or not normed:
-            log.note("vocabulary-row-ignored", path.name, line=line)
+    columns = ("category", "target_term", "normed_term", "subcategory")
+    for line, values in _rows(path, columns[:3], columns[3:], log, "vocabulary-row-ignored"):
+        category, target, normed = category_code(values[0]) or values[0].lower(), plain(values[1]), plain(values[2])
+        if not (category and target and normed):
+            log.note("vocabulary-row-ignored", path.name, line=line, column="" if category else "category")
             continue
-        terms.add((row["category"], target, normed, row.get("subcategory", "")))
-    names = ("category", "target_term", "normed_term", "subcategory")
-    return TERMS.frame([dict(zip(names, term, strict=True)) for term in sorted(terms)])
+        terms.add((category, target, normed, values[3]))
+    _note_contradictions(terms, path.name, log)
+    return TERMS.frame([dict(zip(columns, term, strict=True)) for term in sorted(terms)])
 
 
-def read_metadata(path: Path | None, log: IntakeLog) -> dict[str, StudyMetadata]:
-    """Views and time by study id, united over the study's images."""
+def _note_contradictions(terms: Collection[tuple[str, ...]], file: str, log: IntakeLog) -> None:
+    forms: dict[tuple[bool, str], set[str]] = {}
+    for category, target, normed, _ in terms:
+        if category == "location" or category_code(category):
+            forms.setdefault((category == "location", target), set()).add(normed)
+    for (_, target), found in sorted(forms.items()):
+        if len(found) > 1:
+            log.note("vocabulary-contradiction", file, column="normed_term", found=target)
+
+
+def read_metadata(path: Path | None, wanted: Collection[str], log: IntakeLog) -> dict[str, StudyMetadata]:
+    """Views and time by study id, united over the images of each wanted study."""
     if path is None:
         log.note("metadata-missing", "mimic-cxr-2.0.0-metadata.csv")
         return {}
     studies: dict[str, StudyMetadata] = {}
-    for line, row in _rows(path, ("study_id",), log, "metadata-row-ignored"):
-        study = study_id(row["study_id"])
+    seen: dict[tuple[str, str, str], ImageViews] = {}
+    unknown: Counter[tuple[str, str]] = Counter()
+    optional = (_POSITION, _ORIENTATION, *_PROCEDURES, _DATE, _TIME)
+    for line, values in _rows(path, ("study_id",), optional, log, "metadata-row-ignored"):
+        study = study_id(values[0])
         if study is None:
-            log.note("metadata-row-ignored", path.name, line=line, column="study_id", found=row["study_id"])
+            log.note("metadata-row-ignored", path.name, line=line, column="study_id", found=values[0])
+            continue
+        if study not in wanted:
             continue
         known = studies.setdefault(study, StudyMetadata())
-        position, orientation = row.get("viewposition", ""), row.get("patientorientationcodesequence_codemeaning", "")
-        views = image_views(position, orientation, row.get("performedprocedurestepdescription", ""))
-        known.views |= views
-        known.from_position |= bool(position and views)
-        taken = f"{row.get('studydate', '').split('.')[0]:0>8}{row.get('studytime', '').split('.')[0]:0>6}"
-        known.taken_at = min(known.taken_at or taken, taken)
+        image = (values[1], values[2], f"{values[3]} ; {values[4]}")
+        views = seen.get(image)
+        if views is None:
+            views = seen[image] = image_views(*image)
+        known.coded |= views.coded
+        known.from_procedure |= views.from_procedure
+        unknown.update(views.unknown)
+        if values[5]:
+            taken = f"{values[5].split('.')[0]:0>8}{values[6].split('.')[0]:0>6}"
+            known.taken_at = min(known.taken_at or taken, taken)
+    for (column, code), count in sorted(unknown.items()):
+        log.note("unknown-view-code", path.name, column=column, found=f"{code} ({count} images)")
     return studies
 
 
-def read_reports(path: Path | None) -> dict[str, str]:
-    """Raw report texts by study id; used where the findings file carries none."""
-    if path is None:
-        return {}
+def read_reports(path: Path | None, wanted: Collection[str], log: IntakeLog) -> dict[str, str]:
+    """Raw report texts of the wanted studies by study id."""
     texts: dict[str, str] = {}
-    for _, row in _rows(path, ("study_id", "report"), None, ""):
-        study = study_id(row["study_id"])
-        if study is not None and row["report"]:
-            texts.setdefault(study, row["report"])
+    if path is None:
+        return texts
+    others: set[str] = set()
+    for line, values in _rows(path, ("study_id", "report"), (), log, "report-row-ignored"):
+        study = study_id(values[0])
+        if study is None:
+            log.note("report-row-ignored", path.name, line=line, column="study_id", found=values[0])
+        elif study not in wanted:
+            others.add(study)
+        elif values[1] and texts.setdefault(study, values[1]) != values[1]:
+            log.note("reports-differ", path.name, line=line, study_id=study, column="report")
+    if others:
+        log.note("reports-without-rows", path.name, found=f"{len(others)} studies")
     return texts
 
 
-def _rows(path: Path, required: tuple[str, ...], log: IntakeLog | None, broken: str) -> Iterator[tuple[int, dict[str, str]]]:
-    """Readable rows by lower-case column name; a broken record is noted."""
-    header, records = read_records(path)
-    names = [name.lower() for name in header]
-    absent = [name for name in required if name not in names]
+def _rows(
+    path: Path, required: tuple[str, ...], optional: tuple[str, ...], log: IntakeLog, ignored: str
+) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """Record number and cleaned values of the required, then the optional columns; a broken record is noted under `ignored`."""
+    header, records = read_records(path, ("subject_id", "study_id"))
+    place = {name.lower(): position for position, name in enumerate(header)}
+    absent = [name for name in required if name not in place]
     if absent:
-        raise InputError(path.name, f"columns {header[:40]}", f"also {absent}", "Correct the header or leave the file out.", column=absent[0])
+        raise InputError(
+            path.name, f"columns {header[:40]}", f"also {absent}", "Correct the header or leave the file out.", column=absent[0]
+        )
+    for name in optional:
+        if name not in place and ignored == "metadata-row-ignored":
+            log.note("metadata-column-missing", path.name, column=name)
+    places = [place.get(name, -1) for name in (*required, *optional)]
     for record in records:
         if record.broken:
-            if log is not None:
-                log.note(broken, path.name, line=record.number)
+            log.note(ignored, path.name, line=record.number)
             continue
-        yield record.number, {name: clean(value) for name, value in zip(names, record.values, strict=True)}
+        yield record.number, tuple([clean(record.values[position]) if position >= 0 else "" for position in places])

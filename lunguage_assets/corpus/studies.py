@@ -1,158 +1,124 @@
-"""A study as a whole: its rows grouped, positions completed, references resolved, sentences masked."""
+"""A study as a whole: names, places, references, masked sentences, and its place in the patient's time line."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+
+import pandas as pd
 
 from lunguage_assets.corpus.log import IntakeLog
-from lunguage_assets.corpus.masking import mask
-from lunguage_assets.corpus.references import BARE, StudyReferences, Target, parse_references
-from lunguage_assets.corpus.rows import DeliveredRow, RowReader
-from lunguage_assets.corpus.vocabulary import Vocabulary
+from lunguage_assets.corpus.masking import Masker, shows_mask
+from lunguage_assets.corpus.references import StudyReferences, Target, parse_references
+from lunguage_assets.corpus.rows import DeliveredRow, DeliveredStudy
+from lunguage_assets.corpus.vocabulary import Vocabulary, plain
+from lunguage_assets.tables import ATTRIBUTES, FINDINGS
+
+_COLUMNS = (
+    "finding_id", "subject_id", "study_id", "sequence", "section", "sent_idx", "sent", "ent_idx", "ent", "name", "cat", "status", "location",
+    "location_parts", *ATTRIBUTES, "evidence", "associate", "currency", "view_information", "row", "masked_sentence", "mask_state",
+    "same_name_in_sentence",
+)  # fmt: skip
+_PAST_HISTORY = tuple(ATTRIBUTES).index("past_hx")
 
 
-@dataclass(slots=True)
-class Study:
-    """Usable rows of one study, sorted by row number, and how many the file has for it."""
-
-    study_id: str
-    subject_id: str
-    first_line: int
-    rows: list[DeliveredRow] = field(default_factory=list)
-    sequence: int = 0
-    sequence_known: bool = False
-    report: str = ""
-    rows_delivered: int = 0
-
-
-def group_studies(rows: Iterable[DeliveredRow], reader: RowReader, log: IntakeLog) -> list[Study]:
-    """Studies sorted by id; a study belongs to the patient of its first row, rows that name another are rejected."""
-    studies: dict[str, Study] = {}
-    differing: set[str] = set()
-    for row in rows:
-        study = studies.get(row.study_id)
-        if study is None:
-            study = studies[row.study_id] = Study(row.study_id, row.subject_id, row.line)
-        elif row.subject_id != study.subject_id:
-            reader.reject_row(row, "study-of-two-patients", "subject_id", row.subject_id)
-            continue
-        if row.sequence is not None and not study.sequence_known:
-            study.sequence, study.sequence_known = row.sequence, True
-        if not study.report:
-            study.report = row.report
-        elif row.report and row.report != study.report and row.study_id not in differing:
-            differing.add(row.study_id)
-            log.note("reports-differ", reader.file, line=row.line, study_id=row.study_id, column="report")
-        row.report = ""  # kept once per study
-        study.rows.append(row)
-    for study_id, subject in reader.rejected_subjects.items():
-        studies.setdefault(study_id, Study(study_id, subject, 0))
-    for study in studies.values():
-        study.rows.sort(key=lambda row: row.row)
-        study.rows_delivered = reader.delivered[study.study_id]
-    return [studies[key] for key in sorted(studies)]
-
-
-class StudyBuilder:
-    """Makes `tables.FINDINGS` rows of a study."""
+class FindingsBuilder:
+    """Makes `tables.FINDINGS`, study by study; the frame is built once at the end."""
 
     def __init__(self, vocabulary: Vocabulary, log: IntakeLog, file: str) -> None:
         self._vocabulary, self._log, self._file = vocabulary, log, file
+        self._masker = Masker(vocabulary)
+        self._plain: dict[str, str] = {}
+        self._rows: list[tuple[object, ...]] = []
 
-    def finding_rows(self, study: Study, view_information: str) -> list[dict[str, object]]:
-        """One mapping per row, with ids, canonical names, references as tokens and the masked sentence."""
-        _complete_positions(study)
-        names = [self._vocabulary.finding(row.normed_ent or row.ent) for row in study.rows]
+    def frame(self) -> pd.DataFrame:
+        return FINDINGS.frame({name: [row[place] for row in self._rows] for place, name in enumerate(_COLUMNS)})
+
+    def add(self, study: DeliveredStudy, view_information: str) -> None:
+        """The usable rows of a study, in the order of their row numbers."""
+        rows = sorted(study.rows, key=lambda row: row.row)
+        names = [self._vocabulary.finding(row.normed_ent or row.ent) for row in rows]
+        references = self._references(study, rows, names)
+        masked = [self._masked(study, row) for row in rows]
+        twins = _identically_masked(rows, masked)
+        for row, name, (sentence, state) in zip(rows, names, masked, strict=True):
+            past = row.section == "hist" or row.attributes[_PAST_HISTORY] != ""
+            self._rows.append(
+                (
+                    row.finding_id, study.subject_id, study.study_id, study.sequence, row.section, row.sent_idx, row.sent, row.ent_idx, row.ent,
+                    name, row.cat, row.status, row.location, self._vocabulary.location_parts(row.location), *row.attributes,
+                    self._tokens(study, row, "evidence", row.evidence, references), self._tokens(study, row, "associate", row.associate, references),
+                    "past dx" if past else "current dx", view_information, row.row, sentence, state, (row.section, row.sent_idx, sentence) in twins,
+                )
+            )  # fmt: skip
+
+    def _references(self, study: DeliveredStudy, rows: list[DeliveredRow], names: list[str]) -> StudyReferences | None:
+        if not any(row.evidence or row.associate for row in rows):
+            return None
         targets = [
-            Target(_finding_id(row), row.section, row.ent_idx or 0, frozenset({" ".join(row.ent.lower().split()), name}))
-            for row, name in zip(study.rows, names, strict=True)
+            Target(
+                row.finding_id, row.section, row.ent_idx, frozenset({self._worded(row.ent), self._worded(row.normed_ent or row.ent)}), name
+            )
+            for row, name in zip(rows, names, strict=True)
         ]
-        references = StudyReferences(targets, self._vocabulary.finding)
-        masked = [self._masked(row, name) for row, name in zip(study.rows, names, strict=True)]
-        twins = _identically_masked(study, masked)
-        return [
-            {
-                "finding_id": _finding_id(row),
-                "subject_id": study.subject_id,
-                "study_id": study.study_id,
-                "sequence": study.sequence,
-                "section": row.section,
-                "sent_idx": row.sent_idx,
-                "sent": row.sent,
-                "ent_idx": row.ent_idx,
-                "ent": row.ent,
-                "name": name,
-                "cat": row.cat,
-                "status": row.status,
-                "location": row.location,
-                "location_parts": list(self._vocabulary.location_parts(row.location)),
-                **row.attributes,
-                "evidence": self._tokens(row, "evidence", row.evidence, references),
-                "associate": self._tokens(row, "associate", row.associate, references),
-                "currency": "past dx" if row.section == "hist" or row.attributes["past_hx"] else "current dx",
-                "view_information": view_information,
-                "row": row.row,
-                "masked_sentence": sentence,
-                "mask_state": state,
-                "same_name_in_sentence": (row.section, row.sent_idx, sentence) in twins,
-            }
-            for row, name, (sentence, state) in zip(study.rows, names, masked, strict=True)
-        ]
+        return StudyReferences([*targets, *study.refused], self._vocabulary.finding)
 
-    def _masked(self, row: DeliveredRow, name: str) -> tuple[str | None, str]:
+    def _worded(self, text: str) -> str:
+        known = self._plain.get(text)
+        if known is None:
+            known = self._plain[text] = plain(text)
+        return known
+
+    def _tokens(self, study: DeliveredStudy, row: DeliveredRow, column: str, cell: str, references: StudyReferences | None) -> list[str]:
+        if not cell or references is None:
+            return []
+        tokens: dict[str, None] = {}
+        for reference in parse_references(cell):
+            for resolved in references.resolve(reference, row.section, row.finding_id):
+                if resolved.token not in tokens and resolved.reason:
+                    self._note(resolved.reason, study, row, column, resolved.written)
+                tokens[resolved.token] = None
+        return list(tokens)
+
+    def _masked(self, study: DeliveredStudy, row: DeliveredRow) -> tuple[str | None, str]:
         if row.status[0] != "t" or row.section == "hist":
             return None, "not needed"
-        mentions = [row.ent, row.normed_ent, *self._vocabulary.spellings(name)]
-        sentence = mask(row.sent, [mention for mention in mentions if mention])
+        sentence = self._masker.masked(row.sent, row.ent, row.normed_ent)
         if sentence is None:
-            self._log.note("finding-not-located", self._file, line=row.line, study_id=row.study_id, finding_id=_finding_id(row), column="sent")
+            self._note("mask-in-sentence" if shows_mask(row.sent) else "finding-not-located", study, row, "sent", row.ent)
             return None, "not located"
         return sentence, "masked"
 
-    def _tokens(self, row: DeliveredRow, column: str, cell: str, references: StudyReferences) -> list[str]:
-        if not cell:
-            return []
-        own = _finding_id(row)
-        tokens: list[str] = []
-        for pair in parse_references(cell):
-            for token in references.resolve(pair, row.section):
-                if token == own:
-                    self._note("self-reference", row, column, pair[0])
-                elif token not in tokens:
-                    tokens.append(token)
-                    if token.startswith(BARE):
-                        self._note("bare-reference" if pair[1] is None else "dangling-reference", row, column, pair[0])
-        return tokens
-
-    def _note(self, reason: str, row: DeliveredRow, column: str, found: str) -> None:
-        self._log.note(reason, self._file, line=row.line, study_id=row.study_id, finding_id=_finding_id(row), column=column, found=found)
+    def _note(self, reason: str, study: DeliveredStudy, row: DeliveredRow, column: str, found: str) -> None:
+        self._log.note(reason, self._file, line=row.line, study_id=study.study_id, finding_id=row.finding_id, column=column, found=found)
 
 
-def _finding_id(row: DeliveredRow) -> str:
-    return f"{row.study_id}:{row.row}"
-
-
-def _complete_positions(study: Study) -> None:
-    """Number sentences and findings that the file leaves unnumbered, in row order inside each section."""
-    sentences: dict[str, tuple[int, str]] = {}
-    findings: dict[str, int] = {}
-    for row in study.rows:
-        findings[row.section] = findings.get(row.section, 0) + 1
-        number, last = sentences.get(row.section, (-1, ""))
-        if number < 0 or row.sent != last:
-            number += 1
-        sentences[row.section] = (number, row.sent)
-        row.sent_idx = number if row.sent_idx is None else row.sent_idx
-        row.ent_idx = findings[row.section] if row.ent_idx is None else row.ent_idx
-
-
-def _identically_masked(study: Study, masked: list[tuple[str | None, str]]) -> set[tuple[str, int | None, str | None]]:
+def _identically_masked(rows: list[DeliveredRow], masked: list[tuple[str | None, str]]) -> set[tuple[str, int, str | None]]:
     """Sentences that more than one tentative finding of the study masks in the same way."""
-    seen: set[tuple[str, int | None, str | None]] = set()
-    twins: set[tuple[str, int | None, str | None]] = set()
-    for row, (sentence, _) in zip(study.rows, masked, strict=True):
+    seen: set[tuple[str, int, str | None]] = set()
+    twins: set[tuple[str, int, str | None]] = set()
+    for row, (sentence, _) in zip(rows, masked, strict=True):
         if sentence is not None:
             key = (row.section, row.sent_idx, sentence)
             (twins if key in seen else seen).add(key)
     return twins
+
+
+def place_in_time(studies: Iterable[DeliveredStudy], taken_at: Mapping[str, str], log: IntakeLog, file: str) -> None:
+    """Fill in a missing `sequence`.
+
+    Per patient by date and time when the metadata has them for all of the patient's studies, else by first appearance in the file;
+    counted from 1, or from the highest number that the file gives to a study of the patient.
+    """
+    patients: dict[str, list[DeliveredStudy]] = {}
+    for study in studies:
+        patients.setdefault(study.subject_id, []).append(study)
+    for own in patients.values():
+        unplaced = [study for study in own if study.sequence is None]
+        if not unplaced:
+            continue
+        dated = all(taken_at.get(study.study_id) for study in own)
+        unplaced.sort(key=lambda study: (taken_at[study.study_id] if dated else "", study.first_line))
+        first = 1 + max((study.sequence for study in own if study.sequence is not None), default=0)
+        for number, study in enumerate(unplaced, first):
+            study.sequence = number
+            log.note("sequence-derived", file, study_id=study.study_id, column="sequence")

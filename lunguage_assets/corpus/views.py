@@ -1,45 +1,89 @@
-"""Projections and postures of a study from its images' metadata (implicit.md section 1, "Views")."""
+"""Projections and postures of a study from its images' metadata (implicit.md section 1, "Views").
+
+The easy version searches the procedure text for "lat": it makes a lateral view of a lateral decubitus film, which is a posture.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.tables import VIEWS
 
-_PROJECTIONS = {"ap": {"ap"}, "pa": {"pa"}, "lateral": {"lateral"}, "ll": {"lateral"}, "lat": {"lateral"}, "lao": set(), "rao": set()}
-_POSTURES = (("erect", re.compile(r"\b(erect|upright|standing)\b")), ("supine", re.compile(r"\bsupine\b")), ("recumbent", re.compile(r"\brecumbent\b|\bdecubitus\b")))
-_PORTABLE_AP = re.compile(r"\bportable\b|\bap\b")
-_PA = re.compile(r"\bpa\b")
-_LATERAL = re.compile(r"\b(lat|lateral)\b")
+_POSITION_CODES: dict[str, frozenset[str]] = {
+    "ap": frozenset({"ap"}),
+    "pa": frozenset({"pa"}),
+    "lateral": frozenset({"lateral"}),
+    "lat": frozenset({"lateral"}),
+    "ll": frozenset({"lateral"}),
+    "rl": frozenset({"lateral"}),
+    "lld": frozenset({"recumbent"}),  # left lateral decubitus, as in "AP LLD"
+    "rld": frozenset({"recumbent"}),
+    "axial": frozenset(),  # a tilt of the beam, not another projection
+    "xtable": frozenset(),  # cross-table
+}
+_DECUBITUS = re.compile(r"\b(?:(?:l|r|left|right|bilat|bilateral)\W+)?(?:lat|lateral)?\W*decub(?:itus)?\b")
+_SEMI = re.compile(r"\bsemi\W*(?:erect|upright|recumbent|supine)\b")
+_PROCEDURE_WORDS = (
+    ("ap", re.compile(r"\bap\b|\bantero\W?posterior\b")),
+    ("pa", re.compile(r"\bpa\b|\bpostero\W?anterior\b")),
+    ("lateral", re.compile(r"\b(?:lat|lateral|laterals)\b")),
+)
+_POSTURE_WORDS = (
+    ("erect", re.compile(r"\b(?:erect|upright|standing)\b")),
+    ("supine", re.compile(r"\bsupine\b")),
+    ("recumbent", re.compile(r"\brecumbent\b")),
+)
 
 
-def image_views(view_position: str, orientation: str, procedure: str) -> set[str]:
-    """Views that one image shows; the procedure text counts only where the view position is empty.
+@dataclass(frozen=True, slots=True)
+class ImageViews:
+    """Views that one image shows, by where they come from, and the words of coded columns that mean no known view."""
+
+    coded: frozenset[str]
+    from_procedure: frozenset[str]
+    unknown: tuple[tuple[str, str], ...]
+    """(column, word) pairs."""
+
+
+def image_views(view_position: str, orientation: str, procedure: str) -> ImageViews:
+    """Views of one image; the procedure text counts only where the view position is empty.
 
     Args:
         view_position: `ViewPosition`, such as PA, AP, LATERAL, LL.
         orientation: `PatientOrientationCodeSequence_CodeMeaning`, such as Erect or Recumbent.
-        procedure: `PerformedProcedureStepDescription`, such as CHEST (PORTABLE AP).
+        procedure: `PerformedProcedureStepDescription` and `ProcedureCodeSequence_CodeMeaning`, such as CHEST (PORTABLE AP).
     """
-    views: set[str] = set()
-    position = view_position.strip().lower()
-    text = procedure.lower()
-    if position:
-        for part in re.split(r"[\s,/&+]+", position):
-            views |= _PROJECTIONS.get(part, set())
-    else:
-        if _PORTABLE_AP.search(text):
-            views.add("ap")
-        if _PA.search(text):
-            views.add("pa")
-        if _LATERAL.search(text):
-            views.add("lateral")
-    for posture, words in _POSTURES:
-        if words.search(orientation.lower()) or (not position and words.search(text)):
-            views.add(posture)
-    return views
+    coded: set[str] = set()
+    unknown: list[tuple[str, str]] = []
+    for code in re.findall(r"[^\W_]+", view_position.lower()):
+        if code in _POSITION_CODES:
+            coded |= _POSITION_CODES[code]
+        else:
+            unknown.append(("ViewPosition", code))
+    postures = _postures(orientation.lower())
+    if orientation.strip() and not postures:
+        unknown.append(("PatientOrientationCodeSequence_CodeMeaning", orientation.strip().lower()))
+    coded |= postures
+    return ImageViews(frozenset(coded), frozenset() if view_position.strip() else _in_procedure(procedure.lower()), tuple(unknown))
+
+
+def _in_procedure(text: str) -> frozenset[str]:
+    views = set(_postures(text))
+    text = _DECUBITUS.sub(" ", text)
+    views.update(view for view, words in _PROCEDURE_WORDS if words.search(text))
+    return frozenset(views)
+
+
+def _postures(text: str) -> set[str]:
+    """Half upright is neither upright nor lying: such words say nothing."""
+    said = _SEMI.sub(" ", text)
+    postures = {posture for posture, words in _POSTURE_WORDS if words.search(said)}
+    if _DECUBITUS.search(said):
+        postures.add("recumbent")
+    return postures
 
 
 def written(views: Iterable[str]) -> str:
@@ -57,5 +101,7 @@ def parse_default_view(option: str) -> str:
     named = [part.strip().lower() for part in option.split(",") if part.strip()]
     unknown = [part for part in named if part not in VIEWS]
     if unknown:
-        raise ConfigurationError(f"option corpus.default_view: found {unknown}; expected views out of {list(VIEWS)}, comma-separated.")
+        raise ConfigurationError(
+            f"option corpus.default_view: found {unknown}; expected views out of {list(VIEWS)}, comma-separated. Correct it in settings.toml."
+        )
     return written(named)

@@ -51,19 +51,19 @@ class _Spellings:
     """Spellings that are replaced anywhere in a text, as whole words, the longest first."""
 
     def __init__(self, *groups: Mapping[str, list[str]]) -> None:
-        self._form: dict[str, str] = {}
+        self.forms: dict[str, str] = {}
         for group in groups:
             for form, spellings in group.items():
                 for spelling in spellings:
-                    self._form[_blanks(plain(spelling))] = plain(form)
-        longest_first = sorted(self._form, key=lambda spelling: (-len(spelling), spelling))
+                    self.forms[_blanks(plain(spelling))] = plain(form)
+        longest_first = sorted(self.forms, key=lambda spelling: (-len(spelling), spelling))
         patterns = [re.escape(spelling).replace(r"\ ", r"[ -]") for spelling in longest_first]
         self._pattern = re.compile(r"(?<![^\W_])(?:" + "|".join(patterns) + r")(?![^\W_])\.?") if patterns else None
 
     def replaced(self, text: str) -> str:
         if self._pattern is None:
             return text
-        return self._pattern.sub(lambda match: self._form[_blanks(match.group().rstrip("."))], text)
+        return self._pattern.sub(lambda match: self.forms[_blanks(match.group().rstrip("."))], text)
 
 
 def _blanks(spelling: str) -> str:
@@ -97,6 +97,24 @@ class _Singulars:
         if word.endswith("s") and not word.endswith(("ss", "us", "is")):
             return word[:-1]
         return word
+
+    def with_plurals(self, word: str) -> set[str]:
+        """The singular of a word and its plurals, regular and listed."""
+        singular = self.of_word(word)
+        forms = {word, singular, *(plural for plural, form in self._irregular.items() if form == singular)}
+        if singular in self._invariable:
+            return forms
+        if singular.endswith(("s", "x", "z", "ch", "sh")):
+            forms.add(singular + "es")
+        else:
+            forms.add(singular + "s")
+        if singular.endswith("y"):
+            forms.add(singular[:-1] + "ies")
+        if singular.endswith("is"):
+            forms.add(singular[:-2] + "es")
+        if singular.endswith("thorax"):
+            forms.add(singular[:-1] + "ces")
+        return forms
 
 
 class Vocabulary:
@@ -154,6 +172,10 @@ class Vocabulary:
             self._known_places[location] = known
         return known
 
+    def word_forms(self, word: str) -> set[str]:
+        """Singular and plurals of one word, lower case."""
+        return self._singulars.with_plurals(plain(word))
+
     def category(self, name: str) -> str | None:
         """The one category code under which the vocabulary lists a finding; None when it lists none or several."""
         for form in (plain(name), self.finding(name)):
@@ -166,7 +188,14 @@ class Vocabulary:
         """Every known spelling of the finding that `name` spells, longest first; the canonical form is among them."""
         if self._spellings is None:
             groups: dict[str, set[str]] = {}
-            known = (*self._findings, *self._findings.values(), *self._whole, *self._whole.values(), *self._in_findings._form)
+            known = (
+                *self._findings,
+                *self._findings.values(),
+                *self._whole,
+                *self._whole.values(),
+                *self._in_findings.forms,
+                *self._in_findings.forms.values(),
+            )
             for spelling in known:
                 groups.setdefault(self.finding(spelling), set()).add(spelling)
             self._spellings = {form: tuple(sorted(group, key=lambda s: (-len(s), s))) for form, group in groups.items()}

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 U64 = NDArray[np.uint64]
 _SEPARATOR = b"\x1f"
+_AT_ONCE = 1 << 20
 
 
 def digest(*parts: object) -> str:
@@ -59,7 +60,11 @@ def smallest(draws: U64, candidates: U64) -> NDArray[np.int64]:
 
     Adding a candidate changes a draw only when the new one wins it. `draws` has shape (d,), `candidates` (c,) with c > 0; returns (d,).
     """
-    chosen: NDArray[np.int64] = np.argmin(mix(draws[:, None], candidates[None, :]), axis=1).astype(np.int64)
+    chosen = np.empty(len(draws), dtype=np.int64)
+    block = max(1, _AT_ONCE // len(candidates))
+    for start in range(0, len(draws), block):
+        part = slice(start, start + block)
+        chosen[part] = np.argmin(mix(draws[part, None], candidates[None, :]), axis=1)
     return chosen
 
 

@@ -17,15 +17,20 @@ from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit import trueskill
 from lunguage_assets.explicit.draws import U64, coins, mix, smallest, text_hash, text_hashes
 from lunguage_assets.explicit.pairs import collect_pairs, fitted_frame
-from lunguage_assets.explicit.probability import Anchor
+from lunguage_assets.explicit.probability import Anchor, calibrate
 from lunguage_assets.judges.protocol import ComparisonQuestion, Judge, ask_to_compare
 from lunguage_assets.settings import ExplicitSettings
+from lunguage_assets.tables import FITTED_PROBABILITIES
 
 DRAW_BETA = 25.0 / 6.0
 """b of the draw probability; not the rounded 4.167 of the updates (explicit.md section 5)."""
 
 VOID_STEPS = 10
 """Steps without a valid answer after which a sentence is given up."""
+
+EXAMPLES_DRAWN_FROM = 512
+"""Examples of a phrase from which opponents are drawn in a fit: all of them in the published corpus, and in a larger one a random, stable
+subset, so that the cost of a fit does not grow with the corpus."""
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -52,9 +57,14 @@ class Reference:
         phrases = ordered["phrase"].tolist()
         if not phrases or any(not len(examples.get(phrase, ())) for phrase in phrases):
             raise MethodError("the ranking and the vocabulary do not belong together. Materialise reference_ranking again.")
-        sentences = tuple(tuple(sorted(set(examples[phrase]))) for phrase in phrases)
+        sentences = tuple(_drawn_from(examples[phrase]) for phrase in phrases)
         sigma = ordered["sigma"].to_numpy(dtype=np.float64)
         return cls(ordered["mu"].to_numpy(dtype=np.float64), sigma**2, sentences, tuple(text_hashes(known) for known in sentences))
+
+
+def _drawn_from(examples: Sequence[str]) -> tuple[str, ...]:
+    """The distinct examples, or the ones with the smallest hashes: an added example displaces at most one."""
+    return tuple(sorted(set(examples), key=lambda sentence: (text_hash("drawn from", sentence), sentence))[:EXAMPLES_DRAWN_FROM])
 
 
 @dataclass
@@ -122,9 +132,12 @@ def fit_pairs(
     pairs = collect_pairs(findings, hedges)
     if not panel:
         raise MethodError("the panel has no judge. Name its members in the judges file.")
+    if not pairs:
+        return FITTED_PROBABILITIES.frame()
+    calibration = calibrate(ranking, anchors)  # before any judge is asked: unusable anchors must not cost answers
     sentences = sorted({pair.masked_sentence for pair in pairs if pair.masked_sentence is not None})
     fits = fit_sentences(sentences, Reference.of(ranking, vocabulary), panel, settings)
-    return fitted_frame(pairs, {sentence: i for i, sentence in enumerate(sentences)}, fits, STOPS, ranking, anchors)
+    return fitted_frame(pairs, {sentence: i for i, sentence in enumerate(sentences)}, fits, STOPS, ranking, calibration)
 
 
 def fit_sentences(sentences: Sequence[str], reference: Reference, panel: Sequence[Judge], settings: ExplicitSettings) -> Fits:

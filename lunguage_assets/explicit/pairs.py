@@ -15,7 +15,7 @@ import pandas as pd
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit import trueskill
 from lunguage_assets.explicit.draws import digest
-from lunguage_assets.explicit.probability import Anchor, Calibration, calibrate, probability
+from lunguage_assets.explicit.probability import Calibration, probability
 from lunguage_assets.tables import FITTED_PROBABILITIES
 
 if TYPE_CHECKING:
@@ -63,12 +63,9 @@ def collect_pairs(findings: pd.DataFrame, hedges: pd.DataFrame) -> list[Pair]:
 
 
 def fitted_frame(
-    pairs: Sequence[Pair], number: Mapping[str, int], fits: Fits, stops: Sequence[str], ranking: pd.DataFrame, anchors: Sequence[Anchor]
+    pairs: Sequence[Pair], number: Mapping[str, int], fits: Fits, stops: Sequence[str], ranking: pd.DataFrame, calibration: Calibration
 ) -> pd.DataFrame:
     """The `FITTED_PROBABILITIES` frame of all pairs; `number` is a sentence's place in `fits`."""
-    if not pairs:
-        return FITTED_PROBABILITIES.frame()
-    calibration = calibrate(ranking, anchors)
     p, low, high = (values.tolist() for values in probability(fits.mu, np.sqrt(fits.variance), calibration))
     by_phrase = _PhraseProbability(ranking, calibration)
     ruler, version = str(ranking["ruler"].iloc[0]), str(ranking["ranking_version"].iloc[0])

@@ -79,17 +79,19 @@ def _play_block(won: Integers, lost: Integers, sequences: Integers, mu: Floats, 
     if not sequences.size or not len(won):
         return
     offset = np.arange(n_orders, dtype=np.int64) * n_players
-    real = (sequences >= 0).T
-    winner = np.where(real, won[sequences.T] + offset, -1)
-    loser = np.where(real, lost[sequences.T] + offset, -1)
+    matches = np.ascontiguousarray(sequences.T)
+    winner, loser = won[matches] + offset, lost[matches] + offset
+    padding = matches < 0
+    winner[padding] = loser[padding] = n_orders * n_players
     wave = _waves(winner, loser, n_orders * n_players)
-    played = np.flatnonzero(real)
-    by_wave = played[np.argsort(wave.ravel()[played], kind="stable")]
-    bounds = np.cumsum(np.bincount(wave.ravel()[played]))
+    wave[padding] = wave.max(initial=0) + 1
+    narrow = wave.astype(np.uint16) if wave.max(initial=0) < 2**16 else wave  # short integers sort by radix
+    by_wave = np.argsort(narrow, axis=None, kind="stable")[: padding.size - np.count_nonzero(padding)]
     winner, loser = winner.ravel()[by_wave], loser.ravel()[by_wave]
     flat_mu, flat_variance = mu.reshape(-1), variance.reshape(-1)
     start = 0
-    for end in bounds.tolist():
+    for size in np.bincount(wave.ravel()).tolist():
+        end = min(start + size, len(by_wave))
         _play_wave(winner[start:end], loser[start:end], flat_mu, flat_variance)
         start = end
 

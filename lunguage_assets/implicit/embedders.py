@@ -133,11 +133,11 @@ class LexicalEmbedder:
         return " ".join(self._vocabulary.location_parts(span))
 
     def _singular(self, word: str) -> str:
-        """The vocabulary's singular, unless it makes several words of one."""
+        """The vocabulary's form of one word that is one word again, as a finding or else as a place; else the word itself."""
         found = self._singulars.get(word)
         if found is None:
-            term = tokens(self._vocabulary.finding(word))
-            found = self._singulars[word] = term[0] if len(term) == 1 else word
+            forms = (tokens(self._vocabulary.finding(word)), tokens(self._place(word)))
+            found = self._singulars[word] = next((form[0] for form in forms if len(form) == 1), word)
         return found
 
     def _column(self, word: str) -> int:

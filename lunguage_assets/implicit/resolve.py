@@ -14,7 +14,7 @@ from lunguage_assets.implicit.conflict_rules import RULES, Rule
 from lunguage_assets.implicit.conflicts import Conflict, detect, grouped, suppressed
 from lunguage_assets.implicit.expand import Expansion
 from lunguage_assets.implicit.pathways import PathwayDictionary
-from lunguage_assets.implicit.rows import Row, by_study, column_values, read_rows, write_rows
+from lunguage_assets.implicit.rows import Row, by_study, column_values, natural, read_rows, write_rows
 from lunguage_assets.implicit.study_resolver import LogEntry, StudyResolver, entry
 from lunguage_assets.tables import CONFLICTS, DEDUPLICATED_FINDINGS, FINDING_COLUMNS, LUNGUAGE_PLUS_PLUS, RESOLUTION_LOG
 
@@ -86,10 +86,11 @@ def resolve_again(rows: pd.DataFrame, dictionary: PathwayDictionary, *, rules: S
 def _expanded_rows(expansions: pd.DataFrame, delivered: Sequence[Row]) -> tuple[list[Row], list[tuple[Row, Row]]]:
     """The generated rows, and every other child with the row that states it; the parents' evidence gains both."""
     children = read_rows(expansions, _EXPANDED_COLUMNS)
-    linked_to = column_values(expansions, "linked_to")
+    links = dict(zip(column_values(expansions, "finding_id"), column_values(expansions, "linked_to"), strict=True))
     by_id = {row.finding_id: row for row in (*delivered, *children)}
     generated, stated_already = [], []
-    for child, link in zip(children, linked_to, strict=True):
+    for child in sorted(children, key=lambda child: natural(child.finding_id)):  # evidence in the order of the pathway
+        link = links[child.finding_id]
         child.source = "expansion"
         assert child.parent_id is not None
         parent = by_id[child.parent_id]

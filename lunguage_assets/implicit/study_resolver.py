@@ -149,6 +149,9 @@ class StudyResolver:
         ]
         return min(holders, key=lambda row: (-row.support, report_position(row)), default=None)
 
+    def _holds(self, row: Row, child: Row) -> bool:
+        return any(self.stand_in(token) == child.finding_id for token in row.evidence)
+
     def _hangs_on(self, row: Row, ancestor: Row) -> bool:
         while row is not ancestor and row.parent_id is not None and row.parent_id in self.living:
             row = self.living[row.parent_id]

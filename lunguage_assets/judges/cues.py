@@ -50,7 +50,7 @@ _SURROUNDINGS: Mapping[str, float] = {
     "small": -0.15, "minimal": -0.3, "trace": -0.25, "subtle": -0.4, "faint": -0.4, "vague": -0.5, "tiny": -0.2, "mild": -0.1,
     "new": 0.25, "increased": 0.25, "increasing": 0.3, "worsening": 0.35, "large": 0.35, "extensive": 0.35, "definite": 0.8, "clearly": 0.9,
     "limited": -0.3, "limits": -0.3, "technique": -0.2, "correlate": -0.25, "correlation": -0.2, "recommended": -0.2, "artifact": -0.8,
-    "overlying": -0.2, "given": 0.1, "fever": 0.2, "unchanged": 0.1, "stable": 0.1, "versus": -0.2,
+    "overlying": -0.2, "given": 0.1, "fever": 0.2, "unchanged": 0.1, "stable": 0.1,
 }  # fmt: skip
 _GRAMMAR = re.compile(
     r"""(?<!\S)(?:

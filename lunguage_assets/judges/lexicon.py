@@ -106,7 +106,7 @@ class LexiconJudge:
 
     @cached_property
     def identity(self) -> str:
-        entries = repr(sorted((hedge.phrase, hedge.place, hedge.side) for hedge in self._hedges))
+        entries = repr((sorted((hedge.phrase, hedge.place, hedge.side) for hedge in self._hedges), sorted(_SHIFTS.items())))
         return f"lexicon/{VERSION}/{hashlib.blake2b(entries.encode(), digest_size=6).hexdigest()}"
 
     def extract(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:

@@ -24,7 +24,9 @@ SAME_CLAUSE = 16
 """Cost of a distance below which two places belong to one clause."""
 
 _COPULAS = frozenset({"is", "are", "be", "was", "were", "remain", "remains", "considered", "felt", "seems", "thought"})
-_PREDICATE_ADVERBS = frozenset({"now", "also", "entirely", "still", "quite", "felt", "thought", "considered", "therefore", "perhaps"})
+_PREDICATE_ADVERBS = frozenset(
+    {"now", "also", "entirely", "still", "quite", "felt", "thought", "considered", "therefore", "strongly", "highly", "clearly", "most"}
+)
 _AFTER_PREDICATES = frozenset(
     {"", ".", ",", ";", "and", "but", "given", "in", "on", "at", "though", "although", "however", "based", "here", "present", "as", "with"}
 )

@@ -21,6 +21,7 @@ from lunguage_assets.files import replace_text
 from lunguage_assets.home import Home
 from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
 from lunguage_assets.orchestration.assets.explicit import stick_settings
+from lunguage_assets.orchestration.assets.release import BUNDLE_OP
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.io_manager import build_catalog
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
@@ -172,7 +173,7 @@ class Runner:
         job = self._definitions.resolve_job_def(stage.job)
         config: dict[str, Any] = dict(QUIET)
         if release_config is not None:
-            config["ops"] = {"release": {"config": release_config}}
+            config["ops"] = {BUNDLE_OP: {"config": release_config}}
         result = job.execute_in_process(run_config=config, instance=self._instance, partition_key=stage.key, raise_on_error=False)
         for evaluation in result.get_asset_check_evaluations():
             if evaluation.passed:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from lunguage_assets.explicit.published import ruler_sentences
 from lunguage_assets.judges.protocol import Choice, ComparisonAnswer, ComparisonQuestion, ExtractionAnswer, ExtractionQuestion
-from lunguage_assets.tables import ATTRIBUTES, FINDINGS
+from lunguage_assets.tables import ATTRIBUTES, FINDINGS, HEDGE_VOCABULARY
 
 NAMES = ("pneumonia", "atelectasis", "effusion", "edema", "pneumothorax")
 
@@ -44,6 +44,18 @@ def invented_findings(size: int) -> pd.DataFrame:
             masked = masked[:-1] + f", film {i // len(sentences)}."
         rows.append(finding(i, ent=ent, sent=masked.replace("<finding>", ent), masked_sentence=masked))
     return findings_frame(rows)
+
+
+def own_vocabulary(examples_by_phrase: dict[str, list[str]]) -> pd.DataFrame:
+    """A vocabulary of retained phrases with the given masked sentences."""
+    return HEDGE_VOCABULARY.frame([
+        {"phrase": phrase, "n_examples": len(known), "retained": True, "reason": "", "example_ids": [f"{phrase}:{i}" for i in range(len(known))],
+         "example_sentences": known, "ruler": "own", "vocabulary_version": "v"}
+        for phrase, known in examples_by_phrase.items()
+    ])  # fmt: skip
+
+
+SMALL = own_vocabulary({phrase: [f"{phrase} <finding> {i}." for i in range(6)] for phrase in ("may", "likely", "or", "if any")})
 
 
 @dataclass

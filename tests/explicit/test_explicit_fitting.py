@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.draws import coins, mix, smallest, text_hash, text_hashes
-from lunguage_assets.explicit.fitting import STOPS, Reference, fit_pairs, fit_sentences
+from lunguage_assets.explicit.fitting import EXAMPLES_DRAWN_FROM, STOPS, Reference, fit_pairs, fit_sentences
 from lunguage_assets.explicit.hedging import hedge_phrases
-from lunguage_assets.explicit.probability import load_anchors
+from lunguage_assets.explicit.probability import Anchor, load_anchors
 from lunguage_assets.explicit.ranking import reference_ranking
 from lunguage_assets.explicit.vocabulary import hedge_vocabulary
 from lunguage_assets.judges.cues import CuesJudge
@@ -254,3 +254,22 @@ def test_a_fit_ends_when_no_opponent_is_left() -> None:
     reference = Reference(np.array([25.0]), np.ones(1), (("A <finding>.",),), (text_hashes(["A <finding>."]),))
     fits = fit_sentences(["Possible <finding>."], reference, PANEL, ExplicitSettings(opponent_limit=5))
     assert (fits.steps[0], STOPS[fits.stop[0]]) == (5, "no opponent left")
+
+
+def test_opponents_are_drawn_from_a_stable_part_of_very_many_examples(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    def drawn_from(size: int) -> set[str]:
+        vocabulary = stick[0].copy()
+        vocabulary.at[0, "example_sentences"] = [f"Example {i} of <finding>." for i in range(size)]
+        row = stick[1]["phrase"].tolist().index(vocabulary["phrase"].iloc[0])
+        return set(Reference.of(stick[1], vocabulary).sentences[row])
+
+    assert len(drawn_from(373)) == 373
+    assert len(drawn_from(600)) == len(drawn_from(601)) == EXAMPLES_DRAWN_FROM
+    assert len(drawn_from(600) - drawn_from(601)) <= 1
+
+
+def test_unusable_anchors_are_found_before_any_judge_is_asked(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    findings, judge = findings_frame([finding(0)]), ScriptedJudge()
+    with pytest.raises(MethodError, match="no anchor phrase 'surely'"):
+        fit_pairs(findings, hedge_phrases(findings, PANEL[0]), *stick, [judge], [Anchor("surely", 0.9, 0.8, 0.95)], PUBLISHED)
+    assert judge.calls == 0

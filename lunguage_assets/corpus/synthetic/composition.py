@@ -90,7 +90,8 @@ class _Draft:
         apart = variant is not None and variant.words in episode.disorder.apart
         if len(self.layout) == 1 or apart:
             return {section: hedges if section == self.layout[0] else [] for section in self.layout}
-        if len(hedges) == 1 or (len(hedges) == 2 and self.rng.random() < 0.45):
+        together = 0.8 if any(hedge.forms["joins"] for hedge in hedges) else 0.2
+        if len(hedges) == 1 or (len(hedges) == 2 and self.rng.random() < together):
             early = self.rng.random() < 0.45
             return {"find": hedges if early else [], "impr": [] if early else hedges}
         middle = (len(hedges) + 1) // 2
@@ -104,43 +105,52 @@ class _Draft:
         devices = self.rng.choice([0, 0, 1, 1, 2, 3]) if portable else self.rng.choice([0, 0, 0, 0, 0, 1])
         small = self.rng.choice([0, 0, 0, 1, 1])
         for kind, wanted in (("devices", devices), ("incidental", small)):
-            for _ in range(wanted):
-                if self.count < self.plan.target:
-                    self._add_statement(self.knowledge.statements[kind])
+            self._add_statements(self.knowledge.statements[kind], "text", wanted)
 
     def write_normal(self) -> None:
         """Fill up with normal statements; an impression is never empty."""
         options = self.knowledge.statements["normal"]
-        busy = "acute" in self.taboo
+        closing = Sentence(self.rng.choice(self.knowledge.wording["closing"]), [])
         if "impr" in self.layout and (not self.impr or self.rng.random() < 0.2):
-            if busy and not self.impr:
-                self.impr.append(Sentence(self.rng.choice(self.knowledge.wording["closing"]), []))
-            self._add_statement([option for option in options if option.section in ("impr", "both")], "impr")
+            if "acute" in self.taboo and not self.impr:
+                self.impr.append(closing)
+            self._add_statements([option for option in options if option.section in ("impr", "both")], "impr", 1)
         if "impr" in self.layout and not self.impr:
-            self.impr.append(Sentence(self.rng.choice(self.knowledge.wording["closing"]), []))
+            self.impr.append(closing)
         section = self.layout[0]
-        for _ in range(40):
-            room = self.plan.target - self.count
-            if room <= 0:
-                break
-            open_ = [option for option in options if option.section in (section, "both")]
-            self._add_statement(open_, section, room)
-        if not self.find and "find" in self.layout:
-            self._add_statement([option for option in options if option.section == "find"], "find")
+        self._add_statements([option for option in options if option.section in (section, "both")], section, 20)
+        if not self.find and section == "find":
+            self.find.append(Sentence("No other finding.", []))
 
-    def _add_statement(self, options: Sequence[Statement], section: str = "text", room: int = 9) -> None:
-        """Add one statement by weight that fits the views, denies nothing stated and repeats nothing of its section."""
+    def _add_statements(self, options: Sequence[Statement], section: str, wanted: int) -> None:
+        """Add up to `wanted` statements, drawn by weight, until the report has its number of rows.
+
+        A statement must fit the views and the sequence, deny nothing that is stated and repeat nothing of its section.
+        """
         target = self.impr if section == "impr" or "find" not in self.layout else self.find
-        said = {topic for sentence in target for fact in sentence.facts for topic in fact.term.topics} - IGNORED_TOPICS
-        fitting = [option for option in options if self._fits(option) and not option.topics & said]
-        if not fitting:
-            return
-        option = self.rng.choices(fitting, [option.weight for option in fitting])[0]
-        sentence = say(option, self.rng, self.knowledge)["text"]
-        names = {fact.term.canonical for other in target for fact in other.facts}
-        repeats = any(fact.term.canonical in names for fact in sentence.facts)
-        if not repeats and len(sentence.facts) <= room + 1 and not self._contradicts(sentence):
-            self.add(section, [self.desk.take(sentence)])
+        topics = {topic for sentence in target for fact in sentence.facts for topic in fact.term.topics} - IGNORED_TOPICS
+        names = {fact.term.canonical for sentence in target for fact in sentence.facts}
+        printed = {sentence.text for sentence in (*self.find, *self.impr)}
+        room = self.plan.target - self.count
+        for option in self._by_weight([option for option in options if self._fits(option)]):
+            if wanted <= 0 or room <= 0:
+                break
+            if option.topics & topics:
+                continue
+            sentence = say(option, self.rng, self.knowledge)["text"]
+            fresh = sentence.text not in printed and not any(fact.term.canonical in names for fact in sentence.facts)
+            if fresh and len(sentence.facts) <= room + 1 and not self._contradicts(sentence):
+                self.add(section, [self.desk.take(sentence)])
+                topics |= option.topics - IGNORED_TOPICS
+                names |= {fact.term.canonical for fact in sentence.facts}
+                room -= len(sentence.facts)
+                wanted -= 1
+
+    def _by_weight(self, options: Sequence[Statement]) -> list[Statement]:
+        """A random order in which heavier options tend to come first: each is placed by the best of `weight` draws."""
+        draw = self.rng.random
+        best = [max(draw() for _ in range(option.weight)) for option in options]
+        return [options[i] for i in sorted(range(len(options)), key=best.__getitem__, reverse=True)]
 
     def _fits(self, option: Statement) -> bool:
         if (option.portable and not self.plan.situation.portable) or (option.later and not self.plan.later):

@@ -16,7 +16,7 @@ from lunguage_assets.corpus.synthetic.repertoire import Repertoire
 def hedged(problem: Repertoire, hedges: Sequence[Hedge], headline: bool) -> list[Sentence]:
     """One sentence per hedge, or two hedges in one sentence where the second can follow the first."""
     sentences: list[Sentence] = []
-    rest = list(hedges)
+    rest = sorted(hedges, key=lambda hedge: bool(hedge.forms["joins"]))
     while rest:
         first = rest.pop(0)
         second = next((hedge for hedge in rest if hedge.forms["joins"]), None)
@@ -62,20 +62,21 @@ def _name_diagnoses(
     seen: list[Term] = [*named_before, shown.term] if shown is not None else [*named_before]
     pair = "Y}" in template
     share = problem.knowledge.wording["proportions"]["alternative"]
-    other = not pair and not hedge.negative and not hedge.singular and problem.rng.random() < share
+    other = shown is not None and not pair and not hedge.negative and not hedge.singular and problem.rng.random() < share
     status = "tn" if hedge.negative else "tp"
     number = "one" if hedge.singular else ""
-    first = problem.diagnosis(status, seen, grave=hedge.grave)
-    mentions["X"] = named = problem.name(first, status, headline, beside=shown, number=number, plain=pair or other)
+    first = problem.diagnosis(status, seen, grave=hedge.grave, number=number)
+    mentions["X"] = named = problem.name(first, status, headline, beside=shown, number=number, plain=pair or other, bare=hedge.bare)
     named.fact.hedges.append(hedge.phrase)
     if pair or other:
         second = problem.diagnosis("tp", [*seen, first])
         mention = problem.name(second, "tp", headline, beside=shown or named.fact, plain=True)
         mention.fact.hedges.append(hedge.phrase)
-        if other:
-            named.alternative = mention
+        if other or (" or " in template and hedge.phrase != "or"):
             named.fact.hedges.append("or")
             mention.fact.hedges.append("or")
+        if other:
+            named.alternative = mention
         else:
             mentions["Y"] = mention
     _support(problem, shown, [fact for key, mention in mentions.items() if key != "O" for fact in mention.facts])

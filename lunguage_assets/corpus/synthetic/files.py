@@ -37,6 +37,8 @@ LUNGUAGE_COLUMNS = (
 )  # fmt: skip
 """Columns of Lunguage.csv in order; the first has no name."""
 
+_ATTRIBUTE_PLACE = {name: place for place, name in enumerate(ATTRIBUTES.values())}
+
 ABOUT = '# Invented reports: no patient, no radiologist, no text of any real corpus.\nname = "synthetic"\ndata_class = "synthetic"\n'
 
 
@@ -67,11 +69,13 @@ def write_sample(out: Path, reports: int = 800, seed: int = 0) -> SampleSummary:
     """Write a synthetic corpus into the folder `out`: Lunguage.csv, Lunguage_vocab.csv, the image metadata and corpus.toml.
 
     Byte-identical for (reports, seed). A smaller sample of the same seed is the beginning of a larger one. Every file is written
-    beside its place and renamed, so that a reader sees whole files only. Raises `ConfigurationError` for less than one report.
+    beside its place and renamed, so that a reader sees whole files only. Raises `ConfigurationError` for less than one report, and when
+    the folder holds files of a corpus that is not declared synthetic.
     """
     if reports < 1:
         raise ConfigurationError(f"A sample of {reports} reports was asked for; a sample has at least one. Ask for 1 or more.")
     known = knowledge()
+    _refuse_to_replace(out)
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as folder:
         made = Path(folder)
@@ -79,6 +83,14 @@ def write_sample(out: Path, reports: int = 800, seed: int = 0) -> SampleSummary:
         for name in (FINDINGS_FILE, VOCABULARY_FILE, METADATA_FILE, ABOUT_FILE):
             (made / name).replace(out / name)
     return summary
+
+
+def _refuse_to_replace(out: Path) -> None:
+    """A folder with a delivery that is not declared synthetic is never written into."""
+    about = out / ABOUT_FILE
+    declared = about.exists() and 'data_class = "synthetic"' in about.read_text(encoding="utf-8").splitlines()
+    if not declared and any((out / name).exists() for name in (FINDINGS_FILE, VOCABULARY_FILE, METADATA_FILE, ABOUT_FILE)):
+        raise ConfigurationError(f"{out} holds a delivery that is not declared synthetic; a sample would replace it. Name another folder.")
 
 
 def _write(folder: Path, reports: int, seed: int, known: Knowledge) -> SampleSummary:
@@ -125,24 +137,32 @@ def finding_rows(study: Study, first: int, rng: random.Random) -> list[list[obje
     """The study's rows of Lunguage.csv, numbered from `first`."""
     rows: list[list[object]] = []
     numbers = {(fact.section, fact.number, fact.words) for fact in study.facts}
+    subject, name_of_study = f"p{study.subject}", f"s{study.study}"
     for section, sentences in study.sections.items():
         for position, sentence in enumerate(sentences, start=1):
             for fact in sentence.facts:
                 polarity = "positive" if fact.status[1] == "p" else "negative"
                 certainty = "definitive" if fact.status[0] == "d" else "tentative"
-                rows.append(
-                    [first + len(rows), f"p{study.subject}", f"s{study.study}", study.sequence, section, study.report, position,
+                attributes = [""] * len(_ATTRIBUTE_PLACE)
+                for name, value in fact.attributes.items():
+                    attributes[_ATTRIBUTE_PLACE[name]] = value
+                row: list[object] = [
+                    first + len(rows), subject, name_of_study, study.sequence, section, study.report, position,
                      sentence.text, fact.number, _cased(fact.words, rng), fact.term.canonical, _cased(fact.term.cat, rng, 0.01),
                      _status(polarity, "positive|negative", rng), _status(certainty, "definitive|tentative", rng),
-                     fact.location or _absent(rng), _references(fact, fact.evidence, numbers, rng),
-                     _references(fact, fact.associate, numbers, rng),
-                     *(fact.attributes.get(name) or _absent(rng) for name in ATTRIBUTES.values())]
-                )  # fmt: skip
+                    fact.location, _references(fact, fact.evidence, numbers, rng), _references(fact, fact.associate, numbers, rng),
+                    *attributes,
+                ]  # fmt: skip
+                _mark_absent(row, rng)
+                rows.append(row)
     return rows
 
 
-def _absent(rng: random.Random) -> str:
-    return "nan" if rng.random() < 0.02 else ""
+def _mark_absent(row: list[object], rng: random.Random) -> None:
+    """Now and then write `nan` into an empty cell among location, references and attributes."""
+    if rng.random() < 0.3:
+        column = rng.randrange(LUNGUAGE_COLUMNS.index("location"), len(row))
+        row[column] = row[column] or "nan"
 
 
 def _cased(text: str, rng: random.Random, share: float = 0.03) -> str:
@@ -161,12 +181,13 @@ def _status(value: str, both: str, rng: random.Random) -> str:
 
 
 def _references(fact: Fact, targets: list[Fact], numbers: set[tuple[str, int, str]], rng: random.Random) -> str:
-    """The flat list `name, idxN, name, idxN`; a few names stand bare, as does one whose number means another row here."""
-    parts: list[str] = []
+    """The flat list `name, idxN, name, idxN`; a few names stand bare, at the end, as does one whose number means another row here."""
+    numbered: list[str] = []
+    bare: list[str] = []
     for target in targets:
-        parts.append(target.words)
-        elsewhere = target.section != fact.section
-        ambiguous = elsewhere and (fact.section, target.number, target.words) in numbers
-        if not ambiguous and rng.random() >= 0.02:
-            parts.append(f"idx{target.number}")
-    return ", ".join(parts) or _absent(rng)
+        ambiguous = target.section != fact.section and (fact.section, target.number, target.words) in numbers
+        if ambiguous or rng.random() < 0.02:
+            bare.append(target.words)
+        else:
+            numbered += (target.words, f"idx{target.number}")
+    return ", ".join(numbered + bare)

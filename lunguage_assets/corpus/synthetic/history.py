@@ -23,12 +23,12 @@ def history(desk: Desk) -> list[Sentence]:
     if "{past}" in template:
         past = _past(desk, "history of")
         facts.insert(0, past)
-        chosen["past"] = _printed(desk, past)
+        chosen["past"] = _named(desk, past)
     sentences = [Sentence(template.format(**chosen), facts)]
     if "{past}" not in template and rng.random() < 0.16:
         template = rng.choice(wording["pasts"])
         past = _past(desk, "history of" if template.startswith("History") else "known")
-        sentences.append(Sentence(template.format(past=_printed(desk, past)), [past]))
+        sentences.append(Sentence(template.format(past=_named(desk, past)), [past]))
     return sentences + (_question(desk) if symptoms else [])
 
 
@@ -66,5 +66,10 @@ def _question(desk: Desk) -> list[Sentence]:
 
 
 def _printed(desk: Desk, fact: Fact) -> str:
-    printed: str = desk.phraser.knowledge.wording["capitals"].get(fact.words, fact.words)
-    return f"{article(printed)} {printed}" if fact.term.kind == "count" else printed
+    named = _named(desk, fact)
+    return f"{article(named)} {named}" if fact.term.kind == "count" else named
+
+
+def _named(desk: Desk, fact: Fact) -> str:
+    named: str = desk.phraser.knowledge.wording["capitals"].get(fact.words, fact.words)
+    return named

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +24,14 @@ FIND = re.compile(r"\[\[(?P<hidden>[^\[\]]+)\]\]|\[(?P<shown>[^\[\]]+)\]")
 PREPOSITION = re.compile(r"^(?:in|at|of|on|within) (?:the )?(?:both )?")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Term:
-    """A finding as it is written, with what it may be combined with."""
+    """A finding as it is written (findings.csv), with what it may be combined with.
+
+    `kind`: mass (takes no article), count, plural (has no singular), authored (occurs in written-out statements only). `sites`: groups of
+    sites.csv that it may stand in. `details`: group of details.yaml with its adjectives. `topics`: what a normal statement must not deny
+    once the finding is mentioned.
+    """
 
     words: str
     kind: str
@@ -39,7 +44,7 @@ class Term:
     subcategory: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Site:
     """A place: adjectives before the noun, (phrase, cell) pairs after it, an abbreviation."""
 
@@ -52,7 +57,7 @@ class Site:
     level: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Hedge:
     """A hedging phrase with its sentence templates by form (tails, subjects, clauses, joins)."""
 
@@ -64,10 +69,11 @@ class Hedge:
     singular: bool
     plural: bool
     grave: bool
+    bare: bool
     disorders: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Disorder:
     """What a study can be about; see disorders.yaml."""
 
@@ -101,7 +107,7 @@ class Marked:
     shown: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Statement:
     """Sentences written out in full; `texts` by section (`text` when the section is open)."""
 
@@ -200,8 +206,12 @@ def _site(row: dict[str, str]) -> Site:
 
 def _hedge(phrase: str, value: dict[str, Any], published: bool) -> Hedge:
     forms = {form: tuple(value.get(form, ())) for form in ("tails", "subjects", "clauses", "joins")}
-    negative, singular, plural, grave = (bool(value.get(flag)) for flag in ("negative", "singular", "plural", "grave"))
-    return Hedge(phrase, value["uses"], published, forms, negative, singular, plural, grave, frozenset(value.get("disorders", ())))
+    negative, singular, plural, grave, bare = (bool(value.get(flag)) for flag in ("negative", "singular", "plural", "grave", "bare"))
+    if (singular or plural) and not forms["clauses"]:
+        raise ConfigurationError(
+            f"resources/synthetic/hedges.yaml, {phrase}: asks for a number of the sign, so it needs clauses without a sign."
+        )
+    return Hedge(phrase, value["uses"], published, forms, negative, singular, plural, grave, bare, frozenset(value.get("disorders", ())))
 
 
 def _disorder(name: str, value: dict[str, Any], terms: dict[str, Term]) -> Disorder:
@@ -217,14 +227,15 @@ def _disorder(name: str, value: dict[str, Any], terms: dict[str, Term]) -> Disor
     return Disorder(name=name, chronic=value.get("chronic", 0.0), apart=apart, topics=topics, **entries)
 
 
-def findings_in(text: str) -> list[Marked]:
+@lru_cache(maxsize=65_536)
+def findings_in(text: str) -> tuple[Marked, ...]:
     """The findings of a marked text, in order."""
     found = []
     for match in FIND.finditer(text):
         inside = match["shown"] or match["hidden"]
         mark = marked(inside)
         found.append(Marked(mark.words, mark.status, mark.cells, mark.evidence, match["shown"] is not None))
-    return found
+    return tuple(found)
 
 
 def statement(value: dict[str, Any], terms: dict[str, Term]) -> Statement:

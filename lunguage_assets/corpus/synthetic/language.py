@@ -59,7 +59,8 @@ class Mention:
     def phrase(self, determiner: str = "", insert: str = "") -> str:
         """The noun phrase with `a`, `the` or no determiner; the alternative repeats an indefinite article."""
         core = " ".join(part for part in (insert, *self.before, self.noun) if part)
-        if determiner == "the":
+        bare = self.number == "mass" and core == self.noun and not self.after
+        if determiner == "the" and not bare:
             core = f"the {core}"
         elif determiner == "a" and self.number == "one":
             core = f"{article(core)} {core}"

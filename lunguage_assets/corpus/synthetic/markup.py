@@ -6,8 +6,9 @@ import itertools
 import random
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
-from lunguage_assets.corpus.synthetic.knowledge import FIND, Knowledge, Marked, Statement, findings_in, marked
+from lunguage_assets.corpus.synthetic.knowledge import FIND, Knowledge, Marked, Statement, findings_in
 from lunguage_assets.corpus.synthetic.language import capitalised
 from lunguage_assets.corpus.synthetic.records import Fact, Sentence, is_evidence
 
@@ -44,13 +45,14 @@ def _sentence(text: str, order: int, knowledge: Knowledge) -> Sentence:
     for mark, fact in zip(marks, facts, strict=True):
         if mark.evidence:
             is_evidence(facts[mark.evidence - 1], fact)
-    printed = FIND.sub(lambda match: marked(match["shown"]).words if match["shown"] else "", text)
-    return Sentence(_an(printed), facts, order)
+    return Sentence(_printed(text), facts, order)
 
 
-def _an(text: str) -> str:
-    """Mend the article before a number that was chosen: an 8 mm, an 11 mm."""
-    return re.sub(r"\b([Aa]) (?=(?:8|11)\b)", r"\1n ", text)
+@lru_cache(maxsize=65_536)
+def _printed(text: str) -> str:
+    """The text without markup, with `an` before a number that was chosen: an 8 mm, an 11 mm."""
+    bare = FIND.sub(lambda match: match["shown"].split("|")[0] if match["shown"] else "", text)
+    return re.sub(r"\b([Aa]) (?=(?:8|11)\b)", r"\1n ", bare)
 
 
 def _fact(mark: Marked, knowledge: Knowledge) -> Fact:

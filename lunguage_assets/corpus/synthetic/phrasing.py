@@ -57,7 +57,7 @@ class Phraser:
         """
         term = self._other_words(term) if headline else term
         fact = Fact(term.words, term, status)
-        number = number if number and term.kind == "count" else self.number(term, site)
+        number = self.number(term, site) if not number or term.kind != "count" else "one" if number == "mass" else number
         change = self._change(fact, trend)
         chosen_details = self._details(term, adorned, bool(change)) if details is None else details
         fact.attributes.update(chosen_details)
@@ -107,7 +107,8 @@ class Phraser:
             fact.location = site.short
             return [site.short], ""
         follows = " " in fact.term.words and bool(site.groups & set(self.knowledge.wording["place_follows"]))
-        if site.after and (not site.before or follows or (not attributive and self.rng.random() < 0.45)):
+        stutters = any(words.split()[-1] == fact.term.words.split()[0] for words in site.before)
+        if site.after and (not site.before or follows or stutters or (not attributive and self.rng.random() < 0.45)):
             phrase, fact.location = self.rng.choice(site.after)
             return [], phrase
         fact.location = self.rng.choice(site.before)

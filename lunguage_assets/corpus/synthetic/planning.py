@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import date, timedelta
 
 from lunguage_assets.corpus.synthetic.knowledge import Disorder, Hedge, Knowledge, Site, Situation, Statement, Term
 from lunguage_assets.corpus.synthetic.records import stream
@@ -111,8 +112,10 @@ def deal(block: int, seed: int, knowledge: Knowledge) -> list[Allotment]:
     slots = [allotment for allotment in plain for _ in range(rng.choice(share["hedges"]))]
     while len(slots) < len(uses):
         slots.append(rng.choice(plain))
-    for hedge, allotment in zip(uses, rng.sample(slots, len(uses)), strict=True):
-        allotment.hedges.append(hedge)
+    rng.shuffle(slots)
+    for hedge in uses:  # no report uses a phrase twice by plan, as long as there is a choice
+        slot = next((number for number, allotment in enumerate(slots) if hedge not in allotment.hedges), 0)
+        slots.pop(slot).hedges.append(hedge)
     return allotments
 
 
@@ -132,7 +135,8 @@ class _Patient:
     def __init__(self, subject: int, rng: random.Random, knowledge: Knowledge) -> None:
         self.subject, self.rng, self.knowledge = subject, rng, knowledge
         self.age, self.sex = rng.randint(23, 91), rng.choice(["man", "woman", "male", "female"])
-        self.year, self.day = rng.randint(2110, 2190), rng.randint(1, 60)
+        self.day = date(rng.randint(2110, 2190), 1, 1) + timedelta(days=rng.randint(0, 364))
+        self.born = self.day.year - self.age
         self.sequence = 0
         self.acute: list[Episode] = []
         disorders = knowledge.disorders.values()
@@ -141,19 +145,17 @@ class _Patient:
     def next_study(self, number: int, allotment: Allotment, seed: int) -> StudyPlan:
         self.sequence += 1
         if self.sequence > 1:
-            self.day += self.rng.randint(1, 70)
-            if self.day > 360:
-                self.year, self.day, self.age = self.year + 1, self.rng.randint(1, 60), min(self.age + 1, 91)
+            self.day += timedelta(days=self.rng.randint(1, 70))
+            self.age = min(self.day.year - self.born, 91)
         self.rng = stream(seed, "plan", number)
         special = allotment.special
         if special is not None and special.statement.later and self.sequence == 1:
             special = Special(special.kind, self._first_visit(special))
         episodes = self._episodes(allotment, special)
         self.acute = [episode for episode in episodes if not episode.chronic]
-        month, day = divmod(self.day - 1, 30)
-        date = self.year * 10000 + (month + 1) * 100 + min(day + 1, 28)
+        day = int(self.day.strftime("%Y%m%d"))
         target = self.rng.choice(self.knowledge.wording["proportions"]["findings"])
-        return StudyPlan(number, self.subject, self.sequence, self.age, self.sex, date, allotment.situation, episodes, special, target)
+        return StudyPlan(number, self.subject, self.sequence, self.age, self.sex, day, allotment.situation, episodes, special, target)
 
     def _first_visit(self, special: Special) -> Statement:
         """A statement of the same kind that compares with nothing."""
@@ -191,9 +193,12 @@ class _Patient:
         return list(chosen.values())
 
     def _share_hedges(self, episodes: list[Episode], hedges: list[Hedge]) -> None:
-        """Give every hedge to the least hedged problem that it fits; acute problems first."""
-        for hedge in sorted(hedges, key=lambda hedge: not hedge.disorders):
+        """Give every hedge to the least hedged problem that it fits, acute ones first; one that can join another rather joins."""
+        for hedge in sorted(hedges, key=lambda hedge: (not hedge.disorders, bool(hedge.forms["joins"]))):
             fitting = [e for e in episodes if not hedge.disorders or e.disorder.name in hedge.disorders]
+            single = [e for e in fitting if len(e.hedges) == 1]
+            if hedge.forms["joins"] and single and self.rng.random() < 0.7:
+                fitting = single
             best = min(fitting, key=lambda e: (len(e.hedges), e.chronic, e.trend not in ("", "onset")))
             best.hedges.append(hedge)
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
-from lunguage_assets.corpus.synthetic.knowledge import Hedge, Site, Term
+from lunguage_assets.corpus.synthetic.knowledge import Hedge, Site, Term, knowledge
 from lunguage_assets.corpus.synthetic.language import Mention, capitalised, fill
 from lunguage_assets.corpus.synthetic.phrasing import EXTENT, LOOK, Phraser
 from lunguage_assets.corpus.synthetic.planning import Episode, StudyPlan
@@ -36,8 +37,10 @@ def overlap(one: Term, other: Term) -> bool:
     return one.canonical == other.canonical or one.words in other.words or other.words in one.words
 
 
-def akin(one: str, other: str, families: list[list[str]]) -> bool:
+@cache
+def akin(one: str, other: str) -> bool:
     """Both belong to one family of diagnoses, which are no alternatives to each other."""
+    families = knowledge().wording["families"]
     return any(any(stem in one for stem in family) and any(stem in other for stem in family) for family in families)
 
 
@@ -106,18 +109,21 @@ class Repertoire:
 
     # -- the diagnosis
 
-    def diagnosis(self, status: str, avoid: Collection[Term] = (), settled: bool = False, grave: bool = False) -> Term:
-        """A diagnosis that may have this status: the planned variant first, the main one again, or a new one by weight; a grave one if need be."""
+    def diagnosis(self, status: str, avoid: Collection[Term] = (), settled: bool = False, grave: bool = False, number: str = "") -> Term:
+        """A diagnosis that may have this status: the planned variant first, the main one again, or a new one by weight.
 
-        families = self.knowledge.wording["families"]
+        It overlaps with nothing of `avoid`; `grave`: it is no harmless finding; `number`: 'one' rules out plurals.
+        """
 
         def free(term: Term) -> bool:
             claims = self.desk.claims
+            if number == "one" and term.kind == "plural":
+                return False
             if claims.get(term.canonical, status) != status or (grave and any(w in term.words for w in self.knowledge.wording["harmless"])):
                 return False
-            if any(said[1] != status[1] and akin(name, term.canonical, families) for name, said in claims.items()):
+            if any(said[1] != status[1] and akin(name, term.canonical) for name, said in claims.items()):
                 return False
-            return not any(overlap(term, other) or akin(term.words, other.words, families) for other in avoid)
+            return not any(overlap(term, other) or akin(term.words, other.words) for other in avoid)
 
         variant = self.episode.variant
         if self.variant_due and variant is not None and status != "tn" and free(variant):
@@ -137,18 +143,28 @@ class Repertoire:
         return self.knowledge.terms[self.rng.choice(list(self.disorder.diagnoses))]
 
     def name(
-        self, term: Term, status: str, headline: bool, *, beside: Fact | None = None, number: str = "", plain: bool = False
+        self,
+        term: Term,
+        status: str,
+        headline: bool,
+        *,
+        beside: Fact | None = None,
+        number: str = "",
+        plain: bool = False,
+        bare: bool = False,
     ) -> Mention:
         """A mention of a diagnosis. Beside a finding of the same place, the place is not said again but recorded.
 
-        `plain`: no adjectives and the place only as an adjective, as two alternatives that share it need it.
+        `bare`: no adjectives; `plain`: no adjectives and the place only as an adjective, as two alternatives that share it need it.
         """
         site = self.phraser.fitting_site(term, self.episode.place)
+        if number == "one" and term.kind == "count" and site is not None and site.side == "bilateral":
+            site = None
         shares = beside is not None and bool(set(term.sites) & set(beside.term.sites))
         implied = site is not None and beside is not None and bool(beside.location) and self.rng.random() < 0.5
         printed = None if shares or implied or (plain and site is not None and not site.before) else site
         mention = self.mention(
-            term, status, printed, number=number or self.phraser.number(term, site), adorned=beside is None and not plain, headline=headline,
+            term, status, printed, number=number or self.phraser.number(term, site), adorned=beside is None and not plain and not bare, headline=headline,
             extra=self.disorder.extra, attributive=plain or beside is not None,
         )  # fmt: skip
         if beside is not None and site is not None and printed is None and self.rng.random() < 0.85:

@@ -13,8 +13,10 @@ from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.release.bundle import TABLES_PER_BATCH, assemble, write_bundle
 from lunguage_assets.store import PARTITIONED_BY, partition_path, read_table
+from lunguage_assets.tables import REFERENCE_RANKING
 
 GROUP = "release"
+BUNDLE_OP = "write_release"  # an op must not have the name of a job
 
 
 class ReleaseConfig(dg.Config):
@@ -29,24 +31,27 @@ def release_assets(partitions: Partitions, tables_root: str) -> list[dg.AssetsDe
         ranked = "ranker" in PARTITIONED_BY[name]
         return dg.AssetDep(name, partition_mapping=partitions.ranker_only if ranked else partitions.all_batches)
 
-    @dg.asset(
-        name="release",
+    spec = dg.AssetSpec(
+        "release",
         group_name=GROUP,
         owners=OWNERS,
         kinds={"csv", "parquet"},
-        partitions_def=partitions.of_dimensions("ranker"),
-        deps=[*(upstream(name) for name in TABLES_PER_BATCH)],
+        deps=[*(upstream(name) for name in TABLES_PER_BATCH), dg.AssetDep("reference_ranking", partition_mapping=dg.IdentityPartitionMapping())],
         description=(
             "Lunguage++ over all batches as files: the published CSV, the Parquet with provenance, the resolution log, the accounts and a "
             "summary. Of a study that came again, the newest version."
         ),
     )
-    def release(context: dg.AssetExecutionContext, home: HomeResource, config: ReleaseConfig, reference_ranking: pd.DataFrame) -> dg.MaterializeResult:
+
+    @dg.multi_asset(name=BUNDLE_OP, specs=[spec], partitions_def=partitions.of_dimensions("ranker"))
+    def write_release(context: dg.AssetExecutionContext, home: HomeResource, config: ReleaseConfig) -> dg.MaterializeResult:
         ranker = context.partition_key
         folder = Path(config.out or home.root) / "release" / ranker
         with plain_failures():
-            batches, missing = stored_batches(UPath(tables_root), ranker, [batch.key for batch in home.home.registered()])
-            released = assemble(ranker, reference_ranking, batches, missing)
+            root = UPath(tables_root)
+            ranking = read_table(REFERENCE_RANKING, partition_path(root, "reference_ranking", ranker))
+            batches, missing = stored_batches(root, ranker, [batch.key for batch in home.home.registered()])
+            released = assemble(ranker, ranking, batches, missing)
             refuse_violations(released.tables["lunguage_plus_plus"], released.tables["accounting"])
             summary = write_bundle(released, folder)
         return dg.MaterializeResult(
@@ -61,7 +66,7 @@ def release_assets(partitions: Partitions, tables_root: str) -> list[dg.AssetsDe
             }
         )
 
-    return [release]
+    return [write_release]
 
 
 def stored_batches(root: UPath, ranker: str, keys: list[str]) -> tuple[dict[str, dict[str, pd.DataFrame]], list[str]]:

@@ -1,0 +1,167 @@
+"""Anchors tie the ranking to probabilities; every probability has an interval (explicit.md section 6)."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import norm
+
+from lunguage_assets.errors import InputError, MethodError
+from lunguage_assets.explicit.probability import Anchor, Calibration, calibrate, load_anchors, probability
+from lunguage_assets.explicit.published import published_ranking
+
+PUBLISHED = pd.DataFrame({"phrase": [e.phrase for e in published_ranking()], "mu": [e.mu for e in published_ranking()], "mu_sd": 0.0})
+
+
+def ranking(mu: dict[str, float], mu_sd: float = 0.0) -> pd.DataFrame:
+    return pd.DataFrame({"phrase": list(mu), "mu": list(mu.values()), "mu_sd": mu_sd})
+
+
+def line(mu_sd: float = 0.0, width: float = 0.0) -> Calibration:
+    anchors = [Anchor(a.phrase, a.probability, a.probability - width, a.probability + width) for a in load_anchors()]
+    return calibrate(PUBLISHED.assign(mu_sd=mu_sd), anchors)
+
+
+def test_the_published_anchors_and_ranking_give_the_published_line() -> None:
+    calibration = calibrate(PUBLISHED, load_anchors())
+    assert round(calibration.alpha, 3) == 0.089
+    assert round(calibration.mu_half, 2) == 24.89
+
+
+@pytest.mark.parametrize(("mu", "p"), [(7.0716, 0.170), (43.4369, 0.839), (24.889, 0.5), (48.58, 0.892), (0.41, 0.102)])
+def test_published_places_have_their_published_probabilities(mu: float, p: float) -> None:
+    assert probability(mu, 0.0, calibrate(PUBLISHED, load_anchors()))[0] == pytest.approx(p, abs=1e-3)
+
+
+def test_at_an_anchor_the_interval_is_that_of_its_ratings() -> None:
+    for anchor in load_anchors():
+        mu = dict(zip(PUBLISHED["phrase"], PUBLISHED["mu"], strict=True))[anchor.phrase]
+        _, low, high = probability(mu, 0.0, calibrate(PUBLISHED, load_anchors()))
+        assert (low, high) == (pytest.approx(anchor.low, abs=2e-3), pytest.approx(anchor.high, abs=2e-3))
+
+
+def test_each_source_of_uncertainty_widens_the_interval() -> None:
+    def width(calibration: Calibration, sigma: float) -> float:
+        _, low, high = probability(25.0, sigma, calibration)
+        return float(high - low)
+
+    assert width(line(), 0.0) == 0.0
+    assert width(line(), 1.0) > 0.0
+    assert width(line(mu_sd=1.0), 0.0) > 0.0
+    assert width(line(width=0.02), 0.0) > 0.0
+    assert width(line(mu_sd=1.0, width=0.02), 1.0) > max(width(line(), 1.0), width(line(mu_sd=1.0), 0.0), width(line(width=0.02), 0.0))
+
+
+@given(st.lists(st.floats(-20, 80), min_size=1, max_size=30), st.floats(0, 10), st.floats(0, 3))
+def test_probabilities_rise_with_mu_inside_their_intervals(mus: list[float], sigma: float, mu_sd: float) -> None:
+    p, low, high = probability(sorted(mus), np.full(len(mus), sigma), line(mu_sd, 0.02))
+    assert (np.diff(p) >= 0).all()
+    assert ((low > 0) & (low <= p) & (p <= high) & (high < 1)).all()
+
+
+def test_the_ranking_uncertainty_is_that_of_the_neighbouring_phrases() -> None:
+    steps = PUBLISHED.assign(mu_sd=np.where(PUBLISHED["mu"] > 25.0, 3.0, 0.0))
+    steps.loc[steps["phrase"].isin(["most likely", "less likely"]), "mu_sd"] = 0.0
+    anchors = [Anchor(a.phrase, a.probability, a.probability, a.probability) for a in load_anchors()]
+    p, low, _ = probability([20.0, 35.0], 0.0, calibrate(steps, anchors))
+    assert low[0] == pytest.approx(p[0])
+    assert low[1] < p[1] - 0.05
+
+
+@pytest.mark.parametrize("n_anchors", [2, 3, 5])
+def test_the_delta_method_agrees_with_simulation(n_anchors: int) -> None:
+    rng = np.random.default_rng(0)
+    places = np.linspace(8.0, 42.0, n_anchors)
+    p = 1 / (1 + np.exp(-0.09 * (places - 25.0 + rng.normal(0, 1.0, n_anchors))))
+    logits, logit_se, mu_sd, sigma = np.log(p / (1 - p)), 0.1, 0.6, 1.2
+    ends = [1 / (1 + np.exp(-(logits + s * 1.959964 * logit_se))) for s in (-1, 1)]
+    anchors = [Anchor(f"a{i}", float(p[i]), float(ends[0][i]), float(ends[1][i])) for i in range(n_anchors)]
+    frame = ranking({f"a{i}": float(place) for i, place in enumerate(places)}, mu_sd)
+    target, draws = 33.0, 12_000
+    simulated = np.empty(draws)
+    for k in range(draws):
+        x = places + rng.normal(0, mu_sd, n_anchors)
+        slope, level = np.polyfit(x, logits + rng.normal(0, logit_se, n_anchors), 1)
+        simulated[k] = level + slope * (target + rng.normal(0, math.hypot(sigma, mu_sd)))
+    _, low, high = probability(target, sigma, calibrate(frame, anchors))
+    half = (math.log(high / (1 - high)) - math.log(low / (1 - low))) / 2
+    assert half / norm.ppf(0.975) == pytest.approx(simulated.std(), rel=0.04)
+
+
+def test_more_than_two_anchors_are_fitted_on_the_logit_scale() -> None:
+    mu = {"a": 10.0, "b": 20.0, "c": 30.0, "d": 45.0}
+    p = {name: 1 / (1 + math.exp(-0.1 * (place - 25.0))) for name, place in mu.items()}
+    calibration = calibrate(ranking(mu), [Anchor(name, value, value, value) for name, value in p.items()])
+    assert calibration.alpha == pytest.approx(0.1)
+    assert calibration.mu_half == pytest.approx(25.0)
+    bent = [Anchor(name, value, value, value) for name, value in (p | {"b": 0.45}).items()]
+    slope, level = np.polyfit(list(mu.values()), [anchor.logit for anchor in bent], 1)
+    assert calibrate(ranking(mu), bent).alpha == pytest.approx(slope)
+    assert calibrate(ranking(mu), bent).mu_half == pytest.approx(-level / slope)
+
+
+@pytest.mark.parametrize(("mu", "problem"), [
+    ({"less likely": 7.0}, "no anchor phrase 'most likely'"),
+    ({"likely": 7.0}, "'less likely', 'most likely'"),
+    ({"less likely": 25.0, "most likely": 25.0}, "same place"),
+    ({"less likely": 40.0, "most likely": 10.0}, "inverted"),
+])  # fmt: skip
+def test_missing_equal_or_inverted_anchors_are_an_error_with_the_remedy(mu: dict[str, float], problem: str) -> None:
+    with pytest.raises(MethodError, match=problem) as caught:
+        calibrate(ranking(mu), load_anchors())
+    assert 'ruler = "published"' in str(caught.value)
+    assert "ratings" in str(caught.value)
+
+
+def test_one_anchor_is_not_enough() -> None:
+    with pytest.raises(MethodError, match="two are the least"):
+        calibrate(ranking({"likely": 30.0}), [Anchor("likely", 0.8, 0.7, 0.9)])
+
+
+def ratings_file(folder: Path, rows: list[str], header: str = "rater,phrase,sentence,rating") -> Path:
+    path = folder / "ratings.csv"
+    path.write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
+    return path
+
+
+def test_ratings_become_anchors_with_the_confidence_interval_of_their_mean(tmp_path: Path) -> None:
+    values = [10, 20, 15, 25, 30]
+    rows = [f"r{i},Less  Likely,Invented sentence {i}.,{value}" for i, value in enumerate(values)]
+    rows += [f"r{i},most likely,Invented sentence {i}.,{value}" for i, value in enumerate([80, 90, 85])]
+    low, high = load_anchors(ratings_file(tmp_path, rows))
+    margin = 1.959964 * np.std(values, ddof=1) / math.sqrt(5) / 100
+    assert (low.phrase, low.probability) == ("less likely", pytest.approx(0.20))
+    assert (low.low, low.high) == (pytest.approx(0.20 - margin), pytest.approx(0.20 + margin))
+    assert (high.phrase, high.probability) == ("most likely", pytest.approx(0.85))
+
+
+def test_a_single_or_extreme_rating_keeps_the_interval_inside_0_and_1(tmp_path: Path) -> None:
+    anchors = load_anchors(ratings_file(tmp_path, ["r,less likely,s,2", "r,most likely,s,95", "q,most likely,s,100"]))
+    assert all(0.0 < anchor.low <= anchor.probability <= anchor.high < 1.0 for anchor in anchors)
+
+
+def test_without_a_ratings_file_the_published_anchors_are_used(tmp_path: Path) -> None:
+    assert load_anchors(tmp_path / "none.csv") == load_anchors(None) == load_anchors()
+    assert [(anchor.phrase, anchor.probability, anchor.low, anchor.high) for anchor in load_anchors()] == [
+        ("less likely", 0.170, 0.156, 0.185),
+        ("most likely", 0.839, 0.818, 0.860),
+    ]
+
+
+@pytest.mark.parametrize(("rows", "header", "problem"), [
+    ([], "rater,phrase,sentence,rating", "no ratings"),
+    (["r,p,s,50"], "rater,phrase,sentence,score", "no column"),
+    (["r,p,s,50", "r,p,s,101"], "rater,phrase,sentence,rating", "row 2"),
+    (["r,p,s,"], "rater,phrase,sentence,rating", "row 1"),
+    (["r,p,s,nan"], "rater,phrase,sentence,rating", "row 1"),
+    (["r,p,s,0", "q,p,s,0"], "rater,phrase,sentence,rating", "mean rating"),
+])  # fmt: skip
+def test_a_wrong_ratings_file_is_refused(tmp_path: Path, rows: list[str], header: str, problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        load_anchors(ratings_file(tmp_path, rows, header))

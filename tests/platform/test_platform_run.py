@@ -1,0 +1,171 @@
+"""`lunguage run`: Lunguage files in, Lunguage++ out, every row explained, through the persistent Dagster instance."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import dagster as dg
+import duckdb
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from platform_support import contents, environment
+
+from lunguage_assets.corpus.synthetic import write_sample
+from lunguage_assets.tables import PUBLISHED_COLUMNS, RELEASE
+
+
+def release_of(home: Path, ranker: str = "panel") -> Path:
+    return home / "release" / ranker
+
+
+def test_the_csv_has_exactly_the_published_columns_in_order(finished_home: Path) -> None:
+    with (release_of(finished_home) / "Lunguage_plus_plus.csv").open(newline="", encoding="utf-8") as stream:
+        rows = list(csv.reader(stream))
+    assert tuple(rows[0]) == PUBLISHED_COLUMNS
+    assert all(len(row) == 30 for row in rows)
+
+
+def test_every_delivered_row_is_accounted_for(finished_home: Path, sixty_reports: Path) -> None:
+    delivered = pd.read_csv(sixty_reports / "Lunguage.csv", dtype=str)
+    folder = release_of(finished_home)
+    rows = json.loads((folder / "summary.json").read_text())["rows"]
+    assert rows["rows_in"] == len(delivered)
+    assert rows["rows_in"] == rows["originals_out"] + rows["merged"] + rows["removed"] + rows["excluded"] + rows["rejected"]
+    out = pd.read_parquet(folder / "Lunguage_plus_plus.parquet")
+    log = pd.read_csv(folder / "resolution_log.csv", dtype=str)
+    stated = set(out.loc[out["source"] == "original", "finding_id"])
+    logged = set(log.loc[log["event"].isin(["merged", "removed", "excluded"]) & (log["source"] == "original"), "finding_id"])
+    assert stated | logged == {f"{study}:{row}" for study, row in zip(delivered["study_id"], delivered.iloc[:, 0], strict=True)}
+    assert not stated & logged
+
+
+def test_references_in_the_csv_point_to_rows_of_the_same_study(finished_home: Path) -> None:
+    published = pd.read_csv(release_of(finished_home) / "Lunguage_plus_plus.csv", dtype=str, keep_default_na=False)
+    assert published.groupby("study_id")["idx"].nunique().sum() == len(published)
+    by_number = {(study, idx): ent for study, idx, ent in zip(published["study_id"], published["idx"], published["ent"], strict=True)}
+    checked = 0
+    for study, evidence, associate in zip(published["study_id"], published["evidence"], published["associate"], strict=True):
+        for cell in (evidence, associate):
+            tokens = [token.strip() for token in cell.split(",") if token.strip()]
+            for name, number in zip(tokens, tokens[1:], strict=False):
+                if number.startswith("idx"):
+                    assert by_number[study, number.removeprefix("idx")].endswith(name)
+                    checked += 1
+    assert checked > 100
+
+
+def test_probabilities_say_what_the_status_says(finished_home: Path) -> None:
+    out = pd.read_parquet(release_of(finished_home) / "Lunguage_plus_plus.parquet")
+    original = out[out["source"] == "original"]
+    assert set(original.loc[original["status"] == "dp", "prob"]) == {1.0}
+    assert set(original.loc[original["status"] == "dn", "prob"]) == {0.0}
+    tentative = original[original["status"].isin(["tp", "tn"])]
+    assert tentative["prob"].between(0.01, 0.99).all()
+    assert (out["p_low"] <= out["prob"]).all()
+    assert (out["prob"] <= out["p_high"]).all()
+
+
+def test_the_parquet_has_the_released_schema_with_provenance(finished_home: Path) -> None:
+    assert pq.read_schema(release_of(finished_home) / "Lunguage_plus_plus.parquet").equals(RELEASE.arrow)
+
+
+def test_the_duckdb_file_opens_with_any_client_and_agrees_with_the_release(finished_home: Path) -> None:
+    out = pq.read_metadata(release_of(finished_home) / "Lunguage_plus_plus.parquet").num_rows
+    with duckdb.connect(str(finished_home / "lunguage.duckdb"), read_only=True) as client:
+        found = client.execute("SELECT ranker, report_batch, count(*) FROM lunguage_plus_plus GROUP BY ALL").fetchall()
+    assert found == [("panel", "first", out)]
+
+
+def test_runs_materializations_and_checks_are_in_the_persistent_dagster_instance(finished_home: Path) -> None:
+    with dg.DagsterInstance.from_config(str(finished_home / "dagster")) as instance:
+        runs = instance.get_runs()
+        assert {run.job_name for run in runs} >= {"ingest", "extract_hedges", "build_vocabulary", "compare", "rank", "fit", "expand", "release"}
+        assert all(run.is_success for run in runs)
+        record = instance.get_latest_materialization_event(dg.AssetKey("lunguage_plus_plus"))
+        assert record is not None
+        assert record.asset_materialization.partition == "panel|first"
+
+
+def test_a_folder_of_five_reports_goes_through_with_the_published_ruler(tmp_path: Path, lunguage, five_reports: Path) -> None:
+    done = lunguage(tmp_path / "home", "run", "--data", five_reports, "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert "the published phrases" in done.stdout
+    summary = json.loads((tmp_path / "out" / "release" / "panel" / "summary.json").read_text())
+    assert summary["ruler"] == "published"
+    assert summary["phrases_ranked"] == 42
+    assert summary["reports"] == 5
+    assert summary["rows_out"] > 0
+
+
+def test_a_single_judge_is_a_ranker_of_its_own(finished_home: Path, tmp_path: Path, lunguage, sixty_reports: Path) -> None:
+    home = tmp_path / "home"
+    shutil.copytree(finished_home, home)
+    before = contents(home / "release" / "panel")
+    done = lunguage(home, "run", "--data", sixty_reports, "--batch", "first", "--ranker", "cues")
+    assert done.returncode == 0, done.stderr
+    assert json.loads((release_of(home, "cues") / "summary.json").read_text())["judges"] == ["cues"]
+    assert contents(home / "release" / "panel") == before
+
+
+def test_a_second_batch_keeps_the_measuring_stick_and_a_study_that_comes_again_is_taken_from_it(
+    finished_home: Path, tmp_path: Path, lunguage, sixty_reports: Path
+) -> None:
+    home, again = tmp_path / "home", tmp_path / "again"
+    shutil.copytree(finished_home, home)
+    write_sample(again, reports=8, seed=5)
+    amended = pd.read_csv(sixty_reports / "Lunguage.csv", dtype=str, keep_default_na=False)
+    study = amended["study_id"].iloc[0]
+    amended[amended["study_id"] == study].rename(columns=lambda name: "" if name.startswith("Unnamed") else name).to_csv(again / "Lunguage.csv", index=False)
+    ranking = (home / "tables" / "reference_ranking" / "panel.parquet").read_bytes()
+    done = lunguage(home, "run", "--data", again, "--batch", "second")
+    assert done.returncode == 0, done.stderr
+    assert (home / "tables" / "reference_ranking" / "panel.parquet").read_bytes() == ranking
+    summary = json.loads((release_of(home) / "summary.json").read_text())
+    assert summary["batches"] == ["first", "second"]
+    assert summary["studies_superseded"] == 1
+    assert summary["reports"] == 60
+    out = pd.read_parquet(release_of(home) / "Lunguage_plus_plus.parquet")
+    assert set(out.loc[out["study_id"] == study, "report_batch"]) == {"second"}
+    assert out["finding_id"].is_unique
+
+
+def test_running_again_changes_no_byte(finished_home: Path, tmp_path: Path, lunguage, sixty_reports: Path) -> None:
+    home = tmp_path / "home"
+    shutil.copytree(finished_home, home)
+    done = lunguage(home, "run", "--data", sixty_reports, "--batch", "first", "--rebuild-ranking")
+    assert done.returncode == 0, done.stderr
+    for part in ("tables", "release"):
+        assert contents(home / part) == contents(finished_home / part)
+
+
+@pytest.mark.parametrize("share", [0.2, 0.35, 0.5, 0.65, 0.8, 0.92])
+def test_killed_at_any_moment_and_run_again_the_result_is_byte_identical(
+    share: float, finished_home: Path, quick_home: Path, sixty_reports: Path, lunguage, uninterrupted_seconds: float
+) -> None:
+    command = [sys.executable, "-m", "lunguage_assets.cli", "run", "--data", str(sixty_reports), "--batch", "first"]
+    process = subprocess.Popen(command, env=environment(quick_home), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(share * uninterrupted_seconds)
+    process.kill()
+    process.wait()
+    done = lunguage(quick_home, "run", "--data", sixty_reports, "--batch", "first")
+    assert done.returncode == 0, done.stderr
+    for part in ("tables", "release", "batches"):
+        found = {name: content for name, content in contents(quick_home / part).items() if not name.endswith(".tmp")}
+        assert found == contents(finished_home / part)
+
+
+@pytest.fixture(scope="module")
+def uninterrupted_seconds(tmp_path_factory: pytest.TempPathFactory, lunguage, sixty_reports: Path, finished_home: Path) -> float:
+    home = tmp_path_factory.mktemp("timed") / "home"
+    home.mkdir()
+    shutil.copy(finished_home / "settings.toml", home)
+    started = time.monotonic()
+    assert lunguage(home, "run", "--data", sixty_reports, "--batch", "first").returncode == 0
+    return time.monotonic() - started
