@@ -97,7 +97,9 @@ def register(data: Path, batch: str | None, corpus: str | None, data_class: Any,
 
 @commands.command()
 @_data_options
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=None, help="Where release/<ranker>/ goes; default: the home.")
+@click.option(
+    "--out", type=click.Path(path_type=Path, file_okay=False), default=None, help="Where release/<ranker>/ goes; default: the home."
+)
 @click.option("--ranker", default="panel", show_default=True, help="'panel' (all judges pooled) or one judge.")
 @click.option("--rebuild-ranking", is_flag=True, help="Make the measuring stick (vocabulary, comparisons, ranking) anew.")
 def run(
@@ -110,7 +112,7 @@ def run(
     from lunguage_assets.home import batch_key
     from lunguage_assets.judges.configuration import load_judges
     from lunguage_assets.orchestration.resources import judges_file
-    from lunguage_assets.orchestration.runner import Runner, RunFailed, dagster_instance
+    from lunguage_assets.orchestration.runner import RunFailed, Runner, dagster_instance
 
     judges = load_judges(judges_file())
     if ranker not in judges.rankers:

@@ -24,7 +24,13 @@ def stage_progress() -> Iterator[Callable[[Stage, int, int], None]]:
     if not _console.is_terminal:
         yield lambda stage, done, total: _console.print(f"[{done + 1}/{total}] {stage.job} ({stage.label})", markup=False)
         return
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}/{task.total}"), TimeElapsedColumn())
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed}/{task.total}"),
+        TimeElapsedColumn(),
+    )
     with Progress(*columns, console=_console, transient=True) as display:
         task = display.add_task("starting", total=None)
         yield lambda stage, done, total: display.update(task, description=f"{stage.job} ({stage.label})", completed=done, total=total)

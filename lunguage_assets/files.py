@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
+import pandas as pd
+
 
 def replace_file(path: Path, write: Callable[[BinaryIO], object]) -> None:
     """Let `write` fill a temporary file beside `path`, force it to disk, then rename it over `path`."""
@@ -26,3 +28,8 @@ def replace_file(path: Path, write: Callable[[BinaryIO], object]) -> None:
 def replace_text(path: Path, text: str) -> None:
     """`replace_file` for UTF-8 text, newlines as given."""
     replace_file(path, lambda stream: stream.write(text.encode("utf-8")))
+
+
+def write_csv(frame: pd.DataFrame, path: Path) -> None:
+    """A frame as UTF-8, comma, LF, with a header; replaced as a whole."""
+    replace_text(path, frame.to_csv(index=False, lineterminator="\n"))

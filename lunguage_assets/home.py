@@ -82,6 +82,10 @@ class Home:
         """Optional corrections of extracted phrases (explicit.md section 1)."""
         return self.root / "corrections.csv"
 
+    def review_queue(self, judge: str, batch: str) -> Path:
+        """Pairs of a batch that a person should look at, as one judge's extraction left them."""
+        return self.root / "review" / judge / f"{batch}.csv"
+
     def create(self) -> None:
         """Make the folder, readable by its owner only: it will hold report text."""
         self.root.mkdir(parents=True, exist_ok=True, mode=0o700)

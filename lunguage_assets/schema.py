@@ -93,9 +93,7 @@ class Table:
             if column.type == "string":
                 data[column.name] = values.to_pandas().astype("str")
             elif column.type == "int":
-                data[column.name] = (
-                    pd.array(values.to_pylist(), dtype="Int64") if column.nullable else values.to_numpy().astype(np.int64)
-                )
+                data[column.name] = pd.array(values.to_pylist(), dtype="Int64") if column.nullable else values.to_numpy().astype(np.int64)
             elif column.type == "float":
                 data[column.name] = values.to_numpy().astype(np.float64)
             elif column.type == "bool":
@@ -165,11 +163,11 @@ def _dtype_fits(column: Column, values: pd.Series) -> bool:
         return True
     kind = values.dtype
     if column.type == "string":
-        return isinstance(kind, pd.StringDtype) or (kind == object and bool(values.isna().all()))
+        return isinstance(kind, pd.StringDtype) or (pd.api.types.is_object_dtype(kind) and bool(values.isna().all()))
     if column.type == "int":
         return pd.api.types.is_integer_dtype(kind)
     if column.type == "float":
         return pd.api.types.is_float_dtype(kind)
     if column.type == "bool":
         return pd.api.types.is_bool_dtype(kind)
-    return kind == object
+    return bool(pd.api.types.is_object_dtype(kind))

@@ -87,7 +87,9 @@ def read_table(table: Table, path: UPath | Path) -> pd.DataFrame:
     if not found.equals(expected):
         wrong = [name for name in {*found.names, *expected.names} if name not in found.names or name not in expected.names]
         wrong = sorted(wrong) or [field.name for field in expected if not found.field(field.name).equals(field)]
-        raise InvalidTable(f"table {table.name}: a stored partition was written under another schema (columns {wrong}). Materialise it again.")
+        raise InvalidTable(
+            f"table {table.name}: a stored partition was written under another schema (columns {wrong}). Materialise it again."
+        )
     return table.from_arrow(content)
 
 

@@ -113,7 +113,12 @@ FINDINGS = Table(
     (
         *FINDING,
         Column("row", "int", "Row number of the delivered file (its unnamed first column)"),
-        _text("masked_sentence", "Sentence with every mention of the finding as <finding>; null when not located", restricted=True, nullable=True),
+        _text(
+            "masked_sentence",
+            "Sentence with every mention of the finding as <finding>; null when not located",
+            restricted=True,
+            nullable=True,
+        ),
         Column(
             "mask_state",
             "string",
@@ -238,7 +243,9 @@ REFERENCE_RANKING = Table(
         Column("rank_low", "float", "2.5% quantile of the rank over the bootstrap"),
         Column("rank_high", "float", "97.5% quantile of the rank over the bootstrap"),
         Column("n_matches", "int", "Valid matches that the phrase played", minimum=0),
-        Column("win_rate", "float", "Share of its valid matches that it won; null without matches", nullable=True, minimum=0.0, maximum=1.0),
+        Column(
+            "win_rate", "float", "Share of its valid matches that it won; null without matches", nullable=True, minimum=0.0, maximum=1.0
+        ),
         Column("judges", "strings", "Judges whose answers are pooled, in panel order; empty for the published ruler"),
         Column("ruler", "string", "own or published", choices=("own", "published")),
         _text("vocabulary_version", "Vocabulary that was ranked"),
@@ -293,7 +300,12 @@ DEDUPLICATED_FINDINGS = Table(
     (
         *FINDING,
         *_BELIEF,
-        Column("disposition", "string", "kept: goes on; merged: says the same as its survivor; excluded: history row", choices=("kept", "merged", "excluded")),
+        Column(
+            "disposition",
+            "string",
+            "kept: goes on; merged: says the same as its survivor; excluded: history row",
+            choices=("kept", "merged", "excluded"),
+        ),
         _text("merged_into", "Finding id of the survivor; null unless merged", nullable=True),
         _probability("merge_similarity", "Highest rounded cosine to a member of the survivor's group; null unless merged", nullable=True),
         Column("merged_ids", "strings", "Finding ids merged into this row, sorted"),
@@ -325,7 +337,12 @@ EXPANSIONS = Table(
     (
         *FINDING,
         *_BELIEF,
-        Column("outcome", "string", "generated: a new row; already stated: suppressed by an existing row", choices=("generated", "already stated")),
+        Column(
+            "outcome",
+            "string",
+            "generated: a new row; already stated: suppressed by an existing row",
+            choices=("generated", "already stated"),
+        ),
         _text("linked_to", "Finding id of the existing row that already states it; null when generated", nullable=True),
         _text("parent_id", "Finding id of the immediate parent"),
         _text("root_id", "Finding id of the stated diagnosis at the top"),

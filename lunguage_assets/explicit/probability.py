@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import math
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -106,6 +106,19 @@ def anchors_from_ratings(path: Path) -> tuple[Anchor, ...]:
     return tuple(_rated_anchor(path, phrase, np.asarray(values) / 100.0) for phrase, values in sorted(ratings.items()))
 
 
+def require_anchors(phrases: Collection[str], anchors: Sequence[Anchor]) -> None:
+    """Refuse anchors that are too few or not among the ranked phrases; asked before any comparison is paid for.
+
+    Raises:
+        MethodError: fewer than two anchors, or an anchor phrase that is not ranked.
+    """
+    missing = [anchor.phrase for anchor in anchors if anchor.phrase not in phrases]
+    if missing:
+        raise MethodError(f"the ranking has no anchor phrase {', '.join(repr(name) for name in missing)}. {_REMEDY}")
+    if len(anchors) < 2:
+        raise MethodError(f"{len(anchors)} anchor given; two are the least. {_REMEDY}")
+
+
 def calibrate(ranking: pd.DataFrame, anchors: Sequence[Anchor]) -> Calibration:
     """The line through the anchors on the logit scale: exact for two, least squares for more (explicit.md section 6).
 
@@ -113,11 +126,7 @@ def calibrate(ranking: pd.DataFrame, anchors: Sequence[Anchor]) -> Calibration:
         MethodError: fewer than two anchors, an anchor phrase that is not ranked, anchors at the same place, or a line that falls.
     """
     place = {phrase: i for i, phrase in enumerate(ranking["phrase"].tolist())}
-    missing = [anchor.phrase for anchor in anchors if anchor.phrase not in place]
-    if missing:
-        raise MethodError(f"the ranking has no anchor phrase {', '.join(repr(name) for name in missing)}. {_REMEDY}")
-    if len(anchors) < 2:
-        raise MethodError(f"{len(anchors)} anchor given; two are the least. {_REMEDY}")
+    require_anchors(place, anchors)
     mus, sds = ranking["mu"].to_numpy(dtype=np.float64), ranking["mu_sd"].to_numpy(dtype=np.float64)
     rows = [place[anchor.phrase] for anchor in anchors]
     mu, logits = mus[rows], np.array([anchor.logit for anchor in anchors])

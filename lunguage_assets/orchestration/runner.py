@@ -105,7 +105,13 @@ class Runner:
         ]
 
     def run(
-        self, ranker: str, batch: str, *, out: str = "", rebuild_ranking: bool = False, progress: Callable[[Stage, int, int], None] = lambda *_: None
+        self,
+        ranker: str,
+        batch: str,
+        *,
+        out: str = "",
+        rebuild_ranking: bool = False,
+        progress: Callable[[Stage, int, int], None] = lambda *_: None,
     ) -> Outcome:
         """Materialise everything that `release[ranker]` needs for a batch.
 
@@ -128,10 +134,19 @@ class Runner:
 
         rest = 4  # fit, expand, release and, about, what the measuring stick still needs
         reading = self.pending_batches(ranker, batch)
-        execute([stage for key in reading for stage in (Stage("ingest", key), self._on_batch("extract_hedges", "judge", extractor, key))], rest)
+        execute(
+            [stage for key in reading for stage in (Stage("ingest", key), self._on_batch("extract_hedges", "judge", extractor, key))], rest
+        )
         self._build_stick(ranker, extractor, rebuild_ranking, execute)
         batches = self.pending_batches(ranker, batch)  # a new ranking makes other batches pending too
-        execute([stage for key in batches for stage in (self._on_batch("fit", "ranker", ranker, key), self._on_batch("expand", "ranker", ranker, key))], 1)
+        execute(
+            [
+                stage
+                for key in batches
+                for stage in (self._on_batch("fit", "ranker", ranker, key), self._on_batch("expand", "ranker", ranker, key))
+            ],
+            1,
+        )
         execute([Stage("release", ranker)])
         return outcome
 
@@ -141,7 +156,11 @@ class Runner:
             execute([Stage("build_vocabulary", extractor)], 4)
         vocabulary = self._noted("hedge_vocabulary", extractor).get("vocabulary_version")
         members = self._judges.members(ranker)
-        replay = [key for key in members if rebuild or not self._stored("comparison_matches", key) or self._stale("comparison_matches", key, vocabulary)]
+        replay = [
+            key
+            for key in members
+            if rebuild or not self._stored("comparison_matches", key) or self._stale("comparison_matches", key, vocabulary)
+        ]
         execute([Stage("compare", key) for key in replay], 4)
         if replay or not self._stored("reference_ranking", ranker) or self._stale("reference_ranking", ranker, vocabulary):
             execute([Stage("rank", ranker)], 3)

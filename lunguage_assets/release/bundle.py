@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from lunguage_assets.errors import MethodError
-from lunguage_assets.files import replace_text
+from lunguage_assets.files import replace_text, write_csv
 from lunguage_assets.release.published import published_frame
 from lunguage_assets.release.summary import summarise
 from lunguage_assets.store import write_table
@@ -101,13 +101,7 @@ def write_bundle(release: Release, folder: Path) -> dict[str, Any]:
     return summary
 
 
-def write_csv(frame: pd.DataFrame, path: Path) -> None:
-    """UTF-8, comma, LF, header; replaced as a whole."""
-    replace_text(path, frame.to_csv(index=False, lineterminator="\n"))
-
-
 def _flat(frame: pd.DataFrame) -> pd.DataFrame:
     """Lists joined by '; ', for a CSV."""
     lists = [name for name in frame.columns if frame[name].dtype == object]
     return frame.assign(**{name: ["; ".join(values) for values in frame[name]] for name in lists})
-

@@ -16,7 +16,7 @@ def summarise(release: Release) -> dict[str, Any]:
     accounts, rows, fitted = tables["accounting"], tables["lunguage_plus_plus"], tables["fitted_probabilities"]
     conflicts, matches = tables["conflicts"], tables["pathway_matches"]
     totals = {name: int(accounts[name].sum()) for name in accounts.columns if name not in ("study_id", "balanced", "report_batch")}
-    crossed = conflicts.groupby(["conflict_type", "source"]).size()
+    crossed = _counts(conflicts["conflict_type"] + " (" + conflicts["source"] + ")")
     return {
         "ranker": release.ranker,
         "judges": list(ranking["judges"].iloc[0]),
@@ -35,7 +35,7 @@ def summarise(release: Release) -> dict[str, Any]:
         "expanded": int(((matches["reason"] == "matched") & ~matches["generated"]).sum()),
         "expanded_generated": int(((matches["reason"] == "matched") & matches["generated"]).sum()),
         "match_reasons": _counts(matches.loc[~matches["generated"], "reason"]),
-        "conflicts": {f"{kind} ({source})": int(count) for (kind, source), count in crossed.items()},
+        "conflicts": crossed,
         "rows": totals,
         "studies_balanced": int(accounts["balanced"].sum()),
         "studies_accounted": len(accounts),

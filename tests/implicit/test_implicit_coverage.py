@@ -22,6 +22,14 @@ POSSIBLE_CONFLICTS = {(kind, source) for kind in CONFLICT_TYPES for source in CO
 }
 
 
+THEMES = (
+    ("atelectasis", "consolidation", "volume loss"),
+    ("CHF", "lobar pneumonia", "consolidation", "atelectasis"),
+    ("CHF", "pulmonary edema", "effusion", "opacity"),
+    ("pneumothorax", "COPD", "bronchitis", "cough"),
+)
+
+
 @lru_cache(maxsize=1)
 def sample() -> tuple[Said, ...]:
     """Six hundred invented reports, the same every time; each speaks of few things, so that they meet."""
@@ -29,11 +37,11 @@ def sample() -> tuple[Said, ...]:
     rows: list[Said] = []
     for study in range(600):
         view = dice.choice(["", "ap", "pa, lateral", "lateral"])
-        ents = dice.sample(ENTS, 4)
-        places = dice.sample(PLACES, 3)
-        measurements = ["", "", "", "5 mm", "8 mm", "normal"]
-        if study % 10 == 0:  # the one finding whose measurement the pathways contradict
-            ents, places, measurements = ["cardiomegaly", "heart size"], ["", "cardiothoracic"], ["", "normal"]
+        ents, places, measurements = dice.sample(ENTS, 4), dice.sample(PLACES, 3), ["", "", "", "5 mm", "8 mm", "normal"]
+        if study % 4 == 0:  # things that meet often: what several diagnoses show, deny, or measure
+            ents, places, measurements = dice.choice(THEMES), ["", "", "right"], ["", "", "5 mm", "8 mm"]
+        elif study % 4 == 1:
+            ents, places, measurements = ("cardiomegaly", "heart size"), ("", "cardiothoracic"), ("", "normal")
         for _ in range(dice.randrange(2, 10)):
             rows.append(
                 said(

@@ -86,7 +86,16 @@ def test_the_duckdb_file_opens_with_any_client_and_agrees_with_the_release(finis
 def test_runs_materializations_and_checks_are_in_the_persistent_dagster_instance(finished_home: Path) -> None:
     with dg.DagsterInstance.from_config(str(finished_home / "dagster")) as instance:
         runs = instance.get_runs()
-        assert {run.job_name for run in runs} >= {"ingest", "extract_hedges", "build_vocabulary", "compare", "rank", "fit", "expand", "release"}
+        assert {run.job_name for run in runs} >= {
+            "ingest",
+            "extract_hedges",
+            "build_vocabulary",
+            "compare",
+            "rank",
+            "fit",
+            "expand",
+            "release",
+        }
         assert all(run.is_success for run in runs)
         record = instance.get_latest_materialization_event(dg.AssetKey("lunguage_plus_plus"))
         assert record is not None
@@ -122,7 +131,9 @@ def test_a_second_batch_keeps_the_measuring_stick_and_a_study_that_comes_again_i
     write_sample(again, reports=8, seed=5)
     amended = pd.read_csv(sixty_reports / "Lunguage.csv", dtype=str, keep_default_na=False)
     study = amended["study_id"].iloc[0]
-    amended[amended["study_id"] == study].rename(columns=lambda name: "" if name.startswith("Unnamed") else name).to_csv(again / "Lunguage.csv", index=False)
+    amended[amended["study_id"] == study].rename(columns=lambda name: "" if name.startswith("Unnamed") else name).to_csv(
+        again / "Lunguage.csv", index=False
+    )
     ranking = (home / "tables" / "reference_ranking" / "panel.parquet").read_bytes()
     done = lunguage(home, "run", "--data", again, "--batch", "second")
     assert done.returncode == 0, done.stderr

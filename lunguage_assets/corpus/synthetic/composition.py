@@ -6,15 +6,20 @@ Normal statements fill the report up to its planned number of findings and deny 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
+from itertools import accumulate
 
 from lunguage_assets.corpus.synthetic import doubt, plain
 from lunguage_assets.corpus.synthetic.history import history
-from lunguage_assets.corpus.synthetic.knowledge import Hedge, Knowledge, Statement
+from lunguage_assets.corpus.synthetic.knowledge import Hedge, Knowledge, Statement, knowledge
 from lunguage_assets.corpus.synthetic.markup import say
 from lunguage_assets.corpus.synthetic.phrasing import Phraser
 from lunguage_assets.corpus.synthetic.planning import IGNORED_TOPICS, Episode, StudyPlan
 from lunguage_assets.corpus.synthetic.records import Sentence, Study, stream
 from lunguage_assets.corpus.synthetic.repertoire import Desk, Repertoire
+
+_DRAWS = 64
+"""Statements that are tried at most when a report is filled up: some do not fit, some repeat."""
 
 
 def compose(plan: StudyPlan, seed: int, knowledge: Knowledge) -> Study:
@@ -34,6 +39,13 @@ def compose(plan: StudyPlan, seed: int, knowledge: Knowledge) -> Study:
         plan.number, 90_000_000 + plan.subject, 90_000_001 + plan.number, plan.sequence, plan.date, time,
         plan.situation, sections, draft.report(sections), contradiction,
     )  # fmt: skip
+
+
+@cache
+def _deck(kind: str, section: str) -> tuple[tuple[Statement, ...], tuple[int, ...]]:
+    """Statements of a kind that the section may hold, with their cumulative weights."""
+    options = tuple(option for option in knowledge().statements[kind] if section == "text" or option.section in (section, "both"))
+    return options, tuple(accumulate(option.weight for option in options))
 
 
 class _Draft:
@@ -105,25 +117,24 @@ class _Draft:
         devices = self.rng.choice([0, 0, 1, 1, 2, 3]) if portable else self.rng.choice([0, 0, 0, 0, 0, 1])
         small = self.rng.choice([0, 0, 0, 1, 1])
         for kind, wanted in (("devices", devices), ("incidental", small)):
-            self._add_statements(self.knowledge.statements[kind], "text", wanted)
+            self._add_statements(kind, "text", wanted)
 
     def write_normal(self) -> None:
         """Fill up with normal statements; an impression is never empty."""
-        options = self.knowledge.statements["normal"]
         closing = Sentence(self.rng.choice(self.knowledge.wording["closing"]), [])
         if "impr" in self.layout and (not self.impr or self.rng.random() < 0.2):
             if "acute" in self.taboo and not self.impr:
                 self.impr.append(closing)
-            self._add_statements([option for option in options if option.section in ("impr", "both")], "impr", 1)
+            self._add_statements("normal", "impr", 1)
         if "impr" in self.layout and not self.impr:
             self.impr.append(closing)
         section = self.layout[0]
-        self._add_statements([option for option in options if option.section in (section, "both")], section, 20)
+        self._add_statements("normal", section, 20)
         if not self.find and section == "find":
             self.find.append(Sentence("No other finding.", []))
 
-    def _add_statements(self, options: Sequence[Statement], section: str, wanted: int) -> None:
-        """Add up to `wanted` statements, drawn by weight, until the report has its number of rows.
+    def _add_statements(self, kind: str, section: str, wanted: int) -> None:
+        """Add up to `wanted` statements of the kind, drawn by weight, until the report has its number of rows.
 
         A statement must fit the views and the sequence, deny nothing that is stated and repeat nothing of its section.
         """
@@ -132,10 +143,13 @@ class _Draft:
         names = {fact.term.canonical for sentence in target for fact in sentence.facts}
         printed = {sentence.text for sentence in (*self.find, *self.impr)}
         room = self.plan.target - self.count
-        for option in self._by_weight([option for option in options if self._fits(option)]):
+        if wanted <= 0 or room <= 0:
+            return
+        options, weights = _deck(kind, section)
+        for option in self.rng.choices(options, cum_weights=weights, k=_DRAWS):
             if wanted <= 0 or room <= 0:
                 break
-            if option.topics & topics:
+            if option.topics & topics or not self._fits(option):
                 continue
             sentence = say(option, self.rng, self.knowledge)["text"]
             fresh = sentence.text not in printed and not any(fact.term.canonical in names for fact in sentence.facts)
@@ -145,12 +159,6 @@ class _Draft:
                 names |= {fact.term.canonical for fact in sentence.facts}
                 room -= len(sentence.facts)
                 wanted -= 1
-
-    def _by_weight(self, options: Sequence[Statement]) -> list[Statement]:
-        """A random order in which heavier options tend to come first: each is placed by the best of `weight` draws."""
-        draw = self.rng.random
-        best = [max(draw() for _ in range(option.weight)) for option in options]
-        return [options[i] for i in sorted(range(len(options)), key=best.__getitem__, reverse=True)]
 
     def _fits(self, option: Statement) -> bool:
         if (option.portable and not self.plan.situation.portable) or (option.later and not self.plan.later):

@@ -15,6 +15,7 @@ from lunguage_assets.corpus.synthetic.language import Mention, capitalised, fill
 from lunguage_assets.corpus.synthetic.phrasing import EXTENT, LOOK, Phraser
 from lunguage_assets.corpus.synthetic.planning import Episode, StudyPlan
 from lunguage_assets.corpus.synthetic.records import Fact, Sentence
+from lunguage_assets.errors import MethodError
 
 
 @dataclass(slots=True)
@@ -133,14 +134,18 @@ class Repertoire:
         if self.main is not None and free(self.main) and self.rng.random() < 0.5:
             return self.main
         pools = [self.disorder.settled] if settled else []
-        pools += [self.disorder.diagnoses, self.disorder.settled, dict.fromkeys(self.disorder.variants, 1)]
+        pools += [
+            self.disorder.diagnoses,
+            self.disorder.settled,
+            dict.fromkeys((*self.disorder.variants, *self.knowledge.wording["elsewhere"]), 1),
+        ]
         for pool in pools:
             options = [words for words in pool if free(self.knowledge.terms[words]) and words not in self.disorder.apart]
             if options:
                 chosen = self.knowledge.terms[self.rng.choices(options, [pool[words] for words in options])[0]]
                 self.main = self.main or (chosen if status != "tn" else None)
                 return chosen
-        return self.knowledge.terms[self.rng.choice(list(self.disorder.diagnoses))]
+        raise MethodError(f"resources/synthetic: nothing is left to say of {self.disorder.name} with status {status}. Add diagnoses to it.")
 
     def name(
         self,

@@ -9,11 +9,12 @@ import pandas as pd
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.fitting import fit_pairs
 from lunguage_assets.explicit.hedging import hedge_phrases as extract_hedge_phrases
-from lunguage_assets.explicit.hedging import load_corrections
+from lunguage_assets.explicit.hedging import load_corrections, review_queue, unknown_corrections
 from lunguage_assets.explicit.matches import comparison_matches as play_matches
-from lunguage_assets.explicit.probability import load_anchors
+from lunguage_assets.explicit.probability import load_anchors, require_anchors
 from lunguage_assets.explicit.ranking import reference_ranking as rank_phrases
 from lunguage_assets.explicit.vocabulary import hedge_vocabulary as collect_vocabulary
+from lunguage_assets.files import write_csv
 from lunguage_assets.judges.configuration import make_judge
 from lunguage_assets.orchestration.metadata import counts, plain_failures, table_options
 from lunguage_assets.orchestration.partitions import Partitions
@@ -64,10 +65,13 @@ def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
         with plain_failures():
             judge = make_judge(key, home.judges)
             frame = extract_hedge_phrases(findings, judge, load_corrections(home.home.corrections_file))
+            queue = home.home.review_queue(key, context.partition_key.keys_by_dimension["report_batch"])  # type: ignore[attr-defined]
+            write_csv(review_queue(frame), queue)
         return dg.Output(
             frame,
             metadata={
                 "judge": judge.identity,
+                "review_queue": dg.MetadataValue.path(str(queue)),
                 "pairs": len(frame),
                 "unreviewed": int(frame["needs_review"].sum()),
                 "review": counts(frame.loc[frame["needs_review"], "review_reason"], "reason"),
@@ -85,13 +89,15 @@ def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
         by_batch = {dg.MultiPartitionKey(_dimensions(key)).keys_by_dimension["report_batch"]: frame for key, frame in frames.items()}
         with plain_failures():
             hedges = newest_only(by_batch, [batch.key for batch in home.home.registered()])
-            settings = home.settings.explicit
-            frame = collect_vocabulary(HEDGE_PHRASES.frame() if hedges is None else hedges, settings)
+            collected = HEDGE_PHRASES.frame() if hedges is None else hedges
+            unknown = unknown_corrections(load_corrections(home.home.corrections_file), collected)
+            frame = collect_vocabulary(collected, home.settings.explicit)
         return dg.Output(
             frame,
             metadata={
                 "batches": ", ".join(by_batch) or "none",
                 "retained": int(frame["retained"].sum()),
+                "corrections_of_unknown_findings": ", ".join(unknown) or "none",
                 "ruler": str(frame["ruler"].iloc[0]) if len(frame) else "none",
                 "vocabulary_version": _version(frame, "vocabulary_version"),
                 "settings": stick_settings(home),
@@ -103,8 +109,11 @@ def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
         partitions_def=partitions.of("comparison_matches"),
         ins={"hedge_vocabulary": dg.AssetIn(partition_mapping=partitions.extractors_vocabulary)},
     )
-    def comparison_matches(context: dg.AssetExecutionContext, home: HomeResource, hedge_vocabulary: pd.DataFrame) -> dg.Output[pd.DataFrame]:
+    def comparison_matches(
+        context: dg.AssetExecutionContext, home: HomeResource, hedge_vocabulary: pd.DataFrame
+    ) -> dg.Output[pd.DataFrame]:
         with plain_failures():
+            require_anchors(set(hedge_vocabulary.loc[hedge_vocabulary["retained"], "phrase"]), load_anchors(home.home.anchor_ratings))
             judge = make_judge(context.partition_key, home.judges)
             frame = play_matches(hedge_vocabulary, judge, home.settings.explicit)
         valid = frame["answer"] != "invalid"
@@ -221,5 +230,7 @@ def _dimensions(key: str | dg.MultiPartitionKey) -> dict[str, str]:
 def _ranking_table(ranking: pd.DataFrame) -> dg.MetadataValue:
     lines = ["| rank | phrase | mu | 95% interval | matches |", "|---|---|---|---|---|"]
     columns = [ranking[name].tolist() for name in ("rank", "phrase", "mu", "mu_low", "mu_high", "n_matches")]
-    lines += [f"| {rank} | {phrase} | {mu:.2f} | {low:.2f} to {high:.2f} | {n} |" for rank, phrase, mu, low, high, n in zip(*columns, strict=True)]
+    lines += [
+        f"| {rank} | {phrase} | {mu:.2f} | {low:.2f} to {high:.2f} | {n} |" for rank, phrase, mu, low, high, n in zip(*columns, strict=True)
+    ]
     return dg.MetadataValue.md("\n".join(lines))

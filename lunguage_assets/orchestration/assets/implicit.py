@@ -102,7 +102,11 @@ def implicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
             "lunguage_plus_plus",
             metadata={"source": counts(resolved.rows["source"], "source"), "ranking_version": version},
         )
-        yield dg.Output(resolved.log, "resolution_log", metadata={"events": counts(resolved.log["event"], "event"), "rules": counts(resolved.log["rule"], "rule")})
+        yield dg.Output(
+            resolved.log,
+            "resolution_log",
+            metadata={"events": counts(resolved.log["event"], "event"), "rules": counts(resolved.log["rule"], "rule")},
+        )
         yield dg.Output(
             resolved.conflicts,
             "conflicts",
@@ -116,7 +120,9 @@ def implicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
 def refuse_violations(rows: pd.DataFrame, accounts: pd.DataFrame) -> None:
     """Raise when a guarantee of implicit.md section 5 does not hold, or the accounts of a study do not balance."""
     problems = [f"{found.guarantee} ({found.study_id}: {', '.join(found.finding_ids[:5])})" for found in violations(rows)]
-    problems += [f"accounts of {study or 'unreadable study ids'} do not balance" for study in accounts.loc[~accounts["balanced"], "study_id"]]
+    problems += [
+        f"accounts of {study or 'unreadable study ids'} do not balance" for study in accounts.loc[~accounts["balanced"], "study_id"]
+    ]
     if problems:
         raise InvalidTable(f"lunguage_plus_plus: {len(problems)} violations, nothing stored: " + "; ".join(problems[:5]))
 

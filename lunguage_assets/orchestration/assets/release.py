@@ -36,7 +36,10 @@ def release_assets(partitions: Partitions, tables_root: str) -> list[dg.AssetsDe
         group_name=GROUP,
         owners=OWNERS,
         kinds={"csv", "parquet"},
-        deps=[*(upstream(name) for name in TABLES_PER_BATCH), dg.AssetDep("reference_ranking", partition_mapping=dg.IdentityPartitionMapping())],
+        deps=[
+            *(upstream(name) for name in TABLES_PER_BATCH),
+            dg.AssetDep("reference_ranking", partition_mapping=dg.IdentityPartitionMapping()),
+        ],
         description=(
             "Lunguage++ over all batches as files: the published CSV, the Parquet with provenance, the resolution log, the accounts and a "
             "summary. Of a study that came again, the newest version."
