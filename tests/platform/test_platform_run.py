@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 import shutil
 import subprocess
@@ -54,7 +55,7 @@ def test_references_in_the_csv_point_to_rows_of_the_same_study(finished_home: Pa
     for study, evidence, associate in zip(published["study_id"], published["evidence"], published["associate"], strict=True):
         for cell in (evidence, associate):
             tokens = [token.strip() for token in cell.split(",") if token.strip()]
-            for name, number in zip(tokens, tokens[1:], strict=False):
+            for name, number in itertools.pairwise(tokens):
                 if number.startswith("idx"):
                     assert by_number[study, number.removeprefix("idx")].endswith(name)
                     checked += 1

@@ -1,0 +1,44 @@
+"""The data dictionary, derived from the table schemas. `python -m lunguage_assets.quality.dictionary > docs/data_dictionary.md` renews it."""
+
+from __future__ import annotations
+
+from lunguage_assets.schema import Column, Table
+from lunguage_assets.store import PARTITIONED_BY
+from lunguage_assets.tables import RELEASE, TABLES
+
+_HEAD = """# Data dictionary
+
+Written from the schemas in `lunguage_assets/tables.py`. Absent text is the empty string; "may be empty" means null. Columns marked *report text* hold
+patient text in a credentialed corpus. **A finding that a report does not mention is not thereby absent.**
+"""
+
+
+def data_dictionary() -> str:
+    """All tables with their columns, as Markdown."""
+    return "\n".join([_HEAD, *(_section(table) for table in (*TABLES.values(), RELEASE))])
+
+
+def _section(table: Table) -> str:
+    partitions = PARTITIONED_BY.get(table.name)
+    stored = f"Partitioned by {' x '.join(partitions)}. " if partitions else "The file `Lunguage_plus_plus.parquet`. "
+    lines = [f"## {table.name}", "", table.description, "", f"{stored}Key: {', '.join(table.key)}.", "", "| column | type | content |", "|---|---|---|"]
+    lines += [f"| `{column.name}` | {column.type} | {_content(column)} |" for column in table.columns]
+    return "\n".join([*lines, ""])
+
+
+def _content(column: Column) -> str:
+    parts = [column.description.replace("|", "\\|").rstrip(".") + "."]
+    if column.choices:
+        parts.append("One of: " + ", ".join(column.choices) + ".")
+    if column.minimum is not None or column.maximum is not None:
+        low, high = ("" if limit is None else f"{limit:g}" for limit in (column.minimum, column.maximum))
+        parts.append(f"From {low} to {high}." if low and high else f"At least {low}." if low else f"At most {high}.")
+    if column.nullable:
+        parts.append("May be empty.")
+    if column.restricted:
+        parts.append("*Report text.*")
+    return " ".join(parts)
+
+
+if __name__ == "__main__":
+    print(data_dictionary(), end="")
