@@ -92,7 +92,12 @@ def _declaration(path: Path) -> CorpusDeclaration:
         raise InputError(
             str(path), "text that is not TOML", "keys name and data_class", f"Mend the file ({type(error).__name__})."
         ) from None
+    unknown = sorted(set(values) - {"name", "data_class"})
+    if unknown:
+        raise InputError(str(path), f"keys {unknown}", "keys name and data_class only", "Correct or remove them.")
+    if not isinstance(values.get("name", ""), str):
+        raise InputError(str(path), "a name that is not text", "a name in quotes", "Correct it.", column="name")
     data_class = values.get("data_class", "credentialed")
     if data_class not in ("synthetic", "credentialed"):
         raise InputError(str(path), repr(data_class), "'synthetic' or 'credentialed'", "Correct it.", column="data_class")
-    return CorpusDeclaration(str(values.get("name", "")), data_class, is_declared="data_class" in values)
+    return CorpusDeclaration(values.get("name", ""), data_class, is_declared="data_class" in values)

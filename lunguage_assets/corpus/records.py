@@ -1,9 +1,8 @@
 """Reading a delimited file record by record, so that one broken record costs itself and nothing after it.
 
 The standard csv module parses, strictly; what is added is the recovery. An unclosed quote swallows the records behind it, in the worst case without
-any parse error: it may end at a later stray quote with just the right number of values. So every record of several physical lines is
-searched for a line that begins like a record of its own (an id in every id column); reading resumes there and only the broken
-record is lost. What the columns mean is in `columns.py`.
+any parse error: it may end at a later stray quote with just the right number of values. So no further line
+of a record may begin like a record of its own (an id in every id column): reading resumes there and only the broken record is lost. What the columns mean is in `columns.py`.
 
 The easy version, `pandas.read_csv`, either raises on the first bad record, or skips it, or swallows the records behind it.
 """
@@ -26,7 +25,7 @@ import pyarrow.parquet as pq
 
 from lunguage_assets.errors import InputError
 
-LINES_PER_RECORD = 2000
+LINES_PER_RECORD = 20_000
 """A record of more physical lines than this has an unclosed quote: the longest report is a few hundred lines."""
 BROKEN_TOLERATED = 1000
 """With more broken records than this, and more broken than good ones, the file as a whole is not CSV."""
@@ -67,7 +66,8 @@ def read_records(path: Path, id_columns: Sequence[str] = ()) -> tuple[list[str],
     else:
         lines = _Lines(path)
         header = _header(lines, path.name)
-        records = _tolerable(_parsed(lines, len(header), _start_of_record(header, id_columns)), path.name)
+        lines.start = _start_of_record(header, id_columns)
+        records = _tolerable(_parsed(lines, len(header)), path.name)
     head = next(records, None)
     if head is None:
         raise InputError(path.name, "a header line and no data row", "at least one data row", "Deliver the complete file.")
@@ -82,7 +82,7 @@ def _chained(head: Record, rest: Iterator[Record]) -> Iterator[Record]:
 def _header(lines: _Lines, file: str) -> list[str]:
     try:
         values = next((row for row in csv.reader(lines, strict=True) if row), None)
-    except (csv.Error, _TooLong):
+    except (csv.Error, _Swallowed):
         values = [] if lines.damaged else None
         if values is None:
             raise InputError(
@@ -112,8 +112,8 @@ def _start_of_record(header: Sequence[str], id_columns: Sequence[str]) -> re.Pat
     return re.compile(",".join(cells) + r"\s*(?:,|$)", re.IGNORECASE)
 
 
-class _TooLong(Exception):
-    """More lines in one record than any report has."""
+class _Swallowed(Exception):
+    """The record has run into the next one, or has more lines than any report."""
 
 
 class _Lines:
@@ -125,6 +125,8 @@ class _Lines:
         self._returned: deque[str] = deque()
         self._file = path.name
         self.taken: list[str] = []
+        self.start: re.Pattern[str] | None = None
+        """What the first line of a record looks like; no further line of a record may look so."""
         self.damaged = False
         """A line of the current record has bytes that are not UTF-8, a NUL, or a replacement character from an earlier loss."""
 
@@ -133,13 +135,16 @@ class _Lines:
 
     def __next__(self) -> str:
         if len(self.taken) > LINES_PER_RECORD:
-            raise _TooLong
+            raise _Swallowed
         try:
             line = self._returned.popleft() if self._returned else next(self._text)
         except (OSError, EOFError, zlib.error) as error:
             raise InputError(
                 self._file, f"a file that cannot be unpacked ({type(error).__name__})", "a whole file", "Deliver it again."
             ) from None
+        if self.taken and self.start is not None and self.start.match(line):
+            self.give_back([line])
+            raise _Swallowed
         self.taken.append(line)
         if (not line.isascii() or "\0" in line) and _DAMAGE.search(line):
             self.damaged = True
@@ -157,39 +162,31 @@ def _open(path: Path) -> BinaryIO:
     return cast(BinaryIO, gzip.open(path, "rb")) if path.name.lower().endswith(".gz") else path.open("rb")
 
 
-def _parsed(lines: _Lines, width: int, start: re.Pattern[str] | None) -> Iterator[Record]:
+def _parsed(lines: _Lines, width: int) -> Iterator[Record]:
     number = 0
     reader = csv.reader(lines, strict=True)
     while True:
         lines.next_record()
-        problem = ""
+        unclosed = False
         values: list[str] = []
         try:
             values = next(reader)
         except StopIteration:
             return
-        except (csv.Error, _TooLong):
-            problem = UNCLOSED
-        if not problem and not values:
+        except (csv.Error, _Swallowed):
+            unclosed = True
+        if not unclosed and not values:
             continue  # an empty line
-        taken = lines.taken
-        resume = len(taken)
-        if problem or len(taken) > 1:
-            resume = _next_start(taken, start)
-            if resume < len(taken):
-                problem = UNCLOSED
-            elif problem and not (start is not None and start.match(taken[0])):
-                resume = 1  # beginnings cannot be recognised in this file: every further line gets its chance
         number += 1
-        if problem:
-            lines.give_back(taken[resume:])
+        taken = lines.taken
+        if unclosed:
+            if lines.start is None or not lines.start.match(taken[0]):
+                # Beginnings cannot be recognised in this file: every further line gets its chance.
+                lines.give_back(taken[1:])
+                taken = taken[:1]
             reader = csv.reader(lines, strict=True)
             yield Record(
-                number,
-                _salvaged(taken[0]),
-                UNCLOSED,
-                "a quote that is not closed, or text behind a closing quote",
-                shown("".join(taken[:resume])),
+                number, _salvaged(taken[0]), UNCLOSED, "a quote that is not closed, or text behind a closing quote", shown("".join(taken))
             )
         elif len(values) != width:
             yield Record(number, [shown(value) for value in values], WIDTH, f"{len(values)} values", shown("".join(taken)))
@@ -197,15 +194,6 @@ def _parsed(lines: _Lines, width: int, start: re.Pattern[str] | None) -> Iterato
             yield Record(number, [shown(value) for value in values], ENCODING, "bytes that are not UTF-8 text", shown("".join(taken)))
         else:
             yield Record(number, values)
-
-
-def _next_start(taken: Sequence[str], start: re.Pattern[str] | None) -> int:
-    """The first of the record's further lines that begins like a record of its own; their number when none does."""
-    if start is not None:
-        for place in range(1, len(taken)):
-            if start.match(taken[place]):
-                return place
-    return len(taken)
 
 
 def _salvaged(line: str) -> list[str]:

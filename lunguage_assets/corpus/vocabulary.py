@@ -166,10 +166,7 @@ class Vocabulary:
         """The set of places in a location cell: canonical comma parts, sorted, distinct, without empty ones."""
         known = self._known_places.get(location)
         if known is None:
-            parts = {self._settled(plain(part), self._locations, self._in_locations, {}) for part in location.split(",")}
-            # A canonical place may itself be written with a comma.
-            known = tuple(sorted({piece for part in parts for piece in map(plain, part.split(",")) if piece}))
-            self._known_places[location] = known
+            known = self._known_places[location] = self._settled_places(frozenset(location.split(",")))
         return known
 
     def word_forms(self, word: str) -> set[str]:
@@ -201,6 +198,16 @@ class Vocabulary:
             self._spellings = {form: tuple(sorted(group, key=lambda s: (-len(s), s))) for form, group in groups.items()}
         form = self.finding(name)
         return self._spellings.get(form, (form,))
+
+    def _settled_places(self, places: frozenset[str]) -> tuple[str, ...]:
+        """A canonical place may itself be written with a comma, and so be several: repeat until the set stays."""
+        path: list[tuple[str, ...]] = []
+        found = tuple(sorted({piece for piece in map(plain, places) if piece}))
+        while found not in path:
+            path.append(found)
+            forms = (self._settled(place, self._locations, self._in_locations, {}) for place in found)
+            found = tuple(sorted({piece for form in forms for piece in map(plain, form.split(",")) if piece}))
+        return min(path[path.index(found) :])
 
     def _settled(self, text: str, delivered: Mapping[str, str], spellings: _Spellings, whole: Mapping[str, str]) -> str:
         """Apply the delivered and the built-in forms until nothing changes.

@@ -15,7 +15,17 @@ from lunguage_assets.implicit.blacklist import Blacklist, BlacklistMarks
 from lunguage_assets.implicit.distinctions import Marks, marks
 from lunguage_assets.implicit.embedders import Embedder, pair_cosines
 from lunguage_assets.implicit.linearise import linearised
-from lunguage_assets.implicit.rows import ATTRIBUTE_NAMES, BARE, Row, by_study, claim_preference, column_values, read_rows, write_rows
+from lunguage_assets.implicit.rows import (
+    ATTRIBUTE_NAMES,
+    BARE,
+    Row,
+    by_study,
+    claim_preference,
+    collector_paused,
+    column_values,
+    read_rows,
+    write_rows,
+)
 from lunguage_assets.implicit.words import united_cells, united_tokens
 from lunguage_assets.settings import ImplicitSettings
 from lunguage_assets.tables import DEDUPLICATED_FINDINGS, FINDING_COLUMNS
@@ -23,6 +33,7 @@ from lunguage_assets.tables import DEDUPLICATED_FINDINGS, FINDING_COLUMNS
 _SUPPORT_DECIMALS = 12  # 1 - 0.9 must tie with 0.1
 
 
+@collector_paused()
 def deduplicate(
     findings: pd.DataFrame, probabilities: pd.DataFrame, embedder: Embedder, blacklist: Blacklist, settings: ImplicitSettings
 ) -> pd.DataFrame:

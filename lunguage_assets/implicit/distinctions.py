@@ -47,10 +47,11 @@ class Marks:
 
     def differ(self, other: Marks) -> bool:
         """Whether both state a value of the same kind and the values are not the same."""
-        return any(mine and theirs and mine != theirs for mine, theirs in self._pairs(other))
-
-    def _pairs(self, other: Marks) -> tuple[tuple[frozenset[str] | frozenset[float], frozenset[str] | frozenset[float]], ...]:
-        return (self.levels, other.levels), (self.lengths, other.lengths), (self.numbers, other.numbers)
+        if self is NO_MARKS or other is NO_MARKS:
+            return False
+        mine = (self.levels, self.lengths, self.numbers)
+        theirs = (other.levels, other.lengths, other.numbers)
+        return any(a and b and a != b for a, b in zip(mine, theirs, strict=True))
 
 
 NO_MARKS = Marks(frozenset(), frozenset(), frozenset())

@@ -14,7 +14,7 @@ from lunguage_assets.implicit.conflict_rules import RULES, Rule
 from lunguage_assets.implicit.conflicts import Conflict, detect, grouped, suppressed
 from lunguage_assets.implicit.expand import Expansion
 from lunguage_assets.implicit.pathways import PathwayDictionary
-from lunguage_assets.implicit.rows import Row, by_study, column_values, natural, read_rows, write_rows
+from lunguage_assets.implicit.rows import Row, by_study, collector_paused, column_values, natural, read_rows, write_rows
 from lunguage_assets.implicit.study_resolver import LogEntry, StudyResolver, entry
 from lunguage_assets.tables import CONFLICTS, DEDUPLICATED_FINDINGS, FINDING_COLUMNS, LUNGUAGE_PLUS_PLUS, RESOLUTION_LOG
 
@@ -32,6 +32,7 @@ class Resolution:
     conflicts: pd.DataFrame
 
 
+@collector_paused()
 def resolve(
     deduplicated: pd.DataFrame,
     expansion: Expansion,

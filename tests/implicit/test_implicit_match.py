@@ -6,19 +6,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from implicit_reports import dictionary, identity, run, said, vocabulary
+from implicit_reports import dictionary, frames, identity, run, said, vocabulary
 
+from lunguage_assets.implicit.match import match
 from lunguage_assets.implicit.pathway_file import view_situations
 from lunguage_assets.implicit.pathways import load_dictionary
-from lunguage_assets.tables import MATCH_REASONS, PATHWAY_MATCHES, VIEWS
+from lunguage_assets.implicit.rows import read_rows
+from lunguage_assets.tables import FINDING_COLUMNS, MATCH_REASONS, PATHWAY_MATCHES, VIEWS
 
 SIGNS = {"erect": "blunting", "supine": "opacity", "recumbent": "fluid"}
 
 
-def matched(ent: str, status: str = "dp", **options: Any) -> tuple[str, str]:
-    """Pathway id and reason of a single finding."""
-    found = run([said(ent, status, **options)]).match(identity(0))
-    return found["pathway_id"], found["reason"]
+def matched(ent: str, **options: Any) -> tuple[str, str]:
+    """Pathway id and reason of a single certain finding."""
+    row = read_rows(frames([said(ent, **options)])[0], FINDING_COLUMNS)[0]
+    row.p_source = "definitive"
+    found = match(row, dictionary())
+    return found.pathway_id, found.reason
 
 
 def expected_effusion_signs(views: frozenset[str]) -> set[str]:
@@ -34,12 +38,19 @@ def expected_effusion_signs(views: frozenset[str]) -> set[str]:
     return signs
 
 
-@pytest.mark.parametrize("views", list(view_situations()), ids=lambda views: "+".join(sorted(views)) or "unknown")
-def test_an_effusion_shows_what_the_view_shows(views: frozenset[str]) -> None:
-    outcome = run([said("effusion", view=", ".join(view for view in VIEWS if view in views))])
-    signs = expected_effusion_signs(views)
-    assert set(outcome.names()) - {"pleural effusion"} == signs
-    assert outcome.match(identity(0))["reason"] == ("matched" if signs else "unknown view")
+def test_an_effusion_shows_what_the_view_shows() -> None:
+    """All sixty-four sets of views, one study each."""
+    situations = list(view_situations())
+    rows = [
+        said("effusion", view=", ".join(view for view in VIEWS if view in views), study=f"s{number:08d}", row=0)
+        for number, views in enumerate(situations)
+    ]
+    outcome = run(rows)
+    for number, views in enumerate(situations):
+        study = outcome.rows[outcome.rows["study_id"] == f"s{number:08d}"]
+        signs = expected_effusion_signs(views)
+        assert set(study["name"]) - {"pleural effusion"} == signs, views
+        assert study["match_reason"].iloc[0] == ("matched" if signs else "unknown view")
 
 
 @pytest.mark.parametrize(

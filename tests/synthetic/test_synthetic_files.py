@@ -163,6 +163,7 @@ def test_the_vocabulary_maps_spellings_to_canonical_forms_and_invents_no_codes(s
         "pleural effusion", "pneumonia", "congestive heart failure", "right upper lobe", "left lung base",
     ]  # fmt: skip
     assert all(names.get(canonical, canonical) == canonical for canonical in names.values())
+    assert len({(term["category"], term["target_term"]) for term in sample.terms}) == len(sample.terms)
     assert all(term["UMLS (w code)"] == "" and term["subcategory"] for term in sample.terms)
 
 
