@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import dagster as dg
 import pandas as pd
 
+from lunguage_assets.implicit.accounting import explained_studies
 from lunguage_assets.implicit.guarantees import violations
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.quality.validation import EXAMPLES, RuleResult, validate
@@ -63,12 +64,15 @@ def guarantee_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
         blocking=True,
         description=(
             "No finding twice at one place and time, no polarity clash, every generated row under a living parent and one stated root, "
-            "every reference to an existing row."
+            "every reference to an existing row, every delivered study present or explained."
         ),
         partitions_def=partitions.of("lunguage_plus_plus"),
+        additional_ins={"accounting": dg.AssetIn(), "reports": dg.AssetIn(partition_mapping=partitions.batch_only)},
     )
-    def conflict_free(context: dg.AssetCheckExecutionContext, frame: pd.DataFrame) -> dg.AssetCheckResult:
-        found = violations(frame)
+    def conflict_free(
+        context: dg.AssetCheckExecutionContext, frame: pd.DataFrame, accounting: pd.DataFrame, reports: pd.DataFrame
+    ) -> dg.AssetCheckResult:
+        found = violations(frame, reports["study_id"], explained_studies(accounting))
         lines = ["| guarantee | study | rows |", "|---|---|---|"]
         lines += [f"| {v.guarantee} | {v.study_id} | {', '.join(v.finding_ids[:5])} |" for v in found[:EXAMPLES]]
         metadata = {

@@ -21,7 +21,16 @@ def data_dictionary() -> str:
 def _section(table: Table) -> str:
     partitions = PARTITIONED_BY.get(table.name)
     stored = f"Partitioned by {' x '.join(partitions)}. " if partitions else "The file `Lunguage_plus_plus.parquet`. "
-    lines = [f"## {table.name}", "", table.description, "", f"{stored}Key: {', '.join(table.key)}.", "", "| column | type | content |", "|---|---|---|"]
+    lines = [
+        f"## {table.name}",
+        "",
+        table.description,
+        "",
+        f"{stored}Key: {', '.join(table.key)}.",
+        "",
+        "| column | type | content |",
+        "|---|---|---|",
+    ]
     lines += [f"| `{column.name}` | {column.type} | {_content(column)} |" for column in table.columns]
     return "\n".join([*lines, ""])
 

@@ -16,7 +16,6 @@ from lunguage_assets.schema import Column, Table
 from lunguage_assets.tables import TABLES
 
 
-
 def derived_rules(table: Table) -> list[dict[str, Any]]:
     """Expectations that follow from the schema: columns, presence, codes, ranges, the key.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
 
@@ -36,7 +35,9 @@ def edited(delivery: Path, target: Path, **files: str | None) -> Path:
     ],
     ids=["no folder", "no findings file", "empty file", "missing column", "unknown data class"],
 )
-def test_an_unusable_delivery_stops_with_one_line_and_leaves_no_release(prepare, said: str, tmp_path: Path, five_reports: Path, lunguage) -> None:
+def test_an_unusable_delivery_stops_with_one_line_and_leaves_no_release(
+    prepare, said: str, tmp_path: Path, five_reports: Path, lunguage
+) -> None:
     home = tmp_path / "home"
     done = lunguage(home, "run", "--data", prepare(five_reports, tmp_path), "--batch", "b")
     assert done.returncode == 1
@@ -57,7 +58,9 @@ def test_an_unusable_delivery_stops_with_one_line_and_leaves_no_release(prepare,
     ],
     ids=["unknown ranker", "unusable batch key", "another corpus"],
 )
-def test_wrong_options_are_named(arguments: tuple[str, ...], said: str, finished_home: Path, tmp_path: Path, five_reports: Path, lunguage) -> None:
+def test_wrong_options_are_named(
+    arguments: tuple[str, ...], said: str, finished_home: Path, tmp_path: Path, five_reports: Path, lunguage
+) -> None:
     home = tmp_path / "home"
     shutil.copytree(finished_home, home)
     done = lunguage(home, "run", "--data", five_reports, *arguments)
@@ -113,7 +116,7 @@ def test_a_registration_that_was_killed_leaves_nothing_that_counts(tmp_path: Pat
 def test_the_home_is_readable_by_its_owner_only(tmp_path: Path) -> None:
     home = Home(tmp_path / "home")
     home.create()
-    assert os.stat(home.root).st_mode & 0o077 == 0
+    assert home.root.stat().st_mode & 0o077 == 0
 
 
 @pytest.mark.parametrize(("folder", "key"), [("Delivery 2026-11", "delivery-2026-11"), ("Für Max!", "f-r-max"), ("!!!", "batch")])

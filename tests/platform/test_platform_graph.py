@@ -97,7 +97,13 @@ def test_domain_code_never_imports_dagster() -> None:
         if path in wiring or package / "orchestration" in path.parents or package / "_data" in path.parents:
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names = (
+                [alias.name for alias in node.names]
+                if isinstance(node, ast.Import)
+                else [node.module or ""]
+                if isinstance(node, ast.ImportFrom)
+                else []
+            )
             offending += [f"{path.name}: {name}" for name in names if name.split(".")[0] in ("dagster", "dagster_duckdb")]
     assert offending == []
 

@@ -32,7 +32,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_carries_every_data_file_and_no_top_level_data_package(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     for folder in ("resources", "expectations"):
-        shipped = {name.removeprefix(f"lunguage_assets/_data/{folder}/") for name in names if name.startswith(f"lunguage_assets/_data/{folder}/")}
+        shipped = {
+            name.removeprefix(f"lunguage_assets/_data/{folder}/") for name in names if name.startswith(f"lunguage_assets/_data/{folder}/")
+        }
         assert shipped == {str(path.relative_to(ROOT / folder)) for path in (ROOT / folder).rglob("*") if path.is_file()}
     assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"lunguage_assets"}
 

@@ -7,7 +7,7 @@ import pandas as pd
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.errors import InvalidTable
-from lunguage_assets.implicit.accounting import account
+from lunguage_assets.implicit.accounting import account, explained_studies
 from lunguage_assets.implicit.blacklist import load_blacklist
 from lunguage_assets.implicit.deduplicate import deduplicate
 from lunguage_assets.implicit.embedders import make_embedder
@@ -96,7 +96,7 @@ def implicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
             dictionary = load_dictionary(None, Vocabulary.from_terms(terms))
             resolved = resolve(deduplicated_findings, expanded, dictionary, ranking_version=version)
             accounts = account(reports, rejected, deduplicated_findings, expanded, resolved)
-            refuse_violations(resolved.rows, accounts)
+            refuse_violations(resolved.rows, accounts, reports)
         yield dg.Output(
             resolved.rows,
             "lunguage_plus_plus",
@@ -117,9 +117,10 @@ def implicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
     return [deduplicated_findings, expansion, resolution]
 
 
-def refuse_violations(rows: pd.DataFrame, accounts: pd.DataFrame) -> None:
+def refuse_violations(rows: pd.DataFrame, accounts: pd.DataFrame, reports: pd.DataFrame) -> None:
     """Raise when a guarantee of implicit.md section 5 does not hold, or the accounts of a study do not balance."""
-    problems = [f"{found.guarantee} ({found.study_id}: {', '.join(found.finding_ids[:5])})" for found in violations(rows)]
+    broken = violations(rows, reports["study_id"], explained_studies(accounts))
+    problems = [f"{found.guarantee} ({found.study_id}: {', '.join(found.finding_ids[:5])})" for found in broken]
     problems += [
         f"accounts of {study or 'unreadable study ids'} do not balance" for study in accounts.loc[~accounts["balanced"], "study_id"]
     ]

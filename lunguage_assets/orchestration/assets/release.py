@@ -55,7 +55,7 @@ def release_assets(partitions: Partitions, tables_root: str) -> list[dg.AssetsDe
             ranking = read_table(REFERENCE_RANKING, partition_path(root, "reference_ranking", ranker))
             batches, missing = stored_batches(root, ranker, [batch.key for batch in home.home.registered()])
             released = assemble(ranker, ranking, batches, missing)
-            refuse_violations(released.tables["lunguage_plus_plus"], released.tables["accounting"])
+            refuse_violations(*(released.tables[name] for name in ("lunguage_plus_plus", "accounting", "reports")))
             summary = write_bundle(released, folder)
         return dg.MaterializeResult(
             metadata={
