@@ -1,0 +1,137 @@
+"""`lunguage ui` on a finished home: the same runs, tables and checks, in a real webserver, in a real browser, and materialising from there."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from platform_support import environment
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+LAUNCH = """
+mutation Launch($params: ExecutionParams!) {
+  launchPipelineExecution(executionParams: $params) {
+    __typename
+    ... on LaunchRunSuccess { run { runId } }
+    ... on PythonError { message }
+  }
+}
+"""
+
+
+class UI:
+    """The webserver of a home, asked as the browser asks it."""
+
+    def __init__(self, home: Path, port: int) -> None:
+        self.home, self.url = home, f"http://127.0.0.1:{port}"
+
+    def ask(self, query: str, **variables: Any) -> dict[str, Any]:
+        body = json.dumps({"query": query, "variables": variables}).encode()
+        request = urllib.request.Request(f"{self.url}/graphql", data=body, headers={"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=60) as response:
+            answer = json.load(response)
+        assert "errors" not in answer, answer["errors"]
+        return answer["data"]
+
+
+@pytest.fixture(scope="module")
+def ui(finished_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[UI]:
+    home = tmp_path_factory.mktemp("served") / "home"
+    shutil.copytree(finished_home, home)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    log = (home.parent / "ui.log").open("w")
+    command = [sys.executable, "-m", "lunguage_assets.cli", "ui", "--home", str(home), "--port", str(port)]
+    process = subprocess.Popen(command, env=environment(home), stdout=log, stderr=log, start_new_session=True)
+    served = UI(home, port)
+    try:
+        _wait(lambda: bool(served.ask("{ version }")), 120, "the webserver does not answer")
+        yield served
+    finally:
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait(60)
+        log.close()
+
+
+def _wait(ready: Any, seconds: float, problem: str) -> None:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        try:
+            if ready():
+                return
+        except OSError:
+            pass
+        time.sleep(1)
+    pytest.fail(problem)
+
+
+def test_the_ui_shows_the_runs_tables_and_checks_of_the_command_line(ui: UI) -> None:
+    assets = ui.ask("{ assetNodes { assetKey { path } groupName assetMaterializations(limit: 1) { partition } } }")["assetNodes"]
+    shown = {node["assetKey"]["path"][-1]: node for node in assets}
+    assert {node["groupName"] for node in assets} == {"corpus", "explicit", "implicit", "release"}
+    assert shown["lunguage_plus_plus"]["assetMaterializations"] == [{"partition": "panel|first"}]
+    assert shown["release"]["assetMaterializations"] == [{"partition": "panel"}]
+    runs = ui.ask("{ runsOrError { ... on Runs { results { status pipelineName } } } }")["runsOrError"]["results"]
+    assert {run["status"] for run in runs} == {"SUCCESS"}
+    checks = ui.ask(
+        """query Checks($key: AssetKeyInput!) { assetNodeOrError(assetKey: $key) { ... on AssetNode {
+             assetChecksOrError { ... on AssetChecks { checks { name blocking executionForLatestMaterialization { status } } } } } } }""",
+        key={"path": ["lunguage_plus_plus"]},
+    )["assetNodeOrError"]["assetChecksOrError"]["checks"]
+    assert {(c["name"], c["blocking"], c["executionForLatestMaterialization"]["status"]) for c in checks} == {
+        ("conflict_free", True, "SUCCEEDED"),
+        ("expectations", False, "SUCCEEDED"),
+    }
+
+
+@pytest.mark.slow
+def test_a_partition_can_be_materialised_from_the_ui_to_the_same_bytes(ui: UI) -> None:
+    stored = ui.home / "tables" / "lunguage_plus_plus" / "panel" / "first.parquet"
+    before = stored.read_bytes()
+    stored.unlink()
+    (location,) = ui.ask("{ workspaceOrError { ... on Workspace { locationEntries { name } } } }")["workspaceOrError"]["locationEntries"]
+    params = {
+        "selector": {"repositoryLocationName": location["name"], "repositoryName": "__repository__", "pipelineName": "expand"},
+        "executionMetadata": {"tags": [{"key": "dagster/partition", "value": "panel|first"}]},
+        "runConfigData": {},
+        "mode": "default",
+    }
+    launched = ui.ask(LAUNCH, params=params)["launchPipelineExecution"]
+    assert launched["__typename"] == "LaunchRunSuccess", launched
+    status = "query Run($id: ID!) { runOrError(runId: $id) { ... on Run { status } } }"
+    ended = {"SUCCESS", "FAILURE", "CANCELED"}
+    found: list[str] = []
+
+    def finished() -> bool:
+        found[:] = [ui.ask(status, id=launched["run"]["runId"])["runOrError"]["status"]]
+        return found[0] in ended
+
+    _wait(finished, 180, f"the run does not end: {found}")
+    assert found == ["SUCCESS"]
+    assert stored.read_bytes() == before
+
+
+@pytest.mark.ui
+@pytest.mark.skipif(CHROMIUM is None and not os.environ.get("CI"), reason="no Chromium on this machine (Debian: apt-get install chromium)")
+def test_a_browser_shows_the_check_report(ui: UI, tmp_path: Path) -> None:
+    assert CHROMIUM is not None, "CI must have Chromium: .ci/run installs it"
+    ui.ask("mutation { setNuxSeen }")
+    flags = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync"
+    page = f"{ui.url}/assets/lunguage_plus_plus?view=checks"
+    command = [CHROMIUM, *flags.split(), f"--user-data-dir={tmp_path}", "--virtual-time-budget=30000", "--dump-dom", page]
+    shown = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+    for words in ("conflict_free", "blocking", "Passed", "panel|first"):
+        assert words in shown, words
