@@ -69,6 +69,11 @@ class Home:
         return self.root / "batches"
 
     @property
+    def release(self) -> Path:
+        """Where releases go unless a run names another folder."""
+        return self.root / "release"
+
+    @property
     def settings_file(self) -> Path:
         return self.root / "settings.toml"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -55,6 +56,11 @@ def counts(values: pd.Series | Mapping[str, int], label: str) -> dg.MetadataValu
     pairs = sorted(((str(key), int(count)) for key, count in tally.items() if count), key=lambda pair: (-pair[1], pair[0]))
     lines = [f"| {label} | rows |", "|---|---|", *(f"| {key} | {count} |" for key, count in pairs)]
     return dg.MetadataValue.md("\n".join(lines))
+
+
+def picture(png: bytes) -> dg.MetadataValue:
+    """A PNG that the UI shows inside the metadata."""
+    return dg.MetadataValue.md(f"![plot](data:image/png;base64,{base64.b64encode(png).decode()})")
 
 
 @contextmanager

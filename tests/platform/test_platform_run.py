@@ -114,6 +114,34 @@ def test_a_folder_of_five_reports_goes_through_with_the_published_ruler(tmp_path
     assert summary["rows_out"] > 0
 
 
+def test_bad_rows_are_set_aside_with_their_reasons_and_the_good_ones_go_through(tmp_path: Path, lunguage, five_reports: Path) -> None:
+    delivery = tmp_path / "messy"
+    shutil.copytree(five_reports, delivery)
+    frame = pd.read_csv(delivery / "Lunguage.csv", dtype=str, keep_default_na=False).rename(columns={"Unnamed: 0": ""})
+    spoiled = {0: ("dx_status", "perhaps"), 1: ("section", "appendix"), 2: ("study_id", "unknown"), 3: ("", frame[""].iloc[4])}
+    for line, (column, value) in spoiled.items():
+        frame.loc[line, column] = value
+    frame["surplus"] = "x"
+    text = frame.to_csv(index=False, lineterminator="\r\n")
+    broken = "99999,p90000001,too few values\r\n"
+    (delivery / "Lunguage.csv").write_bytes(b"\xef\xbb\xbf" + (text + broken).encode())
+    (delivery / "Lunguage_vocab.csv").unlink()
+    (delivery / "mimic-cxr-2.0.0-metadata.csv").unlink()
+    home = tmp_path / "home"
+    done = lunguage(home, "run", "--data", delivery)
+    assert done.returncode == 0, done.stderr
+    rejected = pd.read_csv(home / "release" / "panel" / "rejected.csv", dtype=str, keep_default_na=False)
+    assert sorted(rejected["reason"]) == sorted(["dx-status", "section", "study-id", "duplicate-row-number", "wrong-number-of-values"])
+    assert rejected["remedy"].str.len().min() > 0
+    assert set(rejected["file"]) == {"Lunguage.csv"}
+    rows = json.loads((home / "release" / "panel" / "summary.json").read_text())["rows"]
+    assert rows["rejected"] == 5
+    assert rows["rows_in"] == len(frame) + 1
+    with duckdb.connect(str(home / "lunguage.duckdb"), read_only=True) as client:
+        noted = {row[0] for row in client.execute("SELECT DISTINCT reason FROM intake_notes").fetchall()}
+    assert {"vocabulary-missing", "metadata-missing", "column-ignored"} <= noted
+
+
 def test_a_single_judge_is_a_ranker_of_its_own(finished_home: Path, tmp_path: Path, lunguage, sixty_reports: Path) -> None:
     home = tmp_path / "home"
     shutil.copytree(finished_home, home)

@@ -16,9 +16,10 @@ from lunguage_assets.explicit.ranking import reference_ranking as rank_phrases
 from lunguage_assets.explicit.vocabulary import hedge_vocabulary as collect_vocabulary
 from lunguage_assets.files import write_csv
 from lunguage_assets.judges.configuration import make_judge
-from lunguage_assets.orchestration.metadata import counts, plain_failures, table_options
+from lunguage_assets.orchestration.metadata import counts, picture, plain_failures, table_options
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.release.plots import probability_histogram, ranking_plot
 from lunguage_assets.tables import HEDGE_PHRASES
 
 GROUP = "explicit"
@@ -156,6 +157,7 @@ def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
                 "vocabulary_version": _version(hedge_vocabulary, "vocabulary_version"),
                 "settings": stick_settings(home),
                 "ranking": _ranking_table(ranking),
+                "plot": picture(ranking_plot(ranking)),
             },
         )
 
@@ -202,6 +204,7 @@ def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
                 "mean_steps": float(fitted["steps"].mean()) if len(fitted) else 0.0,
                 "ranking_version": _version(reference_ranking, "ranking_version"),
                 "ruler": str(reference_ranking["ruler"].iloc[0]),
+                "histogram": picture(probability_histogram(frame["p"])),
             },
         )
 
