@@ -1,0 +1,89 @@
+"""What is sent to a language model and what comes back, whoever the provider is: the seam between engine, ledger and providers.
+
+No SDK is imported here. Prompts are patient text: nothing in this module prints or logs one, and `repr` shows only lengths.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+Stage = Literal["extract", "compare"]
+Mode = Literal["text", "enum"]
+FailureKind = Literal["rate_limited", "overloaded", "timeout", "connection", "server", "rejected", "authentication", "malformed"]
+RETRYABLE: frozenset[FailureKind] = frozenset({"rate_limited", "overloaded", "timeout", "connection", "server", "malformed"})
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """System and user text of one request; `template_version` names the template files that made it."""
+
+    system: str = field(repr=False)
+    user: str = field(repr=False)
+    template_version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One question to a model. `labels` are the allowed answers of a comparison; in mode `enum` the provider constrains to them."""
+
+    stage: Stage
+    prompt: Prompt
+    mode: Mode = "text"
+    labels: tuple[str, ...] = ()
+    replicate: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a model answered. Tokens are those billed; `output_tokens` includes `reasoning_tokens`. `refused`: a safety refusal or filter."""
+
+    text: str = field(repr=False)
+    returned_model: str
+    input_tokens: int
+    output_tokens: int
+    reasoning_tokens: int = 0
+    refused: bool = False
+
+
+class ProviderFailure(Exception):
+    """A request that brought no reply. Carries a kind and a status, never the SDK's exception: that holds the prompt."""
+
+    def __init__(self, kind: FailureKind, status: int | None = None, retry_after: float | None = None) -> None:
+        super().__init__(f"{kind}" + (f" (HTTP {status})" if status is not None else ""))
+        self.kind, self.status, self.retry_after = kind, status, retry_after
+
+    @property
+    def retryable(self) -> bool:
+        return self.kind in RETRYABLE
+
+
+@dataclass(frozen=True, slots=True)
+class ModelBinding:
+    """What decides a model's answers: the part of a judge's configuration that is in the ledger key.
+
+    `endpoint_class` is the kind of service (`openai`, `azure-openai`, `anthropic`, `gemini`, `vertex`, `openai-compatible`), not its URL.
+    """
+
+    provider: str
+    endpoint_class: str
+    model: str
+    parameters: tuple[tuple[str, Any], ...] = ()
+    aliases: tuple[str, ...] = ()
+
+
+class Provider(Protocol):
+    """One model behind one SDK."""
+
+    @property
+    def binding(self) -> ModelBinding: ...
+
+    async def answer(self, request: Request) -> Reply:
+        """One attempt, no retry.
+
+        Raises:
+            ProviderFailure: no reply; the SDK's own exception is not chained.
+        """
+        ...
+
+    async def close(self) -> None: ...
