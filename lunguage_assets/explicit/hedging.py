@@ -6,7 +6,6 @@ How a judge finds the phrases is its own matter (`judges/`); counting them over 
 from __future__ import annotations
 
 import csv
-import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ import pandas as pd
 
 from lunguage_assets.errors import InputError
 from lunguage_assets.explicit.pairs import tentative_rows
+from lunguage_assets.judges.answers import parse_phrase_list as parse_phrase_list
 from lunguage_assets.judges.protocol import MASK, ExtractionAnswer, ExtractionQuestion, Judge, ask_to_extract
 from lunguage_assets.tables import HEDGE_PHRASES
 
@@ -27,8 +27,6 @@ REVIEW_COLUMNS = ("finding_id", "study_id", "finding", "sentence", "phrases", "r
 _FILTER_CELLS = ("measurement", "severity", "onset")
 _NEVER_DROPPED = frozenset({"or", "to"})
 _ALWAYS_DROPPED = frozenset({"difficult to assess"})
-_LABEL = re.compile(r"^[A-Za-z][\w /-]{0,40}:\s*")
-_FENCE = re.compile(r"^```[a-zA-Z]*\s*\n?(.*?)\n?\s*```$", re.DOTALL)
 _CLAUSE_BREAK = re.compile(r"[;:,]|\.(?=\s)|\b(?:but|while|although|though|however|whereas|and|with)\b")
 
 
@@ -72,26 +70,6 @@ def hedge_phrases(findings: pd.DataFrame, judge: Judge, corrections: pd.DataFram
             "review_reason": reasons,
         }
     )
-
-
-def parse_phrase_list(text: str) -> list[str] | None:
-    """The JSON list of strings in a model's answer, or None when there is none: the answer is then invalid.
-
-    A leading label ("Answer: [...]") and one code fence around the list are tolerated; anything else, such as a Python list in single
-    quotes, text after the list or a list with something else than strings, is not. Never evaluated.
-    """
-    body = text.strip()
-    for _ in range(2):  # a label may stand before the fence or inside it
-        body = _LABEL.sub("", body, count=1)
-        fenced = _FENCE.match(body)
-        body = fenced.group(1).strip() if fenced else body
-    try:
-        value = json.loads(body)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        return None
-    return value
 
 
 def load_corrections(path: Path | None) -> pd.DataFrame | None:

@@ -1,10 +1,11 @@
-"""The judges file: which judges there are, how they are pooled, and how a configured judge is made.
+"""The judges file: which judges there are, how they are pooled, and how a configured judge or provider is made.
 
-Only names and bindings are here; how a judge answers is in the module of its provider.
+Only names and bindings are here: what a judge's table may say is in `slots.py`, how a judge answers in the module of its provider.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Callable, Mapping
@@ -12,21 +13,27 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import AfterValidator, Field, ValidationError, field_validator, model_validator
 
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.cues import CuesJudge
 from lunguage_assets.judges.lexicon import LexiconJudge
 from lunguage_assets.judges.protocol import Judge
+from lunguage_assets.judges.providers import DeferredProvider, binding_of, provider_of
+from lunguage_assets.judges.requests import Provider
+from lunguage_assets.judges.slots import MODEL_PROVIDERS, OFFLINE_PROVIDERS, JudgeSlot, ModelSlot, OfflineSlot, Part, Price
 
 PANEL = "panel"
 """The ranker that pools the active preset's panel; every other ranker is one judge alone."""
 
+PRESET_VARIABLE = "LUNGUAGE_PRESET"
+"""Environment variable that chooses the active preset, before the judges file's own `preset`."""
+
 _KEY = re.compile(r"[a-z0-9._-]+")
 
 PROVIDERS: Mapping[str, Callable[[str], Judge]] = MappingProxyType({"cues": CuesJudge.bundled, "lexicon": LexiconJudge.bundled})
-"""Provider name -> how to make a judge of that provider under a key."""
+"""Provider name -> how to make a rule-based judge of that provider under a key."""
 
 
 def _checked_key(key: str) -> str:
@@ -37,27 +44,10 @@ def _checked_key(key: str) -> str:
     return key
 
 
-def _checked_provider(provider: str) -> str:
-    if provider not in PROVIDERS:
-        raise ValueError(f"provider {provider!r} is not known; expected one of {', '.join(sorted(PROVIDERS))}")
-    return provider
-
-
 Key = Annotated[str, AfterValidator(_checked_key)]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class JudgeSlot(_Part):
-    """One `[judges.KEY]` table."""
-
-    provider: Annotated[str, AfterValidator(_checked_provider)]
-    description: str = ""
-
-
-class Panel(_Part):
+class Panel(Part):
     """One `[panels.NAME]` table; the order of the members is the order in which their answers are used."""
 
     members: tuple[Key, ...] = Field(min_length=1)
@@ -70,14 +60,14 @@ class Panel(_Part):
         return members
 
 
-class Preset(_Part):
+class Preset(Part):
     """One `[presets.NAME]` table: the panel that ranks and fits, and the judge that extracts."""
 
     panel: str
     extractor: Key
 
 
-class JudgesConfiguration(_Part):
+class JudgesConfiguration(Part):
     """A valid judges file. `judges`, `panels` and `presets` keep the file's order."""
 
     preset: str
@@ -107,9 +97,21 @@ class JudgesConfiguration(_Part):
         return self.presets[self.preset].extractor
 
     @property
+    def active_judges(self) -> tuple[str, ...]:
+        """Judges of the active preset, its panel and its extractor, in the file's order: only these are ever asked."""
+        used = {*self.panel_members, self.extractor}
+        return tuple(key for key in self.judges if key in used)
+
+    @property
     def rankers(self) -> tuple[str, ...]:
-        """`panel`, then every judge: the paper's "all" and single-model configurations."""
-        return (PANEL, *self.judges)
+        """`panel`, then every judge of the active preset's panel in the file's order: the paper's "all" and single-model configurations."""
+        return (PANEL, *(key for key in self.judges if key in self.panel_members))
+
+    @property
+    def models(self) -> dict[str, ModelSlot]:
+        """The language models among the active judges, by key."""
+        slots = ((key, self.judges[key]) for key in self.active_judges)
+        return {key: slot for key, slot in slots if isinstance(slot, ModelSlot)}
 
     def members(self, ranker: str) -> tuple[str, ...]:
         """Judges that a ranker pools, in panel order.
@@ -119,15 +121,16 @@ class JudgesConfiguration(_Part):
         """
         if ranker == PANEL:
             return self.panel_members
-        if ranker in self.judges:
+        if ranker in self.rankers:
             return (ranker,)
         raise ConfigurationError(
-            f"ranker {ranker!r} is not known; expected one of {', '.join(self.rankers)}. Add the judge to the judges file."
+            f"ranker {ranker!r} is not known; expected one of {', '.join(self.rankers)}. "
+            "Add the judge to the judges file, or choose the preset whose panel it is in."
         )
 
 
-def load_judges(path: Path | None = None) -> JudgesConfiguration:
-    """The judges file at `path`, or the bundled one.
+def load_judges(path: Path | None = None, preset: str | None = None) -> JudgesConfiguration:
+    """The judges file at `path`, or the bundled one, with `preset` active, or the one that $LUNGUAGE_PRESET names, or the file's own.
 
     Raises:
         ConfigurationError: names the file and the field.
@@ -140,23 +143,97 @@ def load_judges(path: Path | None = None) -> JudgesConfiguration:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"{file}: not readable as TOML ({error}).") from None
     try:
-        return JudgesConfiguration.model_validate(values)
+        configuration = JudgesConfiguration.model_validate(values)
     except ValidationError as error:
-        problem = error.errors(include_url=False)[0]
-        place = ".".join(str(part) for part in problem["loc"] if part != "[key]")
-        raise ConfigurationError(f"{file}{', field ' + place if place else ''}: {problem['msg']}. Mend the judges file.") from None
+        raise ConfigurationError(f"{file}{_problem(error)}. Mend the judges file.") from None
+    chosen = preset or os.environ.get(PRESET_VARIABLE, "").strip() or configuration.preset
+    if chosen not in configuration.presets:
+        where = "" if preset else f", chosen by ${PRESET_VARIABLE},"
+        raise ConfigurationError(f"preset {chosen!r}{where} is not in {file}; expected one of {', '.join(configuration.presets)}.")
+    return configuration.model_copy(update={"preset": chosen})
 
 
 def make_judge(key: str, configuration: JudgesConfiguration) -> Judge:
-    """The judge of a slot.
+    """The rule-based judge of a slot.
 
     Raises:
-        ConfigurationError: no such judge.
+        ConfigurationError: no such judge, or a language model, which needs a ledger besides: see `make_provider`.
     """
+    slot = _slot(key, configuration)
+    if not isinstance(slot, OfflineSlot):
+        raise ConfigurationError(
+            f"judge {key!r} is a language model of provider {slot.provider!r}; only a rule-based judge answers without a ledger. "
+            "Give the run a ledger, or choose the preset 'offline'."
+        )
+    return PROVIDERS[slot.provider](key)
+
+
+def make_provider(
+    key: str, configuration: JudgesConfiguration, environ: Mapping[str, str] | None = None, *, deferred: bool = False
+) -> Provider:
+    """The language model of a slot, ready to answer.
+
+    Args:
+        key: the slot's name.
+        configuration: the judges file.
+        environ: where keys and endpoints are read, by default the process's own environment.
+        deferred: look for key and SDK at the first question only, so that a replay from the ledger needs neither.
+
+    Raises:
+        ConfigurationError: no such judge or a rule-based one; unless deferred, a variable that is not set, or an SDK that is not installed.
+    """
+    slot = model_slot(key, configuration)
+    if deferred:
+        return DeferredProvider(binding_of(slot), lambda: provider_of(key, slot, environ))
+    return provider_of(key, slot, environ)
+
+
+def model_slot(key: str, configuration: JudgesConfiguration) -> ModelSlot:
+    """The table of a language model.
+
+    Raises:
+        ConfigurationError: no such judge, or a rule-based one.
+    """
+    slot = _slot(key, configuration)
+    if not isinstance(slot, ModelSlot):
+        raise ConfigurationError(f"judge {key!r} is rule-based (provider {slot.provider!r}); expected a language model.")
+    return slot
+
+
+def price_of(key: str, configuration: JudgesConfiguration) -> Price:
+    """A language model's price.
+
+    Raises:
+        ConfigurationError: none is given: nothing can be estimated, and no budget kept, without one.
+    """
+    price = model_slot(key, configuration).price
+    if price is None:
+        raise ConfigurationError(
+            f"judge {key!r} has no price, so its cost is not known. Look it up and add price = {{ input = .., output = .., as_of = YYYY-MM-DD }} "
+            f"(US dollars per million tokens) to [judges.{key}]."
+        )
+    return price
+
+
+def _slot(key: str, configuration: JudgesConfiguration) -> OfflineSlot | ModelSlot:
     slot = configuration.judges.get(key)
     if slot is None:
         raise ConfigurationError(f"judge {key!r} is not known; expected one of {', '.join(configuration.judges)}. Add [judges.{key}].")
-    return PROVIDERS[slot.provider](key)
+    return slot
+
+
+def _problem(error: ValidationError) -> str:
+    """Field and complaint of the first problem."""
+    problem = error.errors(include_url=False)[0]
+    place = [str(part) for part in problem["loc"] if part != "[key]"]
+    if place[:1] == ["judges"] and place[2:3] and place[2] in (*OFFLINE_PROVIDERS, *MODEL_PROVIDERS):
+        del place[2]  # the provider by which the kind of table was recognised
+    message = problem["msg"]
+    if problem["type"] in ("union_tag_invalid", "union_tag_not_found"):
+        place.append("provider")
+        known = f"expected one of {', '.join(OFFLINE_PROVIDERS)}, {', '.join(MODEL_PROVIDERS)}"
+        message = f"provider {problem['ctx']['tag']!r} is not known; {known}" if "tag" in problem.get("ctx", {}) else f"is missing; {known}"
+    return f"{', field ' + '.'.join(place) if place else ''}: {message}"
 
 
 def _expect(field: str, name: str, known: Mapping[str, Any], group: str) -> None:

@@ -74,7 +74,7 @@ class Partitions:
 
 def build_partitions(judges: JudgesConfiguration) -> Partitions:
     """Partition definitions for the judges and panels of a configuration."""
-    judge = dg.StaticPartitionsDefinition(list(judges.judges))
+    judge = dg.StaticPartitionsDefinition(list(judges.active_judges))
     ranker = dg.StaticPartitionsDefinition(list(judges.rankers))
     return Partitions(
         by_dimensions={

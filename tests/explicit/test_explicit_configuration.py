@@ -40,7 +40,7 @@ def test_the_bundled_file_has_two_offline_judges_and_a_panel_of_both() -> None:
     assert judges.panel_members == ("lexicon", "cues")
     assert judges.extractor == "lexicon"
     assert judges.rankers == ("panel", "lexicon", "cues")
-    assert [make_judge(key, judges).key for key in judges.judges] == list(judges.judges)
+    assert [make_judge(key, judges).key for key in judges.active_judges] == ["lexicon", "cues"]
 
 
 def test_a_ranker_is_the_panel_or_one_judge(write) -> None:  # type: ignore[no-untyped-def]

@@ -214,7 +214,7 @@ def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
 def stick_settings(home: HomeResource) -> str:
     """The settings on which vocabulary, matches and ranking depend, and who judges; a change asks for a new measuring stick."""
     judges = home.judges
-    members = ",".join(f"{key}:{make_judge(key, judges).identity}" for key in judges.judges)
+    members = ",".join(f"{key}:{make_judge(key, judges).identity}" for key in judges.active_judges)
     return f"{home.settings.explicit.model_dump_json()}|{judges.extractor}|{members}"
 
 

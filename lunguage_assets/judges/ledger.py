@@ -1,0 +1,382 @@
+"""The ledger: every attempt to get an answer from a model, stored before the answer is used, and found again by its key.
+
+Storage only: SQLite or PostgreSQL, durable and safe for several processes. What a key is and how attempts settle a question is in
+`attempts.py`; exchange files and statistics are in `exchange.py`. Answers may quote reports, so no error carries one.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pandas as pd
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Connection,
+    Double,
+    Engine,
+    MetaData,
+    PrimaryKeyConstraint,
+    String,
+    Table,
+    Text,
+    create_engine,
+    event,
+    func,
+    insert,
+    inspect,
+    or_,
+    select,
+)
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
+
+from lunguage_assets.errors import LunguageError
+from lunguage_assets.judges import exchange
+from lunguage_assets.judges.attempts import COUNTED, TRIES, Attempt, Entry, settle, storable
+
+T = TypeVar("T")
+
+_CHUNK = 500
+_BUSY_S = 60
+_WRITE_TRIES = 5
+_ADVISORY_LOCK = 0x6C756E67  # "lung": one writer at a time, as in SQLite
+
+METADATA = MetaData()
+ATTEMPTS = Table(
+    "judge_attempts",
+    METADATA,
+    Column("key", String(64), nullable=False),
+    Column("attempt", BigInteger, nullable=False),
+    Column("receipt", String(32), nullable=False, unique=True),
+    Column("judge", Text, nullable=False),
+    Column("stage", Text, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("answer", Text),
+    Column("valid", Boolean, nullable=False),
+    Column("failure", Text),
+    Column("refused", Boolean, nullable=False),
+    Column("returned_model", Text),
+    Column("input_tokens", BigInteger, nullable=False),
+    Column("output_tokens", BigInteger, nullable=False),
+    Column("reasoning_tokens", BigInteger, nullable=False),
+    Column("cost_usd", Double),
+    Column("latency_s", Double, nullable=False),
+    Column("time", String(27), nullable=False),
+    Column("prompt", Text),
+    PrimaryKeyConstraint("key", "attempt"),
+)
+"""One row per attempt; `attempt` numbers those of a key from 1 in the order of recording, which decides who was first."""
+
+
+class LedgerError(LunguageError):
+    """The ledger cannot be opened, read or written. An answer that could not be recorded is not used."""
+
+
+class Ledger:
+    """Recorded attempts at a place; made by `Ledger.open`. Threads may share one, and so may processes that fork."""
+
+    def __init__(self, engine: Engine, place: str, *, store_prompts: bool = False) -> None:
+        self._engine, self._place, self._store_prompts, self._process = engine, place, store_prompts, os.getpid()
+
+    @classmethod
+    def open(cls, where: str | Path, *, store_prompts: bool = False) -> Ledger:
+        """The ledger in an SQLite file (a path or `sqlite:///path`) or in PostgreSQL (`postgresql://...`), made when it is not there.
+
+        `store_prompts` also stores system and user text with each attempt: report text, in plain.
+
+        Raises:
+            LedgerError: no driver, no permission, not a ledger, or a file system without SQLite's write-ahead log.
+        """
+        url = _url(where)
+        place = _place(url)
+        if url.get_backend_name() == "sqlite":
+            _make_private(Path(str(url.database)))
+        ledger = cls(_engine(url), place, store_prompts=store_prompts)
+        ledger._create()
+        return ledger
+
+    @property
+    def place(self) -> str:
+        """Where it is, without user or password: fit for messages."""
+        return self._place
+
+    @property
+    def stores_prompts(self) -> bool:
+        """Whether prompt text is stored with each attempt."""
+        return self._store_prompts
+
+    def answers(self, keys: Sequence[str]) -> dict[str, Entry]:
+        """The settled ones among `keys`: the first valid answer, or invalid once `TRIES` replies were (see `attempts.settle`)."""
+        distinct = list(dict.fromkeys(keys))
+        with self._reading() as connection:
+            return {
+                key: entry
+                for start in range(0, len(distinct), _CHUNK)
+                for key, entry in _entries(connection, distinct[start : start + _CHUNK]).items()
+            }
+
+    def record(self, attempt: Attempt) -> Entry | None:
+        """Store one attempt; on disk when this returns. What settles its question now: perhaps an earlier answer of another process."""
+        return self.record_all([attempt])[0]
+
+    def record_all(self, attempts: Sequence[Attempt]) -> list[Entry | None]:
+        """Store attempts in one transaction, on disk when this returns; for each, what settles its question now, if anything does.
+
+        Raises:
+            LedgerError: nothing was stored.
+        """
+
+        def write(connection: Connection) -> list[Entry | None]:
+            self._add(connection, [self._row(attempt) for attempt in attempts])
+            keys = sorted({attempt.key for attempt in attempts})
+            entries: dict[str, Entry] = {}
+            for start in range(0, len(keys), _CHUNK):
+                entries |= _entries(connection, keys[start : start + _CHUNK])
+            return [entries.get(attempt.key) for attempt in attempts]
+
+        return self._write(write) if attempts else []
+
+    def export(self, path: Path, *, prompts: bool = False) -> int:
+        """All attempts as one Parquet file (mode 0600), sorted by key and attempt; the number of rows.
+
+        Prompts are left out unless asked for, even where they are stored.
+        """
+        with self._reading() as connection:
+            rows = connection.execute(select(ATTEMPTS).order_by(ATTEMPTS.c.key, ATTEMPTS.c.attempt)).mappings().all()
+        exchange.write(path, ({**row, "prompt": row["prompt"] if prompts else None} for row in rows))
+        return len(rows)
+
+    def import_(self, path: Path) -> tuple[int, int]:
+        """Add the attempts of an exported file that are not here yet, after those that are; (added, already here).
+
+        A question that is settled here stays as it is: results that were computed do not change.
+
+        Raises:
+            InputError: not an exported ledger; nothing was added.
+        """
+        rows = exchange.read(path)
+        for row in rows:
+            row["prompt"] = row["prompt"] if self._store_prompts else None
+        added = self._write(lambda connection: self._add(connection, rows)) if rows else 0
+        return added, len(rows) - added
+
+    def statistics(self) -> pd.DataFrame:
+        """Per judge, stage and requested model: see `exchange.STATISTICS`."""
+        c = ATTEMPTS.c
+        groups = (c.judge, c.stage, c.model)
+        replied = c.valid | c.failure.in_(exchange.REPLIED)
+        measures = (
+            func.count().label("attempts"),
+            func.count().filter(c.valid).label("valid"),
+            func.count().filter(replied & ~c.valid).label("invalid"),
+            func.count().filter(~replied).label("failures"),
+            *(func.sum(c[name]).label(name) for name in ("input_tokens", "output_tokens", "reasoning_tokens")),
+            func.coalesce(func.sum(c.cost_usd), 0.0).label("cost_usd"),
+            func.count().filter(c.cost_usd.is_(None)).label("unpriced"),
+            func.min(c.time).label("first"),
+            func.max(c.time).label("last"),
+        )
+        with self._reading() as connection:
+            rows = connection.execute(select(*groups, *measures).group_by(*groups)).mappings().all()
+        return exchange.statistics([dict(row) for row in rows])
+
+    def close(self) -> None:
+        """Give back the connections; opening anew is possible."""
+        self._engine.dispose()
+
+    def _row(self, attempt: Attempt) -> dict[str, Any]:
+        return {
+            **{name: getattr(attempt, name) for name in exchange.PLAIN},
+            "answer": None if attempt.answer is None else storable(attempt.answer),
+            "valid": attempt.valid,
+            "refused": attempt.failure == "refused",
+            "prompt": storable(attempt.prompt) if self._store_prompts and attempt.prompt is not None else None,
+        }
+
+    def _add(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> int:
+        """Insert those rows whose receipt is not there, numbered after the attempts of their key; how many."""
+        known: set[str] = set()
+        last: dict[str, int] = {}
+        receipts, keys = [row["receipt"] for row in rows], sorted({row["key"] for row in rows})
+        for start in range(0, len(receipts), _CHUNK):
+            known.update(connection.scalars(select(ATTEMPTS.c.receipt).where(ATTEMPTS.c.receipt.in_(receipts[start : start + _CHUNK]))))
+        for start in range(0, len(keys), _CHUNK):
+            numbers = select(ATTEMPTS.c.key, func.max(ATTEMPTS.c.attempt)).where(ATTEMPTS.c.key.in_(keys[start : start + _CHUNK]))
+            last.update((row[0], row[1]) for row in connection.execute(numbers.group_by(ATTEMPTS.c.key)))
+        new = []
+        for row in rows:
+            if row["receipt"] not in known:
+                known.add(row["receipt"])
+                last[row["key"]] = last.get(row["key"], 0) + 1
+                new.append({**row, "attempt": last[row["key"]]})
+        if new:
+            connection.execute(insert(ATTEMPTS), new)
+        return len(new)
+
+    def _create(self) -> None:
+        def create(connection: Connection) -> None:
+            METADATA.create_all(connection)
+            found = {column["name"] for column in inspect(connection).get_columns(ATTEMPTS.name)}
+            if missing := {column.name for column in ATTEMPTS.columns} - found:
+                raise LedgerError(
+                    f"ledger {self._place}: table {ATTEMPTS.name} lacks columns {sorted(missing)}; expected a ledger of this version."
+                    " Name another place, or import an export of it."
+                )
+
+        self._write(create)
+
+    def _write(self, work: Callable[[Connection], T]) -> T:
+        """`work` in one transaction, alone among all writers. Tried again when the connection fails: receipts make that harmless."""
+        for remaining in reversed(range(_WRITE_TRIES)):
+            with self._translated():
+                try:
+                    with self._connection().execution_options(ledger_writes=True) as connection, connection.begin():
+                        if connection.dialect.name == "postgresql":
+                            connection.execute(select(func.pg_advisory_xact_lock(_ADVISORY_LOCK)))
+                        return work(connection)
+                except (OperationalError, InterfaceError) as error:
+                    if not remaining or _is_lasting(error):
+                        raise
+            time.sleep(0.2)
+        raise AssertionError("the last try returns or raises")
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        with self._translated(), self._connection() as connection:
+            yield connection
+
+    def _connection(self) -> Connection:
+        if os.getpid() != self._process:  # a forked process must not speak on its parent's connections
+            self._engine.dispose(close=False)
+            self._process = os.getpid()
+        return self._engine.connect()
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        """Database errors hold parameters, which hold answers: only their type goes on."""
+        try:
+            yield
+        except SQLAlchemyError as error:
+            cause = type(error.orig).__name__ if isinstance(error, DBAPIError) and error.orig is not None else type(error).__name__
+            raise LedgerError(
+                f"ledger {self._place}: cannot be used ({cause}). Check that the database can be reached, has room and may be written;"
+                " what was recorded is kept, and a new run asks only for the rest."
+            ) from None
+
+
+def _entries(connection: Connection, keys: Sequence[str]) -> dict[str, Entry]:
+    c = ATTEMPTS.c
+    relevant = select(c.key, c.answer, c.failure).where(c.key.in_(keys), or_(c.valid, c.failure.in_(sorted(COUNTED))))
+    replies: dict[str, list[tuple[str | None, str | None]]] = defaultdict(list)
+    for key, answer, failure in connection.execute(relevant.order_by(c.key, c.attempt)):
+        replies[key].append((answer, failure))
+    settled = {key: settle(key, those, TRIES) for key, those in replies.items()}
+    return {key: entry for key, entry in settled.items() if entry is not None}
+
+
+def _url(where: str | Path) -> URL:
+    """An SQLAlchemy URL with a driver that is installed; from SQLAlchemy 2.1 plain `postgresql://` means psycopg 3 only."""
+    if isinstance(where, Path) or "://" not in where:
+        return URL.create("sqlite", database=str(Path(where).expanduser().absolute()))
+    try:
+        url = make_url(where.replace("postgres://", "postgresql://", 1) if where.startswith("postgres://") else where)
+        backend = url.get_backend_name()
+    except (ArgumentError, SQLAlchemyError):
+        raise LedgerError("the ledger's URL cannot be read; expected a path, sqlite:///PATH or postgresql://USER@HOST/DATABASE.") from None
+    if backend == "sqlite" and url.database not in (None, "", ":memory:") and "mode=memory" not in str(url):
+        return url.set(database=str(Path(str(url.database)).absolute()))
+    if backend != "postgresql":
+        raise LedgerError(f"a ledger in {backend} that lasts is not possible; expected a path, sqlite:///PATH or postgresql://....")
+    if url.drivername == "postgresql":
+        for driver, module in (("postgresql+psycopg", "psycopg"), ("postgresql+psycopg2", "psycopg2")):
+            if find_spec(module) is not None:
+                return url.set(drivername=driver)
+        raise LedgerError("a ledger in PostgreSQL needs a driver. Install one: pip install 'lunguage-assets[scale]'.")
+    return url
+
+
+def _place(url: URL) -> str:
+    if url.get_backend_name() == "sqlite":
+        return str(url.database)
+    return f"postgresql://{url.host or ''}{f':{url.port}' if url.port else ''}/{url.database or ''}"
+
+
+def _make_private(path: Path) -> None:
+    """Create the file for its owner only, before SQLite would with the process's mask; its -wal and -shm files take its mode."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        try:
+            status = os.fstat(handle)
+            if not stat.S_ISREG(status.st_mode):
+                raise OSError
+            if stat.S_IMODE(status.st_mode) != 0o600:
+                os.fchmod(handle, 0o600)
+        finally:
+            os.close(handle)
+    except OSError as error:
+        raise LedgerError(
+            f"ledger {path}: cannot be opened for its owner alone ({type(error).__name__}); expected a plain file of yours, or a folder"
+            " that you may write to. Name another place."
+        ) from None
+
+
+def _engine(url: URL) -> Engine:
+    if url.get_backend_name() == "postgresql":
+        try:
+            engine = create_engine(url, isolation_level="READ COMMITTED", pool_pre_ping=True, hide_parameters=True)
+        except (ImportError, SQLAlchemyError) as error:
+            raise LedgerError(
+                f"ledger {_place(url)}: driver {url.drivername!r} cannot be used ({type(error).__name__})."
+                " Install one: pip install 'lunguage-assets[scale]'."
+            ) from None
+        event.listen(engine, "connect", _prepare_postgresql)
+        return engine
+    engine = create_engine(url, connect_args={"timeout": _BUSY_S}, hide_parameters=True)
+    event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _prepare_postgresql(connection: Any, _record: Any) -> None:
+    """A server that acknowledges commits before they are on disk is asked not to, here."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'")
+    connection.commit()
+
+
+def _prepare_sqlite(connection: Any, _record: Any) -> None:
+    """Write-ahead log, forced to disk at every commit; transactions begin when we say so."""
+    connection.isolation_level = None
+    deadline = time.monotonic() + _BUSY_S
+    while True:  # two processes that switch a new file to WAL at once are refused at once, whatever the busy timeout
+        try:
+            mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+            break
+        except Exception as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
+    if mode.lower() != "wal":
+        raise LedgerError("the ledger's file system has no write-ahead log; put the ledger on a local disk, or use PostgreSQL.")
+    connection.execute("PRAGMA synchronous = FULL")
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    """A writer takes its turn at once: a reader that turns writer later would fail instead of waiting."""
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get("ledger_writes") else "BEGIN")
+
+
+def _is_lasting(error: DBAPIError) -> bool:
+    """Errors that another try does not mend: disk full, read-only."""
+    return any(word in str(error.orig).lower() for word in ("full", "readonly", "read-only", "unable to open"))

@@ -1,0 +1,186 @@
+"""A language model as a judge: questions become prompts, the engine gets the answers, parsers read them.
+
+Prompts and parsers are given; how answers come about is in `engine.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import threading
+import weakref
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, Protocol, TypeVar, cast
+
+from lunguage_assets.judges.attempts import request_key
+from lunguage_assets.judges.budget import Budget, Pricing
+from lunguage_assets.judges.engine import GRACE_S, Outcome, Parse, Progress, ask
+from lunguage_assets.judges.ledger import Ledger
+from lunguage_assets.judges.limiter import Limiter
+from lunguage_assets.judges.protocol import MASK, Choice, ComparisonAnswer, ComparisonQuestion, ExtractionAnswer, ExtractionQuestion
+from lunguage_assets.judges.requests import Mode, Prompt, Provider, Request
+
+T = TypeVar("T")
+
+LABELS = ("sentence_1", "sentence_2")
+
+
+class PromptMaker(Protocol):
+    """How the two questions are put."""
+
+    def extraction(self, question: ExtractionQuestion, /) -> Prompt: ...
+
+    def comparison(self, question: ComparisonQuestion, /) -> Prompt: ...
+
+
+class ModelJudge:
+    """A slot that is bound to a language model.
+
+    The calls of a judge run in one event loop, in a thread of its own, for as long as the judge lives: connections are kept from one
+    round of questions to the next, and a caller that itself runs in an event loop can use it too. Several threads may ask at once.
+    """
+
+    def __init__(
+        self,
+        key: str,
+        provider: Provider,
+        ledger: Ledger,
+        limiter: Limiter,
+        prompts: PromptMaker,
+        parse_phrases: Callable[[str], Sequence[str] | None],
+        parse_label: Callable[[str, Sequence[str]], str | None],
+        *,
+        mode: Mode = "text",
+        budget: Budget | None = None,
+        price: Pricing | None = None,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> None:
+        self._key, self._provider, self._ledger, self._limiter = key, provider, ledger, limiter
+        self._prompts, self._parse_phrases, self._parse_label = prompts, parse_phrases, parse_label
+        self._mode, self._budget, self._price, self._progress = mode, budget, price, progress
+        self._background = _Background()
+
+    @property
+    def key(self) -> str:
+        return self._key
+
+    @property
+    def identity(self) -> str:
+        """Provider, model, mode, and a hash of binding, prompt templates and mode: everything in a ledger key but the question."""
+        binding = self._provider.binding
+        versions = [
+            self._prompts.extraction(ExtractionQuestion("finding", "sentence", MASK)).template_version,
+            self._prompts.comparison(ComparisonQuestion(MASK, MASK)).template_version,
+        ]
+        blank = Request("compare", Prompt("", "", json.dumps(versions)), self._mode, LABELS)
+        digest = hashlib.sha256(request_key(binding, blank).encode("ascii")).hexdigest()[:12]
+        return f"{binding.endpoint_class}/{binding.model}/{self._mode}/{digest}"
+
+    def extract(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
+        """Phrases per question; a free list cannot be constrained to labels, so the mode is always `text`.
+
+        Raises:
+            LunguageError: see `engine.ask`; what was answered is in the ledger.
+        """
+        requests = [Request("extract", self._prompts.extraction(question)) for question in questions]
+        return [
+            ExtractionAnswer(tuple(outcome.value or ()), outcome.valid, outcome.tries) for outcome in self._ask(requests, self._phrases)
+        ]
+
+    def compare(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
+        """A label per question, in the questions' order.
+
+        Raises:
+            LunguageError: see `engine.ask`; what was answered is in the ledger.
+        """
+        requests = [Request("compare", self._prompts.comparison(q), self._mode, LABELS, q.replicate) for q in questions]
+        parse: Parse[Choice] = self._choice
+        outcomes: list[Outcome[Choice]] = self._ask(requests, parse)
+        return [_compared(outcome) for outcome in outcomes]
+
+    def close(self) -> None:
+        """Close the connections and end the thread."""
+        self._background.close(self._provider.close)
+
+    def _phrases(self, text: str) -> tuple[str, ...] | None:
+        phrases = self._parse_phrases(text)
+        return None if phrases is None else tuple(phrases)
+
+    def _choice(self, text: str) -> Choice | None:
+        label = self._parse_label(text, LABELS)
+        return cast(Choice, label) if label in LABELS else None
+
+    def _ask(self, requests: Sequence[Request], parse: Parse[T]) -> list[Outcome[T]]:
+        return self._background.run(
+            ask(
+                requests,
+                self._provider,
+                self._ledger,
+                self._limiter,
+                self._budget,
+                parse,
+                judge=self._key,
+                price=self._price,
+                progress=self._progress,
+            )
+        )
+
+
+def _compared(outcome: Outcome[Choice]) -> ComparisonAnswer:
+    answer: Choice = "invalid" if outcome.value is None else outcome.value
+    return ComparisonAnswer(answer, outcome.tries)
+
+
+class _Background:
+    """An event loop in a thread, started at first use, and anew in a forked process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._process = 0
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """The result of `work`. When the waiting is interrupted, the work is cancelled and its end awaited: answers are recorded."""
+        ended = threading.Event()
+
+        async def whole() -> T:
+            try:
+                return await work
+            finally:
+                ended.set()
+
+        future = asyncio.run_coroutine_threadsafe(whole(), self._running())
+        try:
+            return future.result()
+        except BaseException:
+            if not ended.is_set():
+                future.cancel()
+                ended.wait(2 * GRACE_S)
+            raise
+
+    def close(self, last: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Run `last` in the loop, if there is one, and end it."""
+        with self._lock:
+            loop, self._loop = (self._loop, None) if self._process == os.getpid() else (None, None)
+        if loop is not None:
+            asyncio.run_coroutine_threadsafe(last(), loop).result()
+            self._end()
+
+    def _running(self) -> asyncio.AbstractEventLoop:
+        with self._lock:
+            if self._loop is None or self._process != os.getpid():
+                self._loop, self._process = asyncio.new_event_loop(), os.getpid()
+                threading.Thread(target=_serve, args=(self._loop,), name="judge", daemon=True).start()
+                self._end = weakref.finalize(self, self._loop.call_soon_threadsafe, self._loop.stop)
+            return self._loop
+
+
+def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    asyncio.set_event_loop(loop)
+    try:
+        loop.run_forever()
+    finally:
+        loop.run_until_complete(loop.shutdown_default_executor())
+        loop.close()

@@ -1,0 +1,117 @@
+"""What a judge may be sent, and whether it is still the model it claims to be: checked before the first call and at every reply.
+
+Fails closed. Takes plain values; where they are configured is not known here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Literal
+
+from lunguage_assets.errors import LunguageError
+from lunguage_assets.judges.requests import ModelBinding
+
+DataClass = Literal["synthetic", "credentialed"]
+"""What a corpus holds: invented text, or text under a data use agreement."""
+
+WARN_DAYS = 30
+
+
+class PolicyRefused(LunguageError):
+    """A judge may not be used as asked; nothing was sent."""
+
+
+class WrongModel(LunguageError):
+    """Another model answered than the requested one; its answers are recorded and not used."""
+
+
+@dataclass(frozen=True, slots=True)
+class SlotPolicy:
+    """What preflight needs to know of a judge. `leaves_machine` is False for judges that run in this process."""
+
+    judge: str
+    model: str
+    leaves_machine: bool = True
+    allowed_data: tuple[str, ...] = ()
+    retires_on: date | None = None
+    zero_retention_attested_on: date | None = None
+    zero_retention_attested_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One finding of the preflight; a `refusal` stops the run, a `warning` is shown."""
+
+    judge: str
+    severity: Literal["refusal", "warning"]
+    message: str
+
+
+def preflight(slots: Iterable[SlotPolicy], data_class: DataClass, today: date) -> list[Problem]:
+    """Everything that forbids, or soon will forbid, the use of these judges on a corpus of this class; in the order of the slots."""
+    return [problem for slot in slots for problem in (*_data_problems(slot, data_class, today), *_lifecycle_problems(slot, today))]
+
+
+def require(problems: Sequence[Problem]) -> None:
+    """Stop when anything is refused.
+
+    Raises:
+        PolicyRefused: one line with every refusal.
+    """
+    refusals = [problem.message for problem in problems if problem.severity == "refusal"]
+    if refusals:
+        raise PolicyRefused(" ".join(refusals))
+
+
+def _data_problems(slot: SlotPolicy, data_class: DataClass, today: date) -> list[Problem]:
+    reason = _refusal(slot, data_class, today)
+    if reason is None:
+        return []
+    text = f"judge {slot.judge!r} may not receive {data_class} text: {reason}. Nothing was sent; choose another judge or preset, or"
+    return [Problem(slot.judge, "refusal", f"{text} complete its entry in the judges file if that is true and permitted.")]
+
+
+def _refusal(slot: SlotPolicy, data_class: DataClass, today: date) -> str | None:
+    """Text that stays on the machine is sent to nobody; every other receiver must be allowed and, for patients' text, attested."""
+    if not slot.leaves_machine:
+        return None
+    if data_class not in slot.allowed_data:
+        return f"allowed_data does not list {data_class!r}"
+    if data_class == "synthetic":
+        return None
+    if slot.zero_retention_attested_on is None or not slot.zero_retention_attested_by.strip():
+        return "nobody has attested that its service keeps nothing (zero_retention_attested_on and zero_retention_attested_by)"
+    if slot.zero_retention_attested_on > today:
+        return f"its zero retention is attested for {slot.zero_retention_attested_on.isoformat()}, which has not come"
+    return None
+
+
+def _lifecycle_problems(slot: SlotPolicy, today: date) -> list[Problem]:
+    """On its last day a model is already taken for gone: a long run would meet its end."""
+    if slot.retires_on is None:
+        return []
+    left = (slot.retires_on - today).days
+    name = f"judge {slot.judge!r}: model {slot.model!r}"
+    if left <= 0:
+        message = f"{name} retired on {slot.retires_on.isoformat()}. Bind a new key to a model that is served, or replay from the ledger."
+        return [Problem(slot.judge, "refusal", message)]
+    if left <= WARN_DAYS:
+        message = f"{name} retires on {slot.retires_on.isoformat()}, in {left} day{'s' if left > 1 else ''}."
+        return [Problem(slot.judge, "warning", message)]
+    return []
+
+
+def is_requested(binding: ModelBinding, returned_model: str) -> bool:
+    """The model that answered is the requested one or a listed alias; a dated name is another name, and must be listed."""
+    return returned_model == binding.model or returned_model in binding.aliases
+
+
+def wrong_model(judge: str, binding: ModelBinding, returned_model: str) -> WrongModel:
+    """The error for a reply that `is_requested` denies."""
+    shown = "".join(character for character in returned_model[:80] if character.isprintable())
+    return WrongModel(
+        f"judge {judge!r}: model {binding.model!r} was requested and {shown!r} answered; expected the requested one or a listed alias."
+        " The judge was stopped and the answer is not used. If both are the same model, add the name to the judge's aliases."
+    )

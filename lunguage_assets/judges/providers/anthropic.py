@@ -1,0 +1,74 @@
+"""Anthropic's messages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lunguage_assets.judges.providers.clients import PerLoop, http_client, sdk
+from lunguage_assets.judges.providers.constrained import bare_label, constrained, label_schema
+from lunguage_assets.judges.providers.endpoints import Endpoint
+from lunguage_assets.judges.providers.failures import attempt
+from lunguage_assets.judges.requests import ModelBinding, ProviderFailure, Reply, Request
+
+
+class AnthropicProvider:
+    """Messages; the judge's parameters are fields of the request body, `max_tokens` among them being obligatory."""
+
+    def __init__(self, key: str, binding: ModelBinding, endpoint: Endpoint, timeout_s: float, in_flight: int) -> None:
+        module = sdk(key, "anthropic")
+        self._binding, self._endpoint = binding, endpoint
+        self._timeout_s, self._in_flight = timeout_s, in_flight
+        self._clients: PerLoop[Any] = PerLoop(lambda: self._client(module), lambda client: client.close())
+
+    @property
+    def binding(self) -> ModelBinding:
+        return self._binding
+
+    async def answer(self, request: Request) -> Reply:
+        body = self._body(request)
+        limit = body.pop("max_tokens")
+        messages = [{"role": "user", "content": request.prompt.user}]
+        create = self._clients.here.messages.create
+        response = await attempt(
+            lambda: create(
+                model=self._binding.model, max_tokens=limit, system=request.prompt.system, messages=messages, extra_body=body or None
+            ),
+            self._timeout_s,
+        )
+        return _reply(response, unpack=constrained(request))
+
+    async def close(self) -> None:
+        await self._clients.close()
+
+    def _client(self, module: Any) -> Any:
+        return module.AsyncAnthropic(
+            base_url=self._endpoint.base_url,
+            api_key=self._endpoint.api_key,
+            timeout=self._timeout_s,
+            max_retries=0,
+            http_client=http_client(self._timeout_s, self._in_flight, on_this_machine=self._endpoint.on_this_machine),
+            open_telemetry=False,  # its traces can be told to hold prompts
+        )
+
+    def _body(self, request: Request) -> dict[str, Any]:
+        body = dict(self._binding.parameters)
+        if not constrained(request):
+            return body
+        output = {**body.get("output_config", {}), "format": {"type": "json_schema", "schema": label_schema(request.labels)}}
+        return body | {"output_config": output}
+
+
+def _reply(message: Any, *, unpack: bool) -> Reply:
+    model, blocks, usage = getattr(message, "model", None), getattr(message, "content", None), getattr(message, "usage", None)
+    if not isinstance(model, str) or not isinstance(blocks, list):
+        raise ProviderFailure("malformed")
+    text = "".join(block.text or "" for block in blocks if block.type == "text")
+    asked = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    return Reply(
+        text=bare_label(text) if unpack else text,
+        returned_model=model,
+        input_tokens=sum(getattr(usage, name, None) or 0 for name in asked),
+        output_tokens=getattr(usage, "output_tokens", None) or 0,
+        reasoning_tokens=getattr(getattr(usage, "output_tokens_details", None), "thinking_tokens", None) or 0,
+        refused=getattr(message, "stop_reason", None) == "refusal",
+    )

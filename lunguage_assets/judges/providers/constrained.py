@@ -1,0 +1,33 @@
+"""Constrained answers by JSON schema: `{"answer": LABEL}` with the label from a list."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from lunguage_assets.judges.requests import Request
+
+
+def constrained(request: Request) -> bool:
+    """Whether the provider is to constrain the answer: mode `enum`, and labels to choose from."""
+    return request.mode == "enum" and bool(request.labels)
+
+
+def label_schema(labels: tuple[str, ...]) -> dict[str, Any]:
+    """JSON schema of an object whose only field, `answer`, is one of the labels."""
+    return {
+        "type": "object",
+        "properties": {"answer": {"type": "string", "enum": list(labels)}},
+        "required": ["answer"],
+        "additionalProperties": False,
+    }
+
+
+def bare_label(text: str) -> str:
+    """The label in `{"answer": LABEL}`; any other text as it is, for the parser to refuse."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    label = value.get("answer") if isinstance(value, dict) else None
+    return label if isinstance(label, str) else text

@@ -1,0 +1,118 @@
+"""The Gemini API and Vertex AI."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.judges.providers.clients import PerLoop, http_client, sdk
+from lunguage_assets.judges.providers.constrained import constrained
+from lunguage_assets.judges.providers.endpoints import Endpoint
+from lunguage_assets.judges.providers.failures import attempt
+from lunguage_assets.judges.requests import ModelBinding, ProviderFailure, Reply, Request
+
+_SCOPE = "https://www.googleapis.com/auth/cloud-platform"
+_FINISHED = frozenset({"STOP", "MAX_TOKENS", "FINISH_REASON_UNSPECIFIED", "OTHER", "MALFORMED_RESPONSE", "LANGUAGE", ""})
+"""Finishes that are no refusal; every other one (SAFETY, BLOCKLIST, PROHIBITED_CONTENT, SPII, RECITATION, ...) is."""
+
+
+class GeminiProvider:
+    """`generateContent`; the judge's parameters are fields of `GenerateContentConfig`, in the SDK's own names."""
+
+    def __init__(self, key: str, binding: ModelBinding, endpoint: Endpoint, timeout_s: float, in_flight: int) -> None:
+        self._module, self._types = sdk(key, "google.genai"), sdk(key, "google.genai.types")
+        self._binding, self._endpoint = binding, endpoint
+        self._timeout_s, self._in_flight = timeout_s, in_flight
+        self._parameters = self._checked(key)
+        self._credentials = _default_credentials(key) if binding.provider == "vertex" else None
+        self._clients: PerLoop[Any] = PerLoop(self._client, lambda client: client.close())
+
+    @property
+    def binding(self) -> ModelBinding:
+        return self._binding
+
+    async def answer(self, request: Request) -> Reply:
+        config = self._types.GenerateContentConfig(
+            **self._parameters, **self._constraint(request), system_instruction=request.prompt.system
+        )
+        models = self._clients.here.sdk.aio.models
+        response = await attempt(
+            lambda: models.generate_content(model=self._binding.model, contents=request.prompt.user, config=config), self._timeout_s
+        )
+        return _reply(response)
+
+    async def close(self) -> None:
+        await self._clients.close()
+
+    def _checked(self, key: str) -> dict[str, Any]:
+        parameters = dict(self._binding.parameters)
+        try:
+            self._types.GenerateContentConfig(**parameters)
+        except ValueError as error:
+            problems = error.errors(include_url=False) if hasattr(error, "errors") else []
+            field = ".".join(str(part) for part in problems[0]["loc"]) if problems else "?"
+            raise ConfigurationError(
+                f"judge {key!r}, field params.{field}: not a parameter of Gemini's GenerateContentConfig, or not of its type. Mend the judges file."
+            ) from None
+        return parameters
+
+    def _client(self) -> _Client:
+        http = http_client(self._timeout_s, self._in_flight, on_this_machine=self._endpoint.on_this_machine)
+        options = self._types.HttpOptions(
+            base_url=self._endpoint.base_url,
+            timeout=max(1, round(self._timeout_s * 1000)),  # milliseconds
+            httpx_async_client=http,
+        )
+        if self._binding.provider == "vertex":
+            place = {"project": self._endpoint.project, "location": self._endpoint.location, "credentials": self._credentials}
+            return _Client(self._module.Client(vertexai=True, http_options=options, **place), http)
+        return _Client(self._module.Client(vertexai=False, api_key=self._endpoint.api_key, http_options=options), http)
+
+    def _constraint(self, request: Request) -> dict[str, Any]:
+        if not constrained(request):
+            return {}
+        return {"response_mime_type": "text/x.enum", "response_schema": {"type": "STRING", "enum": list(request.labels)}}
+
+
+class _Client:
+    """An SDK client and the HTTP client that was given to it, which it does not close itself."""
+
+    def __init__(self, client: Any, http: Any) -> None:
+        self.sdk, self._http = client, http
+
+    async def close(self) -> None:
+        await self.sdk.aio.aclose()
+        self.sdk.close()
+        await self._http.aclose()
+
+
+def _default_credentials(key: str) -> Any:
+    auth = sdk(key, "google.auth")
+    try:
+        credentials, _ = auth.default(scopes=[_SCOPE])
+    except auth.exceptions.GoogleAuthError:
+        raise ConfigurationError(
+            f"judge {key!r}: no Google credentials found. Set GOOGLE_APPLICATION_CREDENTIALS to a credentials file, "
+            "or run `gcloud auth application-default login`."
+        ) from None
+    return credentials
+
+
+def _reply(response: Any) -> Reply:
+    model, usage = getattr(response, "model_version", None), getattr(response, "usage_metadata", None)
+    if not isinstance(model, str):
+        raise ProviderFailure("malformed")
+    candidates = response.candidates or []
+    content = candidates[0].content if candidates else None
+    parts = (content.parts or []) if content is not None else []
+    finish = getattr(candidates[0].finish_reason, "value", candidates[0].finish_reason) if candidates else ""
+    blocked = getattr(response.prompt_feedback, "block_reason", None)
+    thoughts = getattr(usage, "thoughts_token_count", None) or 0
+    return Reply(
+        text="".join(part.text or "" for part in parts if not part.thought),
+        returned_model=model,
+        input_tokens=getattr(usage, "prompt_token_count", None) or 0,
+        output_tokens=(getattr(usage, "candidates_token_count", None) or 0) + thoughts,
+        reasoning_tokens=thoughts,
+        refused=bool(blocked) or (finish or "") not in _FINISHED,
+    )

@@ -1,0 +1,80 @@
+"""OpenAI, Azure OpenAI and every server that speaks OpenAI's chat completions (vLLM, for MedGemma)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lunguage_assets.judges.providers.clients import PerLoop, http_client, sdk
+from lunguage_assets.judges.providers.constrained import bare_label, constrained, label_schema
+from lunguage_assets.judges.providers.endpoints import Endpoint
+from lunguage_assets.judges.providers.failures import attempt, code_of
+from lunguage_assets.judges.requests import ModelBinding, ProviderFailure, Reply, Request
+
+_NO_KEY = "none"  # the client insists on a key; a server without one ignores it
+
+
+class OpenAIProvider:
+    """Chat completions; the judge's parameters are fields of the request body.
+
+    An Azure `model` is a deployment's name; the model that answers under it must be listed among the aliases.
+    """
+
+    def __init__(self, key: str, binding: ModelBinding, endpoint: Endpoint, timeout_s: float, in_flight: int) -> None:
+        module = sdk(key, "openai")
+        self._binding, self._endpoint = binding, endpoint
+        self._timeout_s, self._in_flight = timeout_s, in_flight
+        self._clients: PerLoop[Any] = PerLoop(lambda: self._client(module), lambda client: client.close())
+
+    @property
+    def binding(self) -> ModelBinding:
+        return self._binding
+
+    async def answer(self, request: Request) -> Reply:
+        messages = [{"role": "system", "content": request.prompt.system}, {"role": "user", "content": request.prompt.user}]
+        create, body = self._clients.here.chat.completions.create, self._body(request)
+        response = await attempt(
+            lambda: create(model=self._binding.model, messages=messages, extra_body=body),
+            self._timeout_s,
+            lambda error: code_of(error) == "content_filter",  # Azure refuses a prompt by HTTP 400
+        )
+        if response is None:
+            return Reply("", self._binding.model, 0, 0, refused=True)
+        return _reply(response, unpack=constrained(request) and self._binding.provider != "openai-compatible")
+
+    async def close(self) -> None:
+        await self._clients.close()
+
+    def _client(self, module: Any) -> Any:
+        http = http_client(self._timeout_s, self._in_flight, on_this_machine=self._endpoint.on_this_machine)
+        shared = {"api_key": self._endpoint.api_key or _NO_KEY, "timeout": self._timeout_s, "max_retries": 0, "http_client": http}
+        if self._binding.provider == "azure-openai":
+            return module.AsyncAzureOpenAI(azure_endpoint=self._endpoint.base_url, api_version=self._endpoint.api_version, **shared)
+        return module.AsyncOpenAI(base_url=self._endpoint.base_url, **shared)
+
+    def _body(self, request: Request) -> dict[str, Any]:
+        body: dict[str, Any] = {"store": False} if self._binding.provider == "openai" else {}
+        body |= dict(self._binding.parameters)
+        if not constrained(request):
+            return body
+        if self._binding.provider == "openai-compatible":
+            return body | {"structured_outputs": {"choice": list(request.labels)}}
+        schema = {"name": "answer", "strict": True, "schema": label_schema(request.labels)}
+        return body | {"response_format": {"type": "json_schema", "json_schema": schema}}
+
+
+def _reply(response: Any, *, unpack: bool) -> Reply:
+    model, choices, usage = getattr(response, "model", None), getattr(response, "choices", None), getattr(response, "usage", None)
+    if not isinstance(model, str) or not isinstance(choices, list):
+        raise ProviderFailure("malformed")
+    message = choices[0].message if choices else None
+    finish = choices[0].finish_reason if choices else None
+    text = (getattr(message, "content", None) or "") if message is not None else ""
+    details = getattr(usage, "completion_tokens_details", None)
+    return Reply(
+        text=bare_label(text) if unpack else text,
+        returned_model=model,
+        input_tokens=getattr(usage, "prompt_tokens", None) or 0,
+        output_tokens=getattr(usage, "completion_tokens", None) or 0,
+        reasoning_tokens=getattr(details, "reasoning_tokens", None) or 0,
+        refused=bool(getattr(message, "refusal", None)) or finish == "content_filter",
+    )

@@ -1,0 +1,162 @@
+"""The three wire formats, from the server's side: what a request asks, and what an answer looks like."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from loopback import Call
+
+_OPENAI = re.compile(r"(?:/v1)?/chat/completions(?:\?.*)?")
+_AZURE = re.compile(r"/openai/deployments/([^/]+)/chat/completions\?api-version=.+")
+_ANTHROPIC = re.compile(r"/v1/messages(?:\?.*)?")
+_GEMINI = re.compile(r"/(v1[a-z0-9]*)/(.*/)?models/([^/:]+):generateContent(?:\?.*)?")
+
+
+def read_call(path: str, data: bytes) -> dict[str, Any] | None:
+    """The fields of a `Call`, or None when the path is no model's endpoint."""
+    for pattern, reader in ((_AZURE, _read_openai), (_OPENAI, _read_openai), (_ANTHROPIC, _read_anthropic), (_GEMINI, _read_gemini)):
+        found = pattern.fullmatch(path)
+        if found:
+            return reader(found, json.loads(data))
+    return None
+
+
+def _read_openai(found: re.Match[str], body: dict[str, Any]) -> dict[str, Any]:
+    azure = found.re is _AZURE
+    texts = {message["role"]: message["content"] for message in body["messages"]}
+    schema = body.get("response_format", {}).get("json_schema", {}).get("schema")
+    choice = body.get("structured_outputs", {}).get("choice")
+    labels = _labels(schema) if schema else tuple(choice or ())
+    return {
+        "wire": "azure" if azure else "openai",
+        "model": body["model"],
+        "system": texts.get("system") or texts.get("developer") or "",
+        "user": texts["user"],
+        "body": body,
+        "constraint": "json" if schema else "bare" if choice else "",
+        "labels": labels,
+    }
+
+
+def _read_anthropic(found: re.Match[str], body: dict[str, Any]) -> dict[str, Any]:
+    schema = body.get("output_config", {}).get("format", {}).get("schema")
+    return {
+        "wire": "anthropic",
+        "model": body["model"],
+        "system": _joined(body.get("system", "")),
+        "user": _joined(body["messages"][-1]["content"]),
+        "body": body,
+        "constraint": "json" if schema else "",
+        "labels": _labels(schema) if schema else (),
+    }
+
+
+def _read_gemini(found: re.Match[str], body: dict[str, Any]) -> dict[str, Any]:
+    config = body.get("generationConfig", {})
+    constrained = config.get("responseMimeType") == "text/x.enum"
+    return {
+        "wire": "vertex" if found.group(2) else "gemini",
+        "model": found.group(3),
+        "system": _joined(body.get("systemInstruction", {}).get("parts", [])),
+        "user": _joined(body["contents"][-1]["parts"]),
+        "body": body,
+        "constraint": "bare" if constrained else "",
+        "labels": tuple(config["responseSchema"]["enum"]) if constrained else (),
+    }
+
+
+def _joined(content: Any) -> str:
+    return content if isinstance(content, str) else "".join(part["text"] for part in content)
+
+
+def _labels(schema: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(schema["properties"]["answer"]["enum"])
+
+
+def body_of(call: Call, kind: str, text: str, reasoning: int, wrong_model: str) -> bytes:
+    """The body of a 200 for this kind of act."""
+    model = wrong_model if kind == "wrong_model" else call.model
+    silent = kind in {"empty", "no_choice", "refusal", "blocked", "cut_off"}
+    text = "" if silent else "I would rather not choose." if kind == "nonsense" else text
+    if call.constraint == "json" and text and kind != "nonsense":
+        text = json.dumps({"answer": text})
+    tokens = (len(call.prompt) // 4 + 1, len(text) // 4 + 1 + reasoning)
+    builder = {"anthropic": _anthropic, "gemini": _gemini, "vertex": _gemini}.get(call.wire, _openai)
+    body = builder(model, text, kind, tokens, reasoning)
+    if kind == "no_usage":
+        body.pop("usage" if "usage" in body else "usageMetadata")
+    return json.dumps(body).encode()
+
+
+def _openai(model: str, text: str, kind: str, tokens: tuple[int, int], reasoning: int) -> dict[str, Any]:
+    finish = {"blocked": "content_filter", "cut_off": "length"}.get(kind, "stop")
+    message = {"role": "assistant", "content": text or None, "refusal": "I cannot help with that." if kind == "refusal" else None}
+    return {
+        "id": "chatcmpl-loopback",
+        "object": "chat.completion",
+        "created": 1,
+        "model": model,
+        "choices": [] if kind == "no_choice" else [{"index": 0, "finish_reason": finish, "logprobs": None, "message": message}],
+        "usage": {
+            "prompt_tokens": tokens[0],
+            "completion_tokens": tokens[1],
+            "total_tokens": sum(tokens),
+            "completion_tokens_details": {"reasoning_tokens": reasoning},
+        },
+    }
+
+
+def _anthropic(model: str, text: str, kind: str, tokens: tuple[int, int], reasoning: int) -> dict[str, Any]:
+    half = len(text) // 2  # in two blocks, behind a block that is not text
+    blocks: list[dict[str, Any]] = [{"type": "thinking", "thinking": "hm", "signature": "s"}] if reasoning else []
+    blocks += [{"type": "text", "text": part} for part in (text[:half], text[half:]) if part]
+    return {
+        "id": "msg_loopback",
+        "type": "message",
+        "role": "assistant",
+        "model": model,
+        "content": [] if kind in {"no_choice", "refusal", "blocked"} else blocks,
+        "stop_reason": {"refusal": "refusal", "blocked": "refusal", "cut_off": "max_tokens"}.get(kind, "end_turn"),
+        "stop_sequence": None,
+        "usage": {
+            "input_tokens": tokens[0] - 2,
+            "cache_creation_input_tokens": 1,
+            "cache_read_input_tokens": 1,
+            "output_tokens": tokens[1],
+            "output_tokens_details": {"thinking_tokens": reasoning},
+        },
+    }
+
+
+def _gemini(model: str, text: str, kind: str, tokens: tuple[int, int], reasoning: int) -> dict[str, Any]:
+    finish = {"refusal": "SAFETY", "cut_off": "MAX_TOKENS"}.get(kind, "STOP")
+    parts = ([{"text": "hm", "thought": True}] if reasoning else []) + ([{"text": text}] if text else [])
+    candidate: dict[str, Any] = {"index": 0, "finishReason": finish}
+    if kind != "refusal":
+        candidate["content"] = {"role": "model", "parts": parts}
+    body: dict[str, Any] = {
+        "candidates": [] if kind in {"no_choice", "blocked"} else [candidate],
+        "modelVersion": model,
+        "usageMetadata": {
+            "promptTokenCount": tokens[0],
+            "candidatesTokenCount": tokens[1] - reasoning,
+            "thoughtsTokenCount": reasoning,
+            "totalTokenCount": sum(tokens),
+        },
+    }
+    if kind == "blocked":
+        body["promptFeedback"] = {"blockReason": "SAFETY"}
+    return body
+
+
+def error_body(wire: str, status: int, code: str | None = None, delay: str | None = None) -> bytes:
+    """The body of an HTTP error in the provider's own shape; it repeats nothing of the request."""
+    if wire == "anthropic":
+        return json.dumps({"type": "error", "error": {"type": "api_error", "message": f"loopback {status}"}}).encode()
+    if wire in {"gemini", "vertex"}:
+        info = [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay}] if delay else []
+        return json.dumps({"error": {"code": status, "message": f"loopback {status}", "status": "UNAVAILABLE", "details": info}}).encode()
+    return json.dumps({"error": {"message": f"loopback {status}", "type": "server_error", "param": None, "code": code}}).encode()

@@ -1,0 +1,255 @@
+"""Language models in the judges file: presets, what a table must say, and what is refused before anything is sent."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+from pathlib import Path
+
+import pytest
+
+from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges, make_judge, make_provider, model_slot, price_of
+from lunguage_assets.judges.providers import binding_of
+from lunguage_assets.judges.providers.endpoints import KEY_VARIABLES, required_variables
+from lunguage_assets.judges.requests import Prompt, Request
+from lunguage_assets.judges.slots import MODEL_PROVIDERS, ModelSlot, on_this_machine
+
+HEAD = """
+preset = "offline"
+[judges.lexicon]
+provider = "lexicon"
+[panels.offline]
+members = ["lexicon"]
+[panels.models]
+members = ["gpt", "lexicon"]
+[presets.offline]
+panel = "offline"
+extractor = "lexicon"
+[presets.models]
+panel = "models"
+extractor = "claude"
+[judges.claude]
+provider = "anthropic"
+model = "claude-x"
+params = { max_tokens = 100 }
+[judges.gpt]
+"""
+GPT = """provider = "openai"
+model = "gpt-x"
+aliases = ["gpt-x-2026-01-01"]
+params = { max_tokens = 100, temperature = 1.0 }
+mode = "enum"
+api_key_env = "GROUP_KEY"
+price = { input = 2.0, output = 8.0, as_of = 2026-11-01 }
+limits = { requests_per_minute = 500, tokens_per_minute = 90000.5, in_flight = 16, timeout_s = 20 }
+retires_on = 2027-05-01
+allowed_data = ["synthetic", "credentialed"]
+zero_retention_attested_on = 2026-10-01
+zero_retention_attested_by = "Data office"
+batch_allowed = true
+"""
+SERVER = 'provider = "openai-compatible"\nmodel = "m"\nbase_url = "http://localhost:8000/v1"\n'
+
+
+@pytest.fixture(autouse=True)
+def no_preset(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LUNGUAGE_PRESET", raising=False)
+
+
+def read(tmp_path: Path, gpt: str, preset: str | None = None) -> JudgesConfiguration:
+    file = tmp_path / "judges.toml"
+    file.write_text(HEAD + gpt, encoding="utf-8")
+    return load_judges(file, preset)
+
+
+def refused(tmp_path: Path, gpt: str) -> str:
+    with pytest.raises(ConfigurationError) as caught:
+        read(tmp_path, gpt)
+    message = str(caught.value)
+    assert str(tmp_path / "judges.toml") in message
+    assert "\n" not in message
+    return message
+
+
+def test_a_language_models_table_is_read_whole(tmp_path: Path) -> None:
+    slot = model_slot("gpt", read(tmp_path, GPT))
+    assert (slot.mode, slot.limits.in_flight, slot.limits.timeout_s) == ("enum", 16, 20.0)
+    assert slot.retires_on == datetime.date(2027, 5, 1)
+    assert slot.price is not None
+    assert slot.price.cost(1_000_000, 500_000) == pytest.approx(2.0 + 4.0)
+    assert required_variables(slot) == ("GROUP_KEY",)
+    binding = binding_of(slot)
+    assert (binding.endpoint_class, binding.model, binding.aliases) == ("openai", "gpt-x", ("gpt-x-2026-01-01",))
+    assert binding.parameters == (("max_tokens", 100), ("temperature", 1.0))
+
+
+def test_without_more_words_a_model_gets_synthetic_text_only_and_no_batches(tmp_path: Path) -> None:
+    slot = model_slot("gpt", read(tmp_path, 'provider = "openai"\nmodel = "m"\n'))
+    assert (slot.allowed_data, slot.batch_allowed, slot.mode, slot.price) == (("synthetic",), False, "text", None)
+
+
+def test_only_the_judges_of_the_active_preset_rank_and_are_asked(tmp_path: Path) -> None:
+    offline, models = read(tmp_path, GPT), read(tmp_path, GPT, "models")
+    assert (offline.rankers, offline.active_judges, list(offline.models)) == (("panel", "lexicon"), ("lexicon",), [])
+    assert (models.rankers, models.active_judges) == (("panel", "lexicon", "gpt"), ("lexicon", "claude", "gpt"))
+    assert list(models.models) == ["claude", "gpt"]
+    assert models.members("panel") == ("gpt", "lexicon")
+    with pytest.raises(ConfigurationError, match=r"'gpt'.*panel, lexicon.*preset"):
+        offline.members("gpt")
+
+
+def test_the_preset_is_the_arguments_then_the_environments_then_the_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert read(tmp_path, GPT).preset == "offline"
+    monkeypatch.setenv("LUNGUAGE_PRESET", "models")
+    assert read(tmp_path, GPT).preset == "models"
+    assert read(tmp_path, GPT, "offline").preset == "offline"
+    monkeypatch.setenv("LUNGUAGE_PRESET", "gold")
+    with pytest.raises(ConfigurationError, match=r"'gold', chosen by \$LUNGUAGE_PRESET.*offline, models"):
+        read(tmp_path, GPT)
+    with pytest.raises(ConfigurationError, match=r"'silver' is not in .*judges\.toml"):
+        read(tmp_path, GPT, "silver")
+
+
+@pytest.mark.parametrize(("gpt", "place", "problem"), [
+    (GPT.replace("2.0, output", "-2.0, output"), "judges.gpt.price.input", "greater than or equal to 0"),
+    (GPT.replace(", as_of = 2026-11-01", ""), "judges.gpt.price.as_of", "required"),
+    (GPT.replace("in_flight = 16", "in_flight = 0"), "judges.gpt.limits.in_flight", "greater than or equal to 1"),
+    (GPT.replace("timeout_s = 20", "timeout_s = 0"), "judges.gpt.limits.timeout_s", "greater than 0"),
+    (GPT.replace("in_flight", "inflight"), "judges.gpt.limits.inflight", "Extra inputs"),
+    (GPT.replace('mode = "enum"', 'mode = "json"'), "judges.gpt.mode", "'text' or 'enum'"),
+    (GPT.replace("retires_on = 2027-05-01", 'retires_on = "soon"'), "judges.gpt.retires_on", "date"),
+    (GPT.replace('"credentialed"', '"public"'), "judges.gpt.allowed_data.1", "'synthetic' or 'credentialed'"),
+    (GPT.replace('"GROUP_KEY"', '"sk-123abc"'), "judges.gpt.api_key_env", "match pattern"),
+    (GPT.replace('model = "gpt-x"', 'model = ""'), "judges.gpt.model", "at least 1"),
+    (GPT.replace('model = "gpt-x"', 'model = "gpt-x "'), "judges.gpt.model", "white space"),
+    (GPT.replace('model = "gpt-x"\n', ""), "judges.gpt.model", "required"),
+    (GPT.replace("temperature = 1.0", "n = 4"), "judges.gpt.params", "'n' is not a parameter"),
+    (GPT.replace("temperature = 1.0", "when = 2026-01-01"), "judges.gpt.params", "finite numbers"),
+    (GPT.replace("temperature = 1.0", "temperature = nan"), "judges.gpt.params", "finite numbers"),
+    (GPT.replace('provider = "openai"', ""), "judges.gpt.provider", "is missing"),
+    (GPT.replace('"openai"', '"litellm"'), "judges.gpt.provider", "'litellm' is not known; expected one of cues, lexicon, anthropic"),
+    (GPT.replace('"openai"', '"anthropic"').replace("max_tokens = 100", "max_tokens = 0"), "judges.gpt", "params.max_tokens"),
+    (GPT + 'api_version = "2"\n', "judges.gpt", "azure-openai only"),
+    (GPT.replace('"openai"', '"vertex"'), "judges.gpt", "application default credentials"),
+    (GPT + 'base_url = "ftp://x"\n', "judges.gpt", "base_url is not usable"),
+    (GPT + 'base_url = "http://gateway.example"\n', "judges.gpt", "expected https"),
+    (GPT + 'base_url = "https://a:b@gateway.example"\n', "judges.gpt", "no user name"),
+    (GPT + 'base_url = "https://x"\nbase_url_env = "X"\n', "judges.gpt", "both given"),
+    (SERVER.replace("base_url", "api_version").replace('"http://localhost:8000/v1"', '""'), "judges.gpt", "base_url is missing"),
+    (SERVER + "batch_allowed = true\n", "judges.gpt", "no batch endpoint"),
+])  # fmt: skip
+def test_a_wrong_table_is_refused_by_file_and_field(tmp_path: Path, gpt: str, place: str, problem: str) -> None:
+    message = refused(tmp_path, gpt)
+    assert f"field {place}:" in message
+    assert problem in message
+
+
+@pytest.mark.parametrize("missing", ["zero_retention_attested_on", "zero_retention_attested_by"])
+def test_an_attestation_names_who_and_when(tmp_path: Path, missing: str) -> None:
+    lines = [line for line in GPT.splitlines() if not line.startswith(missing)]
+    assert "belong together" in refused(tmp_path, "\n".join(lines))
+
+
+def test_credentialed_text_needs_an_attestation_or_a_server_on_this_machine(tmp_path: Path) -> None:
+    open_to_all = 'allowed_data = ["credentialed"]\n'
+    bare = "\n".join(line for line in GPT.splitlines() if not line.startswith("zero_retention"))
+    assert "credentialed" in refused(tmp_path, bare)
+    assert model_slot("gpt", read(tmp_path, SERVER + open_to_all)).allowed_data == ("credentialed",)
+    for address in ("http://gpu.hospital.example:8000/v1", "http://localhost.example/v1", "http://10.0.0.7/v1"):
+        assert "credentialed" in refused(tmp_path, SERVER.replace("http://localhost:8000/v1", address) + open_to_all)
+    by_name = SERVER.replace('base_url = "http://localhost:8000/v1"', 'base_url_env = "SERVER"')
+    assert "credentialed" in refused(tmp_path, by_name + open_to_all)
+
+
+@pytest.mark.parametrize(("address", "here"), [
+    ("http://localhost:8000/v1", True), ("http://127.0.0.1/v1", True), ("http://127.8.9.1/v1", True), ("http://[::1]:80/v1", True),
+    ("https://localhost.evil.example/v1", False), ("http://127.0.0.1.example/", False), ("http://0.0.0.0/", False), ("https://api.openai.com", False),
+    ("http://localhost@evil.example/", False),
+])  # fmt: skip
+def test_which_addresses_are_this_machine(address: str, here: bool) -> None:
+    assert on_this_machine(address) == here
+
+
+def test_text_stays_here_only_with_an_own_server_here() -> None:
+    assert not ModelSlot(provider="openai-compatible", model="m", base_url="http://localhost:1/v1").leaves_machine
+    assert ModelSlot(provider="openai-compatible", model="m", base_url="https://gpu.example/v1").leaves_machine
+    assert ModelSlot(provider="openai", model="m", base_url="http://localhost:1/v1").leaves_machine
+
+
+def test_the_bundled_file_stays_offline_and_has_the_papers_panel_and_a_live_one() -> None:
+    judges = load_judges()
+    assert (judges.preset, judges.active_judges, judges.models) == ("offline", ("lexicon", "cues"), {})
+    paper = load_judges(preset="paper-2025")
+    models = [paper.models[key].model for key in paper.panel_members]
+    assert models == ["gemini-2.5-flash", "gpt-4o", "claude-sonnet-4-20250514", "google/medgemma-27b-text-it"]
+    extractor = paper.models[paper.extractor]
+    assert extractor.params["thinking_config"] == {"thinking_budget": 1000}
+    assert (extractor.model, extractor.params["max_output_tokens"]) == ("gemini-2.5-flash", 1100)
+    assert all("temperature" not in slot.params for slot in paper.models.values() if slot.provider == "anthropic")
+
+
+def test_the_papers_prices_and_ends_are_those_of_its_logs_and_of_the_providers() -> None:
+    paper = load_judges(preset="paper-2025")
+    prices = {key: price_of(key, paper) for key in paper.panel_members}
+    assert {key: (price.input, price.output) for key, price in prices.items()} == {
+        "gemini-2.5-flash": (0.30, 2.50), "gpt-4o": (2.75, 11.0), "claude-sonnet-4": (3.0, 15.0), "medgemma-27b": (0.0, 0.0),
+    }  # fmt: skip
+    ends = {key: str(slot.retires_on) for key, slot in paper.models.items()}
+    assert ends["claude-sonnet-4"] == "2026-06-15"
+    assert ends["gpt-4o"] == "2027-01-14"
+    assert ends["gemini-2.5-flash"] == ends["gemini-2.5-flash-thinking"] == "2026-12-01"
+
+
+def test_the_live_panels_models_are_named_by_the_sdks_and_not_on_their_lists_of_ends() -> None:
+    openai = pytest.importorskip("openai.types.shared.chat_model", reason="needs pip install 'lunguage-assets[llm]'")
+    anthropic = pytest.importorskip("anthropic.types.model", reason="needs pip install 'lunguage-assets[llm]'")
+    ends = pytest.importorskip("anthropic.resources.messages.messages", reason="needs pip install 'lunguage-assets[llm]'").DEPRECATED_MODELS
+    genai = pytest.importorskip("google.genai", reason="needs pip install 'lunguage-assets[llm]'")
+    models = {key: slot.model for key, slot in load_judges(preset="panel-2026").models.items()}
+    assert models["gpt-5.5"] in openai.ChatModel.__args__
+    assert models["claude-sonnet-5.5"] in anthropic.Model.__args__[0].__args__
+    assert models["claude-sonnet-5.5"] not in ends
+    source = (Path(genai.__file__).parent / "_gaos" / "types" / "interactions" / "model.py").read_text(encoding="utf-8")
+    assert f'"{models["gemini-3.8-flash"]}"' in source
+
+
+def test_a_price_that_is_not_known_is_not_guessed() -> None:
+    live = load_judges(preset="panel-2026")
+    with pytest.raises(ConfigurationError, match=r"'gpt-5.5' has no price.*\[judges.gpt-5.5\]"):
+        price_of("gpt-5.5", live)
+    with pytest.raises(ConfigurationError, match="rule-based"):
+        price_of("lexicon", live)
+
+
+def test_every_bundled_model_can_be_made_when_its_variables_are_set() -> None:
+    for module in ("openai", "anthropic", "google.genai"):
+        pytest.importorskip(module, reason="needs the LLM SDKs: pip install 'lunguage-assets[llm]'")
+    judges = load_judges()
+    environ = dict.fromkeys(KEY_VARIABLES.values(), "key")
+    slots = {key: slot for key, slot in judges.judges.items() if isinstance(slot, ModelSlot)}
+    assert len(slots) == 9
+    for key, slot in slots.items():
+        assert slot.provider in MODEL_PROVIDERS
+        assert make_provider(key, judges, environ).binding == binding_of(slot)
+    with pytest.raises(ConfigurationError, match="GEMINI_API_KEY is not set"):
+        make_provider("gemini-2.5-flash", judges, {})
+
+
+def test_a_language_model_is_no_rule_based_judge_and_the_other_way_round() -> None:
+    judges = load_judges()
+    with pytest.raises(ConfigurationError, match="'gpt-4o' is a language model"):
+        make_judge("gpt-4o", judges)
+    with pytest.raises(ConfigurationError, match="'cues' is rule-based"):
+        make_provider("cues", judges, {})
+    with pytest.raises(ConfigurationError, match="'nobody' is not known"):
+        make_provider("nobody", judges, {})
+
+
+def test_a_deferred_model_needs_no_key_before_its_first_question() -> None:
+    judges = load_judges()
+    provider = make_provider("claude-sonnet-4", judges, {}, deferred=True)
+    assert provider.binding == binding_of(model_slot("claude-sonnet-4", judges))
+    with pytest.raises(ConfigurationError, match="ANTHROPIC_API_KEY is not set"):
+        asyncio.run(provider.answer(Request("compare", Prompt("s", "u"))))
+    asyncio.run(provider.close())
