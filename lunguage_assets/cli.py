@@ -57,7 +57,10 @@ def sample(reports: int, seed: int, out: Path) -> None:
     from lunguage_assets.corpus.synthetic import write_sample
 
     written = write_sample(out, reports=reports, seed=seed)
-    click.echo(f"{written}")
+    click.echo(
+        f"{written.reports} reports of {written.patients} patients: {written.findings} findings ({written.tentative} tentative) and "
+        f"{written.history} history rows, {written.images} images, {len(written.phrases)} hedging phrases, in {out}"
+    )
 
 
 _DATA_OPTIONS = [

@@ -7,6 +7,7 @@ unless it is missing, was made with other settings or judges, or a rebuild is as
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -26,8 +27,9 @@ from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.io_manager import build_catalog
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
 from lunguage_assets.orchestration.resources import HomeResource, judges_file
-from lunguage_assets.store import PARTITIONED_BY, partition_path
+from lunguage_assets.store import PARTITIONED_BY, partition_path, remove_abandoned_files
 
+PROCESS_TAG = "lunguage/process"
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 
@@ -80,6 +82,32 @@ def prepare_dagster_home(home: Home) -> None:
             replace_text(target, dagster_yaml().read_text(encoding="utf-8"))
 
 
+def close_abandoned_runs(instance: dg.DagsterInstance) -> int:
+    """Report runs as failed whose process on this machine was killed: nobody else will, and the UI would show them as running."""
+    closed = 0
+    unfinished = (dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING)
+    for run in instance.get_runs(dg.RunsFilter(statuses=list(unfinished))):
+        host, _, pid = run.tags.get(PROCESS_TAG, "").rpartition(":")
+        if host == socket.gethostname() and not _is_alive(int(pid)):
+            instance.report_run_failed(run, "The process was killed; a later `lunguage run` took the work up again.")
+            closed += 1
+    return closed
+
+
+def _this_process() -> str:
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
 class Runner:
     """Plans and executes the runs for a home."""
 
@@ -119,6 +147,8 @@ class Runner:
             RunFailed: a run failed; what was finished stays, and the same call goes on from there.
         """
         outcome = Outcome()
+        close_abandoned_runs(self._instance)
+        remove_abandoned_files(self._home.tables)
         self.register_partitions()
         if not self._home.database.exists():
             build_catalog(self._home.tables, self._home.database)
@@ -193,7 +223,9 @@ class Runner:
         config: dict[str, Any] = dict(QUIET)
         if release_config is not None:
             config["ops"] = {BUNDLE_OP: {"config": release_config}}
-        result = job.execute_in_process(run_config=config, instance=self._instance, partition_key=stage.key, raise_on_error=False)
+        result = job.execute_in_process(
+            run_config=config, instance=self._instance, partition_key=stage.key, raise_on_error=False, tags={PROCESS_TAG: _this_process()}
+        )
         for evaluation in result.get_asset_check_evaluations():
             if evaluation.passed:
                 outcome.checks_passed += 1
