@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,7 +26,8 @@ from lunguage_assets.orchestration.assets.release import BUNDLE_OP
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.io_manager import build_catalog
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
-from lunguage_assets.orchestration.resources import HomeResource, judges_file
+from lunguage_assets.orchestration.resources import judges_file
+from lunguage_assets.settings import load_settings
 from lunguage_assets.store import PARTITIONED_BY, partition_path, remove_abandoned_files
 
 PROCESS_TAG = "lunguage/process"
@@ -115,7 +116,7 @@ class Runner:
         self._home, self._instance = home, instance
         self._judges = judges or load_judges(judges_file())
         self._definitions = build_defs(home, self._judges)
-        self._settings = stick_settings(HomeResource(root=str(home.root)))
+        self._settings = load_settings(home.settings_file).explicit
 
     def register_partitions(self) -> None:
         """Make every registered batch a partition (again, should the instance be new)."""
@@ -182,17 +183,13 @@ class Runner:
 
     def _build_stick(self, ranker: str, extractor: str, rebuild: bool, execute: Callable[[list[Stage], int], None]) -> None:
         """Vocabulary, comparisons and ranking, as far as they are missing or stale."""
-        if rebuild or not self._stored("hedge_vocabulary", extractor) or self._stale("hedge_vocabulary", extractor):
+        if rebuild or not self._is_current("hedge_vocabulary", extractor, ()):
             execute([Stage("build_vocabulary", extractor)], 4)
         vocabulary = self._noted("hedge_vocabulary", extractor).get("vocabulary_version")
         members = self._judges.members(ranker)
-        replay = [
-            key
-            for key in members
-            if rebuild or not self._stored("comparison_matches", key) or self._stale("comparison_matches", key, vocabulary)
-        ]
+        replay = [key for key in members if rebuild or not self._is_current("comparison_matches", key, [key], vocabulary)]
         execute([Stage("compare", key) for key in replay], 4)
-        if replay or not self._stored("reference_ranking", ranker) or self._stale("reference_ranking", ranker, vocabulary):
+        if replay or not self._is_current("reference_ranking", ranker, members, vocabulary):
             execute([Stage("rank", ranker)], 3)
 
     @staticmethod
@@ -203,10 +200,14 @@ class Runner:
         partition: str | dict[str, str] = keys[0] if len(keys) == 1 else dict(zip(PARTITIONED_BY[table], keys, strict=True))
         return partition_path(self._home.tables, table, *keys).exists() and bool(self._noted(table, partition))
 
-    def _stale(self, table: str, key: str, vocabulary: str | None = None) -> bool:
-        """Made with other settings or judges, or for another vocabulary."""
+    def _is_current(self, table: str, key: str, members: Sequence[str], vocabulary: str | None = None) -> bool:
+        """Stored, with the present settings, extractor and judges, and for this vocabulary."""
         noted = self._noted(table, key)
-        return noted.get("settings") != self._settings or (vocabulary is not None and noted.get("vocabulary_version") != vocabulary)
+        return (
+            self._stored(table, key)
+            and noted.get("settings") == stick_settings(self._settings, self._judges, members)
+            and (vocabulary is None or noted.get("vocabulary_version") == vocabulary)
+        )
 
     def _noted(self, table: str, partition: str | dict[str, str]) -> Mapping[str, Any]:
         """Metadata of the latest materialization of a partition; empty when there is none."""

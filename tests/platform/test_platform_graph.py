@@ -13,8 +13,10 @@ import pytest
 
 from lunguage_assets.home import Home
 from lunguage_assets.judges.configuration import load_judges
+from lunguage_assets.orchestration.assets.explicit import stick_settings
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.partitions import build_partitions
+from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.store import PARTITIONED_BY
 from lunguage_assets.tables import TABLES
 
@@ -114,3 +116,14 @@ def test_wheel_and_checkout_find_the_same_data_files() -> None:
     assert resource("settings.toml").is_file()
     assert expectation("findings.json").is_file()
     assert dagster_yaml().is_file()
+
+
+def test_a_judge_added_to_the_configuration_asks_for_no_new_measuring_stick_of_the_others() -> None:
+    judges = load_judges()
+    settings = ExplicitSettings()
+    alone = stick_settings(settings, judges, ["cues"])
+    more = judges.model_copy(update={"judges": {**judges.judges, "third": judges.judges["cues"]}})
+    assert stick_settings(settings, more, ["cues"]) == alone
+    assert stick_settings(settings, more, ["cues", "third"]) != alone
+    assert stick_settings(settings.model_copy(update={"seed": 1}), judges, ["cues"]) != alone
+    assert stick_settings(settings.model_copy(update={"patience": 3}), judges, ["cues"]) == alone, "a matter of the fit only"

@@ -1,6 +1,6 @@
 """Group `explicit`: hedging phrases, their ranking by pairwise judgement, and the probability of every tentative finding."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import dagster as dg
@@ -15,11 +15,12 @@ from lunguage_assets.explicit.probability import load_anchors, require_anchors
 from lunguage_assets.explicit.ranking import reference_ranking as rank_phrases
 from lunguage_assets.explicit.vocabulary import hedge_vocabulary as collect_vocabulary
 from lunguage_assets.files import write_csv
-from lunguage_assets.judges.configuration import make_judge
+from lunguage_assets.judges.configuration import JudgesConfiguration, make_judge
 from lunguage_assets.orchestration.metadata import counts, picture, plain_failures, table_options
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.release.plots import probability_histogram, ranking_plot
+from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import HEDGE_PHRASES
 
 GROUP = "explicit"
@@ -101,7 +102,7 @@ def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
                 "corrections_of_unknown_findings": ", ".join(unknown) or "none",
                 "ruler": str(frame["ruler"].iloc[0]) if len(frame) else "none",
                 "vocabulary_version": _version(frame, "vocabulary_version"),
-                "settings": stick_settings(home),
+                "settings": stick_settings(home.settings.explicit, home.judges, ()),
             },
         )
 
@@ -124,9 +125,9 @@ def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
                 "judge": judge.identity,
                 "matches": len(frame),
                 "invalid": int((~valid).sum()),
-                "p_sentence_1": float((frame.loc[valid, "answer"] == "sentence_1").mean()) if valid.any() else 0.0,
+                "p_sentence_1": float((frame.loc[valid, "answer"] == "sentence_1").mean()) if valid.any() else float("nan"),
                 "vocabulary_version": _version(hedge_vocabulary, "vocabulary_version"),
-                "settings": stick_settings(home),
+                "settings": stick_settings(home.settings.explicit, home.judges, [context.partition_key]),
             },
         )
 
@@ -146,7 +147,8 @@ def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
             for judge, frame in frames.items():
                 _same_vocabulary(frame, hedge_vocabulary, f"comparison_matches[{judge}]")
             in_panel_order = {judge: frames[judge] for judge in home.judges.members(context.partition_key)}
-            ranking = rank_phrases(hedge_vocabulary, in_panel_order, home.settings.explicit)
+            identities = [make_judge(judge, home.judges).identity for judge in in_panel_order]
+            ranking = rank_phrases(hedge_vocabulary, in_panel_order, home.settings.explicit, identities)
         return dg.Output(
             ranking,
             metadata={
@@ -155,7 +157,7 @@ def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
                 "phrases": len(ranking),
                 "ranking_version": _version(ranking, "ranking_version"),
                 "vocabulary_version": _version(hedge_vocabulary, "vocabulary_version"),
-                "settings": stick_settings(home),
+                "settings": stick_settings(home.settings.explicit, home.judges, list(in_panel_order)),
                 "ranking": _ranking_table(ranking),
                 "plot": picture(ranking_plot(ranking)),
             },
@@ -211,11 +213,16 @@ def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
     return [hedge_phrases, hedge_vocabulary, comparison_matches, reference_ranking, fitted_probabilities]
 
 
-def stick_settings(home: HomeResource) -> str:
-    """The settings on which vocabulary, matches and ranking depend, and who judges; a change asks for a new measuring stick."""
-    judges = home.judges
-    members = ",".join(f"{key}:{make_judge(key, judges).identity}" for key in judges.judges)
-    return f"{home.settings.explicit.model_dump_json()}|{judges.extractor}|{members}"
+_OF_THE_FIT = {"opponent_limit", "panel_steps", "patience", "step_limit"}
+
+
+def stick_settings(settings: ExplicitSettings, judges: JudgesConfiguration, members: Sequence[str]) -> str:
+    """The settings on which a part of the measuring stick depends, and who extracts and judges for it.
+
+    A change asks for this part to be made again; a judge added to the configuration changes nothing for the others.
+    """
+    who = ", ".join(f"{key}: {make_judge(key, judges).identity}" for key in dict.fromkeys([judges.extractor, *members]))
+    return f"{settings.model_dump_json(exclude=_OF_THE_FIT)} {who}"
 
 
 def _version(frame: pd.DataFrame, column: str) -> str:
