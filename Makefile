@@ -18,7 +18,7 @@ ui: $(VENV)/installed
 	$(BIN)/lunguage ui --home $(LUNGUAGE_HOME) --port $(PORT)
 
 test: $(VENV)/installed-dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .

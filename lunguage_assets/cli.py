@@ -13,6 +13,7 @@ from lunguage_assets.errors import LunguageError
 
 if TYPE_CHECKING:
     from lunguage_assets.home import Home
+    from lunguage_assets.judges.ledger import Ledger
 
 HOME_OPTION = click.option(
     "--home",
@@ -57,7 +58,10 @@ def sample(reports: int, seed: int, out: Path) -> None:
     from lunguage_assets.corpus.synthetic import write_sample
 
     written = write_sample(out, reports=reports, seed=seed)
-    click.echo(f"{written}")
+    click.echo(
+        f"{written.reports} reports of {written.patients} patients: {written.findings} findings ({written.tentative} tentative) and "
+        f"{written.history} history rows, {written.images} images, {len(written.phrases)} hedging phrases, in {out}"
+    )
 
 
 _DATA_OPTIONS = [
@@ -101,19 +105,34 @@ def register(data: Path, batch: str | None, corpus: str | None, data_class: Any,
     "--out", type=click.Path(path_type=Path, file_okay=False), default=None, help="Where release/<ranker>/ goes; default: the home."
 )
 @click.option("--ranker", default="panel", show_default=True, help="'panel' (all judges pooled) or one judge.")
+@click.option("--preset", default=None, help="Preset of the judges file; default: what the file says ('offline'). Also $LUNGUAGE_PRESET.")
+@click.option("--budget", type=click.FloatRange(min=0), default=None, metavar="USD", help="Stop before a call that could pass this sum.")
 @click.option("--rebuild-ranking", is_flag=True, help="Make the measuring stick (vocabulary, comparisons, ranking) anew.")
 def run(
-    data: Path, batch: str | None, corpus: str | None, data_class: Any, home: Path, out: Path | None, ranker: str, rebuild_ranking: bool
+    data: Path,
+    batch: str | None,
+    corpus: str | None,
+    data_class: Any,
+    home: Path,
+    out: Path | None,
+    ranker: str,
+    preset: str | None,
+    budget: float | None,
+    rebuild_ranking: bool,
 ) -> None:
     """Turn Lunguage files into Lunguage++: register, materialise through Dagster, write the release."""
     place = _home(home)
     from lunguage_assets.console import print_outcome, stage_progress
     from lunguage_assets.errors import ConfigurationError
     from lunguage_assets.home import batch_key
-    from lunguage_assets.judges.configuration import load_judges
-    from lunguage_assets.orchestration.resources import judges_file
+    from lunguage_assets.judges.configuration import PRESET_VARIABLE, load_judges
+    from lunguage_assets.orchestration.resources import BUDGET_VARIABLE, judges_file
     from lunguage_assets.orchestration.runner import RunFailed, Runner, dagster_instance
 
+    if preset is not None:
+        os.environ[PRESET_VARIABLE] = preset  # for the whole process: assets read it from there
+    if budget is not None:
+        os.environ[BUDGET_VARIABLE] = str(budget)
     judges = load_judges(judges_file())
     if ranker not in judges.rankers:
         raise ConfigurationError(f"ranker {ranker!r} is unknown; expected one of {', '.join(judges.rankers)}")
@@ -142,6 +161,78 @@ def ui(home: Path, host: str, port: int) -> None:
     sys.stdout.flush()
     command = [sys.executable, "-m", "dagster", "dev", "-m", "lunguage_assets.definitions", "--host", host, "--port", str(port)]
     os.execv(sys.executable, command)
+
+
+@commands.group()
+def ledger() -> None:
+    """Answers of language models that are paid for: what they cost, and sharing them with a group."""
+
+
+_LEDGER_OPTION = click.option(
+    "--ledger", "place", default=None, envvar="LUNGUAGE_LEDGER", help="File or PostgreSQL URL; default: the home's. Also $LUNGUAGE_LEDGER."
+)
+
+
+def _opened(home: Path, place: str | None) -> Ledger:
+    from lunguage_assets.judges.ledger import Ledger
+
+    folder = _home(home)
+    folder.create()
+    return Ledger.open(place or folder.root / "ledger.sqlite")
+
+
+@ledger.command("stats")
+@HOME_OPTION
+@_LEDGER_OPTION
+def ledger_stats(home: Path, place: str | None) -> None:
+    """Attempts, tokens and US dollars per judge, stage and model."""
+    frame = _opened(home, place).statistics()
+    click.echo(frame.to_string(index=False) if len(frame) else "the ledger is empty")
+
+
+@ledger.command("export")
+@HOME_OPTION
+@_LEDGER_OPTION
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+def ledger_export(home: Path, place: str | None, file: Path) -> None:
+    """Write all attempts to a Parquet file, for others to import; prompts stay out."""
+    click.echo(f"{_opened(home, place).export(file)} attempts in {file}")
+
+
+@ledger.command("import")
+@HOME_OPTION
+@_LEDGER_OPTION
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False, exists=True))
+def ledger_import(home: Path, place: str | None, file: Path) -> None:
+    """Add the attempts of an exported file; what is there already stays as it is."""
+    added, known = _opened(home, place).import_(file)
+    click.echo(f"{added} attempts added, {known} were there already")
+
+
+@commands.command()
+@HOME_OPTION
+@click.option("--preset", default=None, help="Preset to examine; default: the judges file's.")
+@click.option(
+    "--data-class", type=click.Choice(["synthetic", "credentialed"]), default=None, help="Default: the home's corpus, else credentialed."
+)
+def doctor(home: Path, preset: str | None, data_class: Any) -> None:
+    """Check judges, keys, retirement dates, data policy and storage before anything is sent or spent."""
+    place = _home(home)
+    from datetime import UTC, datetime
+
+    from lunguage_assets.judges.configuration import load_judges
+    from lunguage_assets.judges.opening import examination
+    from lunguage_assets.orchestration.resources import judges_file
+
+    configuration = load_judges(judges_file(), preset)
+    corpus = place.corpus()
+    chosen = data_class or (corpus.data_class if corpus is not None else "credentialed")
+    lines = examination(configuration, chosen, datetime.now(UTC).date(), os.environ)
+    for severity, message in lines:
+        click.echo(f"{severity:<8} {message}")
+    refused = sum(severity == "refusal" for severity, _ in lines)
+    if refused:
+        raise LunguageError(f"{refused} of the checks above refuse a run with preset {configuration.preset!r} on {chosen} text")
 
 
 def _home(folder: Path) -> Home:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -44,7 +45,7 @@ def print_outcome(folder: Path, home: Home, outcome: Outcome) -> None:
         ("Lunguage++", str(folder / "Lunguage_plus_plus.csv")),
         ("all files of the release", str(folder)),
         ("tables, for any DuckDB client", str(home.database)),
-        ("runs, tables, checks in the UI", f"lunguage ui --home {home.root}"),
+        ("runs, tables, checks in the UI", f"{sys.argv[0]} ui --home {home.root}"),
     ]
     lines = [*summary_lines(summary), ("checks passed", checks), ("", ""), *places]
     width = max(len(label) for label, _ in lines)

@@ -5,6 +5,7 @@ The layout (which table is partitioned by what) is declared here once; partition
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Protocol
 
@@ -91,6 +92,16 @@ def read_table(table: Table, path: UPath | Path) -> pd.DataFrame:
             f"table {table.name}: a stored partition was written under another schema (columns {wrong}). Materialise it again."
         )
     return table.from_arrow(content)
+
+
+def remove_abandoned_files(root: Path, older_than_s: float = 3600.0) -> int:
+    """Remove temporary files that a killed writer left in a local store; none that a living one can still be writing. Returns how many."""
+    removed = 0
+    for path in root.rglob(".*.tmp"):
+        if time.time() - path.stat().st_mtime > older_than_s:
+            path.unlink(missing_ok=True)
+            removed += 1
+    return removed
 
 
 def create_catalog(connection: Connection, root: UPath | Path) -> None:

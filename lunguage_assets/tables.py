@@ -125,7 +125,7 @@ FINDINGS = Table(
             "masked: located in its sentence; not located: needs a person; not needed: definitive or history row",
             choices=("masked", "not located", "not needed"),
         ),
-        Column("same_name_in_sentence", "bool", "Another tentative finding of the same name masks this sentence identically"),
+        Column("same_name_in_sentence", "bool", "Another finding of the same name masks this sentence identically"),
     ),
     ("finding_id",),
 )
@@ -246,10 +246,10 @@ REFERENCE_RANKING = Table(
         Column(
             "win_rate", "float", "Share of its valid matches that it won; null without matches", nullable=True, minimum=0.0, maximum=1.0
         ),
-        Column("judges", "strings", "Judges whose answers are pooled, in panel order; empty for the published ruler"),
+        Column("judges", "strings", "Judges of the ranker, in panel order: they fit, and with an own ruler they made the ranking"),
         Column("ruler", "string", "own or published", choices=("own", "published")),
         _text("vocabulary_version", "Vocabulary that was ranked"),
-        _text("ranking_version", "Hash of the matches, judges and constants"),
+        _text("ranking_version", "Hash of the matches, of who the judges are, and of the constants"),
     ),
     ("phrase",),
 )
@@ -262,7 +262,7 @@ FITTED_PROBABILITIES = Table(
         _STUDY,
         Column("phrases", "strings", "Hedging phrases extracted for the pair"),
         _text("sentence_key", "Hash of the masked sentence: identical masked sentences are fitted once; empty when unmaskable"),
-        Column("same_name_in_sentence", "bool", "Another tentative finding of the same name masks this sentence identically"),
+        Column("same_name_in_sentence", "bool", "Another finding of the same name masks this sentence identically"),
         Column("mu", "float", "Fitted position on the ranking; null when not fitted", nullable=True),
         Column("sigma", "float", "TrueSkill deviation of the fit; null when not fitted", nullable=True, minimum=0.0),
         Column("rank", "int", "Reference phrases above it (0-based); null when not fitted", nullable=True, minimum=0),
@@ -494,7 +494,7 @@ RELEASE = Table(
         *LUNGUAGE_PLUS_PLUS.columns,
         _text("report_batch", "Batch that delivered the released version of the study"),
         _text("ranker", "Ranker whose probabilities these are"),
-        Column("judges", "strings", "Judges whose answers are pooled, in panel order; empty for the published ruler"),
+        Column("judges", "strings", "Judges of the ranker, in panel order"),
         Column("ruler", "string", "own: ranked on this corpus; published: the paper's ranking", choices=("own", "published")),
     ),
     ("finding_id",),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from lunguage_assets.errors import InputError
@@ -22,6 +22,7 @@ _POLARITIES = {"positive": "p", "negative": "n"}
 _CERTAINTIES = {"definitive": "d", "tentative": "t"}
 _SUBJECT = re.compile(r"p?0*(\d{1,8})(?:\.0+)?", re.IGNORECASE | re.ASCII)
 _STUDY = re.compile(r"s?0*(\d{1,8})(?:\.0+)?", re.IGNORECASE | re.ASCII)
+_EIGHT_DIGITS = re.compile(r"\d{8}(?:\.0+)?", re.ASCII)
 _NUMBER = re.compile(r"(\d{1,15})(?:\.0+)?", re.ASCII)
 
 
@@ -47,18 +48,30 @@ def map_columns(header: Sequence[str], file: str) -> ColumnMap:
         column = _ALIASES.get(folded, folded)
         if column in (*REQUIRED, *OPTIONAL) and column not in position and (column != ROW_NUMBER or place == 0):
             position[column] = place
-        elif folded:
-            ignored.append(name.strip())
+        elif folded or place > 0:
+            ignored.append(name.strip() or unnamed(place))
     absent = [column for column in REQUIRED if column not in position]
     if absent:
         raise InputError(
             file,
-            f"columns {[name for name in header if name][:40]}",
+            described(header, (*REQUIRED, *OPTIONAL, *_ALIASES)),
             f"also {absent}",
-            "Add the column or correct its name.",
+            "Add the header line if it is missing, else the column, or correct its name.",
             column=absent[0],
         )
     return ColumnMap(position, tuple(ignored), tuple(column for column in OPTIONAL if column not in position))
+
+
+def described(header: Sequence[str], known: Collection[str]) -> str:
+    """A header as an error may show it: names of the format only, because a file without a header line has report text there."""
+    names = [name.strip() for name in header if name.strip() and folded_name(name) in known]
+    others = sum(bool(name.strip()) for name in header) - len(names)
+    return f"columns {names} and {others} of other names"
+
+
+def unnamed(place: int) -> str:
+    """What a column without a name is called, by its 0-based place."""
+    return f"unnamed column {place + 1}"
 
 
 def folded_name(name: str) -> str:
@@ -99,7 +112,7 @@ def study_id(value: str) -> str | None:
 
 def is_plainly_study(value: str) -> bool:
     """The id is written so that no other column could be meant."""
-    return value[:1] in ("s", "S") or (len(value) == 8 and value.isdigit())
+    return value[:1] in ("s", "S") or _EIGHT_DIGITS.fullmatch(value) is not None
 
 
 def whole_number(value: str) -> int | None:

@@ -41,6 +41,7 @@ first stays, and of a study under two patients only the rows of its first row's 
 
 NOTES: dict[str, str] = {
     "vocabulary-missing": "Only the built-in forms normalise names. Put Lunguage_vocab.csv beside the findings for better matching.",
+    "side-file-without-rows": "The file has a header line and no data row; nothing was learned from it. Deliver the complete file.",
     "vocabulary-row-ignored": "The row cannot be read, or the term or its canonical form is empty; it was not used.",
     "vocabulary-contradiction": "The vocabulary gives the term several canonical forms; itself, else the first in the alphabet is used.",
     "metadata-missing": "Views are unknown: pleural effusion and cardiomegaly do not expand. Deliver the metadata file or set default_view.",

@@ -23,6 +23,7 @@ from typing import BinaryIO, cast
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from lunguage_assets.corpus.columns import folded_name
 from lunguage_assets.errors import InputError
 
 LINES_PER_RECORD = 20_000
@@ -31,8 +32,8 @@ BROKEN_TOLERATED = 1000
 """With more broken records than this, and more broken than good ones, the file as a whole is not CSV."""
 _CELL_LIMIT = 16 * 1024 * 1024
 _DAMAGE = re.compile("[\udc80-\udcff\ufffd\0]")
-_CELL = r'(?:"[^"\n]*"|[^,"\n]*)'
-_ID = r'"?(?:[ps]\d{1,8}|\d{8})"?'
+_CELL = r'(?:"(?:[^"\n]|"")*"|[^,"\n]*)'
+_ID = r' {0,3}"? {0,3}(?:[ps]\d{1,8}|\d{8})(?:\.0+)? {0,3}"? {0,3}'
 
 UNCLOSED = "unclosed-quote"
 WIDTH = "wrong-number-of-values"
@@ -53,13 +54,15 @@ class Record:
     raw: str = ""
 
 
-def read_records(path: Path, id_columns: Sequence[str] = ()) -> tuple[list[str], Iterator[Record]]:
+def read_records(path: Path, id_columns: Sequence[str] = (), *, may_be_empty: bool = False) -> tuple[list[str], Iterator[Record]]:
     """Header and records of a CSV file (UTF-8 with or without BOM, any newline, quoted newlines, `.gz` by name) or a `.parquet` file.
 
-    `id_columns` are header names, in lower case, whose values tell where a record begins.
+    `id_columns` are header names, as `folded_name` gives them, whose values tell where a record begins. A file with a header only is refused
+    unless it `may_be_empty`.
 
     Raises:
-        InputError: the file is empty, has a header only, is not text, repeats a column, or is for the most part not CSV.
+        InputError: the file is empty, has a header only, is not text, repeats a column, or is for the most part not CSV. The message
+            shows no cell: a file without a header line has report text in its first line.
     """
     if path.name.lower().endswith(".parquet"):
         header, records = _parquet_records(path)
@@ -68,8 +71,11 @@ def read_records(path: Path, id_columns: Sequence[str] = ()) -> tuple[list[str],
         header = _header(lines, path.name)
         lines.start = _start_of_record(header, id_columns)
         records = _tolerable(_parsed(lines, len(header)), path.name)
+    _refuse_repeated(header, path.name)
     head = next(records, None)
     if head is None:
+        if may_be_empty:
+            return header, iter(())
         raise InputError(path.name, "a header line and no data row", "at least one data row", "Deliver the complete file.")
     return header, _chained(head, records)
 
@@ -95,17 +101,26 @@ def _header(lines: _Lines, file: str) -> list[str]:
             file, "a header line that is not UTF-8 text", "UTF-8", "Save the file as UTF-8 (not UTF-16, not a spreadsheet).", row=0
         )
     header = [value.strip() for value in values]
-    repeated = sorted({name for name in header if name and header.count(name) > 1})
-    if repeated:
-        raise InputError(file, f"repeated columns {repeated}", "each column once", "Rename or remove the repeated columns.", row=0)
     if len(header) == 1:
         raise InputError(file, "a single column", "values separated by commas", "Save the file as comma-separated values.", row=0)
     return header
 
 
+def _refuse_repeated(header: Sequence[str], file: str) -> None:
+    places = [str(place) for place, name in enumerate(header, 1) if name and header.count(name) > 1]
+    if places:
+        raise InputError(
+            file,
+            f"repeated columns (numbers {', '.join(places[:40])})",
+            "a header line with each column once",
+            "Add the header line if it is missing, or rename the repeated columns.",
+            row=0,
+        )
+
+
 def _start_of_record(header: Sequence[str], id_columns: Sequence[str]) -> re.Pattern[str] | None:
     """What the first line of a record looks like: ids where the header says so; None when the header has no id column."""
-    places = [place for place, name in enumerate(header) if name.lower() in id_columns]
+    places = [place for place, name in enumerate(header) if folded_name(name) in id_columns]
     if not places:
         return None
     cells = [_ID if place in places else _CELL for place in range(max(places) + 1)]
@@ -232,9 +247,12 @@ def _parquet_records(path: Path) -> tuple[list[str], Iterator[Record]]:
 
     def records() -> Iterator[Record]:
         number = 0
-        for batch in file.iter_batches():
-            for values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-                number += 1
-                yield Record(number, ["" if value is None else str(value) for value in values])
+        try:
+            for batch in file.iter_batches():
+                for values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                    number += 1
+                    yield Record(number, ["" if value is None else str(value) for value in values])
+        except (pa.ArrowInvalid, OSError) as error:
+            raise InputError(path.name, f"damaged data ({type(error).__name__})", "a whole Parquet file", "Deliver it again.") from None
 
     return header, records()

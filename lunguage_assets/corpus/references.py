@@ -10,15 +10,19 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from lunguage_assets.corpus.columns import clean
 from lunguage_assets.corpus.vocabulary import plain
 
 BARE = "~"
-_NUMBER = re.compile(r"idx\s*(\d+)", re.IGNORECASE)
+_NUMBER = re.compile(r"idx\s*(\d{1,15})", re.IGNORECASE | re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """One reference: the comma parts in front of a number (the last ones are its name), or a bare name when `number` is None."""
+    """One reference: the comma parts in front of a number (the last ones are its name), or a bare name when `number` is None.
+
+    A number that follows no name has no parts.
+    """
 
     parts: tuple[str, ...]
     number: int | None
@@ -47,19 +51,19 @@ class Resolved:
 
 
 def parse_references(cell: str) -> list[Reference]:
-    """The references of a flat list `name, idxN, name, idxN`, token by token; bare names survive.
+    """The references of a flat list `name, idxN, name, idxN`, token by token; bare names and bare numbers survive.
 
     Commas inside names and bare names before a pair look alike: such parts stay together until the study's rows decide.
     """
     references: list[Reference] = []
     pending: list[str] = []
-    for token in (part.strip() for part in cell.split(",")):
+    for token in map(clean, cell.split(",")):
         if not token:
             continue
         number = _NUMBER.fullmatch(token)
         if number is None:
             pending.append(token)
-        elif pending:  # a number without any name names nothing
+        else:
             references.append(Reference(tuple(pending), int(number.group(1))))
             pending = []
     return references + [Reference((name,), None) for name in pending]
@@ -84,7 +88,7 @@ class StudyReferences:
 
         Same section, number and name; else a match of number and name in another section; else the row of that name in the study;
         at each step several matches are ambiguous. What fits no row stays as a bare name. Of the parts in front of a number
-        the longest run that names a row is the name.
+        the longest run that names a row is the name; a number without any name points to no row.
         """
         if reference.number is None:
             return [_bare(part, "bare-reference") for part in reference.parts]
@@ -97,7 +101,7 @@ class StudyReferences:
                 reason = "self-reference"
             last = Resolved(found, name) if not reason else _bare(name, reason)
             return [*(_bare(part, "bare-reference") for part in reference.parts[:start]), last]
-        return []
+        return [_bare(f"idx{reference.number}", "dangling-reference")]
 
     def _find(self, name: str, number: int, section: str) -> tuple[str, str]:
         wording = plain(name)

@@ -15,7 +15,7 @@ from typing import TypeVar
 from lunguage_assets.corpus import columns
 from lunguage_assets.corpus.columns import ROW_NUMBER, clean, clean_list, first_alternative, map_columns
 from lunguage_assets.corpus.log import IntakeLog
-from lunguage_assets.corpus.records import Record, read_records
+from lunguage_assets.corpus.records import ENCODING, Record, read_records
 from lunguage_assets.corpus.references import Target
 from lunguage_assets.corpus.vocabulary import Vocabulary, category_code, plain
 from lunguage_assets.tables import ATTRIBUTES
@@ -103,6 +103,7 @@ class RowReader:
         self._vocabulary, self._log = vocabulary, log
         self._header, self._records = read_records(path, ("subject_id", "study_id"))
         known = map_columns(self._header, self.file)
+        self._labels = [name or (columns.unnamed(place) if place else "") for place, name in enumerate(self._header)]
         self._has = frozenset(known.position)
         absent = len(self._header)  # every record gets an empty value there
         self._at = {column: known.position.get(column, absent) for column in (*columns.REQUIRED, *columns.OPTIONAL)}
@@ -153,12 +154,13 @@ class RowReader:
         return study
 
     def _reject(self, record: Record, study: DeliveredStudy | None, rejection: _Rejection) -> None:
-        content = record.raw or json.dumps(dict(zip(self._header, record.values, strict=False)), ensure_ascii=False)
+        content = record.raw or json.dumps(dict(zip(self._labels, record.values, strict=False)), ensure_ascii=False)
         study_id = study.study_id if study is not None else ""
         self._log.reject(
             rejection.reason, self.file, record.number, column=rejection.column, found=rejection.found, study_id=study_id, content=content
         )
-        if study is not None and not record.broken and rejection.reason != "study-of-two-patients":
+        in_place = record.broken in ("", ENCODING)  # every value stands in its column
+        if study is not None and in_place and rejection.reason != "study-of-two-patients":
             study.refused.append(self._refused_target(record))
 
     def _refused_target(self, record: Record) -> Target:

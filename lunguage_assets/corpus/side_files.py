@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from lunguage_assets.corpus.columns import clean, study_id
+from lunguage_assets.corpus.columns import clean, described, folded_name, study_id
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.records import read_records
 from lunguage_assets.corpus.views import ImageViews, image_views, written
@@ -124,20 +124,31 @@ def read_reports(path: Path | None, wanted: Collection[str], log: IntakeLog) -> 
 def _rows(
     path: Path, required: tuple[str, ...], optional: tuple[str, ...], log: IntakeLog, ignored: str
 ) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Record number and cleaned values of the required, then the optional columns; a broken record is noted under `ignored`."""
-    header, records = read_records(path, ("subject_id", "study_id"))
-    place = {name.lower(): position for position, name in enumerate(header)}
+    """Record number and cleaned values of the required, then the optional columns; a broken record is noted under `ignored`.
+
+    A file with a header and no row stops nothing: it is noted.
+    """
+    header, records = read_records(path, ("subject_id", "study_id"), may_be_empty=True)
+    place = {folded_name(name): position for position, name in enumerate(header)}
     absent = [name for name in required if name not in place]
     if absent:
         raise InputError(
-            path.name, f"columns {header[:40]}", f"also {absent}", "Correct the header or leave the file out.", column=absent[0]
+            path.name,
+            described(header, (*required, *optional)),
+            f"also {absent}",
+            "Correct the header line or leave the file out.",
+            column=absent[0],
         )
     for name in optional:
         if name not in place and ignored == "metadata-row-ignored":
             log.note("metadata-column-missing", path.name, column=name)
     places = [place.get(name, -1) for name in (*required, *optional)]
+    empty = True
     for record in records:
+        empty = False
         if record.broken:
             log.note(ignored, path.name, line=record.number)
             continue
         yield record.number, tuple([clean(record.values[position]) if position >= 0 else "" for position in places])
+    if empty:
+        log.note("side-file-without-rows", path.name)

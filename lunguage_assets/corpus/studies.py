@@ -39,7 +39,7 @@ class FindingsBuilder:
         names = [self._vocabulary.finding(row.normed_ent or row.ent) for row in rows]
         references = self._references(study, rows, names)
         masked = [self._masked(study, row) for row in rows]
-        twins = _identically_masked(rows, masked)
+        twins = self._identically_masked(rows, masked)
         for row, name, (sentence, state) in zip(rows, names, masked, strict=True):
             past = row.section == "hist" or row.attributes[_PAST_HISTORY] != ""
             self._rows.append(
@@ -91,16 +91,20 @@ class FindingsBuilder:
     def _note(self, reason: str, study: DeliveredStudy, row: DeliveredRow, column: str, found: str) -> None:
         self._log.note(reason, self._file, line=row.line, study_id=study.study_id, finding_id=row.finding_id, column=column, found=found)
 
-
-def _identically_masked(rows: list[DeliveredRow], masked: list[tuple[str | None, str]]) -> set[tuple[str, int, str | None]]:
-    """Sentences that more than one tentative finding of the study masks in the same way."""
-    seen: set[tuple[str, int, str | None]] = set()
-    twins: set[tuple[str, int, str | None]] = set()
-    for row, (sentence, _) in zip(rows, masked, strict=True):
-        if sentence is not None:
-            key = (row.section, row.sent_idx, sentence)
-            (twins if key in seen else seen).add(key)
-    return twins
+    def _identically_masked(self, rows: list[DeliveredRow], masked: list[tuple[str | None, str]]) -> set[tuple[str, int, str | None]]:
+        """Masked sentences of tentative findings that another finding of the sentence, definitive ones included, masks in the same way."""
+        asked = {(row.section, row.sent_idx) for row, (sentence, _) in zip(rows, masked, strict=True) if sentence is not None}
+        seen: set[tuple[str, int, str | None]] = set()
+        twins: set[tuple[str, int, str | None]] = set()
+        for row, (sentence, state) in zip(rows, masked, strict=True):
+            if (row.section, row.sent_idx) not in asked:
+                continue
+            if state == "not needed":
+                sentence = self._masker.masked(row.sent, row.ent, row.normed_ent)
+            if sentence is not None:
+                key = (row.section, row.sent_idx, sentence)
+                (twins if key in seen else seen).add(key)
+        return twins
 
 
 def place_in_time(studies: Iterable[DeliveredStudy], taken_at: Mapping[str, str], log: IntakeLog, file: str) -> None:

@@ -14,7 +14,6 @@ import pandas as pd
 
 from lunguage_assets.errors import InputError
 from lunguage_assets.explicit.pairs import tentative_rows
-from lunguage_assets.judges.answers import parse_phrase_list as parse_phrase_list
 from lunguage_assets.judges.protocol import MASK, ExtractionAnswer, ExtractionQuestion, Judge, ask_to_extract
 from lunguage_assets.tables import HEDGE_PHRASES
 
@@ -24,6 +23,7 @@ SEVERAL, NONE_FOUND, SAME_NAME, NOT_LOCATED, INVALID = "several phrases", "no ph
 CORRECTION_COLUMNS = ("finding_id", "phrases")
 REVIEW_COLUMNS = ("finding_id", "study_id", "finding", "sentence", "phrases", "review_reason", "suggested_correction")
 
+_ONE_VALUE = "one value per column; several phrases separated by ';', text with commas in quotes"
 _FILTER_CELLS = ("measurement", "severity", "onset")
 _NEVER_DROPPED = frozenset({"or", "to"})
 _ALWAYS_DROPPED = frozenset({"difficult to assess"})
@@ -76,23 +76,25 @@ def load_corrections(path: Path | None) -> pd.DataFrame | None:
     """A person's corrections, or None when there is no such file; columns beyond finding_id and phrases are left out.
 
     Raises:
-        InputError: a missing column, an empty or repeated finding id.
+        InputError: a missing column, a row with too few or too many values, an empty or repeated finding id.
     """
     if path is None or not path.exists():
         return None
     rows: dict[str, str] = {}
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
-            reader = csv.DictReader(stream)
+            reader = csv.DictReader(stream, strict=True)
             missing = [name for name in CORRECTION_COLUMNS if name not in (reader.fieldnames or ())]
             if missing:
                 raise InputError(path.name, f"no column {missing}", f"columns {list(CORRECTION_COLUMNS)}", "Add the columns.")
             for number, row in enumerate(reader, start=1):
-                finding_id = (row["finding_id"] or "").strip()
+                if None in row or None in row.values():
+                    raise InputError(path.name, "too few or too many values", _ONE_VALUE, "Mend the commas and quotes.", row=number)
+                finding_id = row["finding_id"].strip()
                 if not finding_id or finding_id in rows:
-                    found = f"{finding_id!r} again" if finding_id else "nothing"
+                    found = "the finding id of an earlier row" if finding_id else "nothing"
                     raise InputError(path.name, found, "every finding id once", "Mend or delete the row.", row=number, column="finding_id")
-                rows[finding_id] = row["phrases"] or ""
+                rows[finding_id] = row["phrases"]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(path.name, f"an unreadable file ({type(error).__name__})", "a CSV in UTF-8", "Save it again as CSV.") from None
     return pd.DataFrame({"finding_id": list(rows), "phrases": list(rows.values())}, dtype="str")

@@ -20,6 +20,7 @@ from lunguage_assets.errors import ConfigurationError, InputError, MethodError
 
 Z95 = 1.959963984540054
 _REMEDY = 'Set ruler = "published" in settings.toml, or give ratings of other phrases in anchor_ratings.csv.'
+_ONE_VALUE = "one value per column, text with commas in quotes"
 _RATING_COLUMNS = ("rater", "phrase", "sentence", "rating")
 
 Floats = NDArray[np.float64]
@@ -87,17 +88,19 @@ def anchors_from_ratings(path: Path) -> tuple[Anchor, ...]:
     own: it is given that of the widest binomial with one observation's information (standard error 0.5).
 
     Raises:
-        InputError: missing columns, an unreadable rating, no rating at all, or a phrase always rated 0 or always 100.
+        InputError: missing columns, a row with too few or too many values, an unreadable rating, no rating at all, or a phrase always rated 0 or always 100.
     """
     ratings: dict[str, list[float]] = {}
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
-            reader = csv.DictReader(stream)
+            reader = csv.DictReader(stream, strict=True)
             missing = [name for name in _RATING_COLUMNS if name not in (reader.fieldnames or ())]
             if missing:
                 raise InputError(path.name, f"no column {missing}", f"columns {list(_RATING_COLUMNS)}", "Add the columns.")
             for number, row in enumerate(reader, start=1):
-                phrase = " ".join((row["phrase"] or "").lower().split())
+                if None in row or None in row.values():
+                    raise InputError(path.name, "too few or too many values", _ONE_VALUE, "Mend the commas and quotes.", row=number)
+                phrase = " ".join(row["phrase"].lower().split())
                 ratings.setdefault(phrase, []).append(_rating(path, number, row["rating"]))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(path.name, f"an unreadable file ({type(error).__name__})", "a CSV in UTF-8", "Save it again as CSV.") from None
@@ -188,9 +191,9 @@ def _logit(p: float) -> float:
     return math.log(p / (1.0 - p))
 
 
-def _rating(path: Path, number: int, text: str | None) -> float:
+def _rating(path: Path, number: int, text: str) -> float:
     try:
-        value = float(text or "")
+        value = float(text)
     except ValueError:
         value = math.nan
     if not 0.0 <= value <= 100.0:

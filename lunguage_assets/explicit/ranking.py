@@ -50,33 +50,49 @@ class Answers:
         return np.bincount(self.winner, minlength=size), np.bincount(self.loser, minlength=size)
 
 
-def reference_ranking(vocabulary: pd.DataFrame, matches: Mapping[str, pd.DataFrame], settings: ExplicitSettings) -> pd.DataFrame:
+def reference_ranking(
+    vocabulary: pd.DataFrame, matches: Mapping[str, pd.DataFrame], settings: ExplicitSettings, identities: Sequence[str] = ()
+) -> pd.DataFrame:
     """The measuring stick, a `REFERENCE_RANKING` frame sorted by rank.
 
     Args:
         vocabulary: `HEDGE_VOCABULARY` frame.
         matches: `COMPARISON_MATCHES` frame per judge, in panel order. Invalid answers are left out.
         settings: seed, number of random orders, number of bootstrap resamples (0: no intervals, mu_sd is 0).
+        identities: what the panel's members are, in panel order; part of the version, to which rankings and fits are bound.
 
     A phrase without a valid match stays at the prior (mu 25, sigma 8.333). For the published ruler the published mu and sigma are
     returned, whatever the matches; no interval is published for them (sigma is the filter's steady state, not an error bar), so
     they are taken as given: mu_sd is 0 and the interval is a point.
 
     Raises:
-        MethodError: no valid match at all, or matches of another vocabulary.
+        MethodError: no valid match at all; matches of another vocabulary; a judge that lacks matches which another one has.
     """
     retained = vocabulary[vocabulary["retained"].to_numpy(dtype=bool)]
     if len(retained) and (retained["ruler"] == "published").all():
-        return _published(str(retained["vocabulary_version"].iloc[0]))
+        return _published(str(retained["vocabulary_version"].iloc[0]), list(matches), identities)
     phrases = sorted(retained["phrase"].tolist())
+    if len(phrases) > 1:
+        _require_same_matches(matches, str(retained["vocabulary_version"].iloc[0]))
     answers = collect_answers(phrases, matches)
     if not len(answers):
         raise MethodError(_NO_VALID_ANSWERS.format(judges=", ".join(matches) or "no judge"))
     mus, sigmas = trueskill.play(answers.winner, answers.loser, len(phrases), random_orders(answers, settings))
     mu, sigma = mus.mean(axis=0), sigmas.mean(axis=0)
     intervals = bootstrap_intervals(answers.winner, answers.loser, answers.cluster, mu, settings)
-    version = _version(vocabulary, matches, settings)
+    version = _version(vocabulary, matches, settings, identities)
     return _frame(phrases, mu, sigma, intervals, answers, list(matches), str(retained["vocabulary_version"].iloc[0]), version)
+
+
+def _require_same_matches(matches: Mapping[str, pd.DataFrame], vocabulary_version: str) -> None:
+    """Every judge has answered the same matches of this vocabulary: a ranking never claims a judge whose answers it lacks."""
+    expected = {match_id for frame in matches.values() for match_id in frame["match_id"].tolist()}
+    for judge, frame in matches.items():
+        if set(frame["vocabulary_version"]) != {vocabulary_version} or set(frame["match_id"]) != expected:
+            raise MethodError(
+                f"matches of judge {judge!r}: found {len(frame)} of {len(expected)}, or of another vocabulary; expected one answer to every "
+                "match of the vocabulary that is ranked. Materialise comparison_matches of that judge again."
+            )
 
 
 def collect_answers(phrases: Sequence[str], matches: Mapping[str, pd.DataFrame]) -> Answers:
@@ -111,10 +127,10 @@ def random_orders(answers: Answers, settings: ExplicitSettings) -> NDArray[np.in
     return np.stack([np.argsort(mix(seed, order, answers.identity), kind="stable") for order in range(settings.orders)])
 
 
-def _version(vocabulary: pd.DataFrame, matches: Mapping[str, pd.DataFrame], settings: ExplicitSettings) -> str:
-    """Hash of everything that the ranking follows from: vocabulary, answers per judge, seed and constants."""
+def _version(vocabulary: pd.DataFrame, matches: Mapping[str, pd.DataFrame], settings: ExplicitSettings, identities: Sequence[str]) -> str:
+    """Hash of everything that the ranking follows from: vocabulary, answers per judge, who the judges are, seed and constants."""
     constants = (trueskill.MU, trueskill.SIGMA, trueskill.BETA, trueskill.TAU, settings.seed, settings.orders)
-    parts: list[object] = [*constants, settings.bootstrap, ORDERS_PER_RESAMPLE, str(vocabulary["vocabulary_version"].iloc[0])]
+    parts: list[object] = [*constants, settings.bootstrap, ORDERS_PER_RESAMPLE, str(vocabulary["vocabulary_version"].iloc[0]), *identities]
     for judge, frame in matches.items():
         rows = sorted(zip(frame["match_id"].tolist(), frame["answer"].tolist(), frame["swapped"].tolist(), strict=True))
         parts += [judge, len(rows), *(f"{match_id} {answer} {swapped}" for match_id, answer, swapped in rows)]
@@ -155,12 +171,12 @@ def _frame(
     return REFERENCE_RANKING.frame(columns)
 
 
-def _published(vocabulary_version: str) -> pd.DataFrame:
+def _published(vocabulary_version: str, judges: list[str], identities: Sequence[str]) -> pd.DataFrame:
     entries = published_ranking()
     size = len(entries)
     mu = [entry.mu for entry in entries]
     rank = [entry.rank for entry in entries]
-    version = digest("published", *(f"{entry.phrase} {entry.mu} {entry.sigma}" for entry in entries))
+    version = digest("published", *(f"{entry.phrase} {entry.mu} {entry.sigma}" for entry in entries), *judges, *identities)
     columns: dict[str, Sequence[Any]] = {
         "phrase": [entry.phrase for entry in entries],
         "rank": rank,
@@ -173,7 +189,7 @@ def _published(vocabulary_version: str) -> pd.DataFrame:
         "rank_high": [float(value) for value in rank],
         "n_matches": [0] * size,
         "win_rate": [None] * size,
-        "judges": [[]] * size,
+        "judges": [judges] * size,
         "ruler": ["published"] * size,
         "vocabulary_version": [vocabulary_version] * size,
         "ranking_version": [version] * size,

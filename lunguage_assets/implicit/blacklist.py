@@ -44,6 +44,7 @@ class Blacklist:
         self.exact_pairs = frozenset(frozenset((collapsed(a), collapsed(b))) for a, b in exact_pairs)
         self._listed = frozenset(phrase for pair in self.exact_pairs for phrase in pair)
         self._bits: dict[str, tuple[int, int]] = {}
+        self._bits_of_token: dict[str, tuple[int, int]] = {}
         for number, (a, b) in enumerate(self.term_pairs):
             self._add(a, 1 << number, 0)
             self._add(b, 0, 1 << number)
@@ -52,16 +53,24 @@ class Blacklist:
         before = self._bits.get(term, (0, 0))
         self._bits[term] = (before[0] | first, before[1] | second)
 
+    def _bits_of(self, token: str) -> tuple[int, int]:
+        """The bits of a word, which may be a plural."""
+        first = second = 0
+        for form in word_forms(token):
+            bits = self._bits.get(form, (0, 0))
+            first, second = first | bits[0], second | bits[1]
+        return first, second
+
     def marks(self, texts: Iterable[str], phrases: Iterable[str] = ()) -> BlacklistMarks:
         """What a finding says: `texts` are read word by word, `phrases` are its whole wordings for the exact pairs."""
         first = second = 0
         for text in texts:
             for token in tokens(text):
-                for form in word_forms(token):
-                    bits = self._bits.get(form)
-                    if bits is not None:
-                        first |= bits[0]
-                        second |= bits[1]
+                bits = self._bits_of_token.get(token)
+                if bits is None:
+                    bits = self._bits_of_token[token] = self._bits_of(token)
+                first |= bits[0]
+                second |= bits[1]
         exact = frozenset(map(collapsed, phrases)) & self._listed if self._listed else frozenset[str]()
         return BlacklistMarks(first, second, exact)
 
@@ -69,6 +78,8 @@ class Blacklist:
         """Whether a pair has one member in `a` and the other in `b`."""
         if a.first & b.second or a.second & b.first:
             return True
+        if not (a.phrases and b.phrases):
+            return False
         return any(frozenset((p, q)) in self.exact_pairs for p in a.phrases for q in b.phrases)
 
     def separates_phrases(self, a: str, b: str) -> bool:

@@ -22,17 +22,18 @@ class Conflict:
     study_id: str
     currency: str
     name: str
-    location_parts: list[str]
+    location_parts: tuple[str, ...]
     conflict_type: str
     source: str
-    finding_ids: list[str]
+    finding_ids: tuple[str, ...]
     suppressed: bool
     number: int = 0
 
 
 def key_of(row: Row) -> Key:
     """What may be said only once about a study."""
-    return row.currency, row.name, tuple(sorted(row.location_parts))
+    parts = row.location_parts
+    return row.currency, row.name, parts if len(parts) < 2 else tuple(sorted(parts))
 
 
 def grouped(rows: Iterable[Row]) -> dict[Key, list[Row]]:
@@ -68,7 +69,7 @@ def detect(groups: dict[Key, list[Row]]) -> list[Conflict]:
         study = groups[key][0].study_id
         for (type_number, source_number), ids in sorted(taking_part.items()):
             kind_name, source = CONFLICT_TYPES[type_number], CONFLICT_SOURCES[source_number]
-            found.append(Conflict(study, key[0], key[1], list(key[2]), kind_name, source, sorted(ids), suppressed=False))
+            found.append(Conflict(study, key[0], key[1], key[2], kind_name, source, tuple(sorted(ids)), suppressed=False))
     return found
 
 
@@ -79,10 +80,10 @@ def suppressed(children: Sequence[tuple[Row, Row]]) -> list[Conflict]:
             child.study_id,
             child.currency,
             child.name,
-            list(child.location_parts),
+            child.location_parts,
             type_of(child.status, stating.status),
             "original-expansion",
-            sorted((child.finding_id, stating.finding_id)),
+            tuple(sorted((child.finding_id, stating.finding_id))),
             suppressed=True,
         )
         for child, stating in children

@@ -12,13 +12,15 @@ from dataclasses import dataclass
 import pandas as pd
 
 from lunguage_assets.implicit.blacklist import Blacklist, BlacklistMarks
-from lunguage_assets.implicit.distinctions import Marks, marks
+from lunguage_assets.implicit.distinctions import Course, Marks, course, marks
 from lunguage_assets.implicit.embedders import Embedder, pair_cosines
 from lunguage_assets.implicit.linearise import linearised
 from lunguage_assets.implicit.rows import (
     ATTRIBUTE_NAMES,
     BARE,
+    CLINICAL_ATTRIBUTES,
     Row,
+    attribute_values,
     by_study,
     claim_preference,
     collector_paused,
@@ -89,17 +91,17 @@ class _Said:
     phrase: int
     listed: BlacklistMarks
     values: Marks
-    improved: bool
-    worsened: bool
+    course: Course
 
     def separated(self, other: _Said, blacklist: Blacklist) -> bool:
-        """Blacklisted, of different numbers or levels, or one improved and the other worsened."""
-        if (self.improved and other.worsened) or (self.worsened and other.improved):
-            return True
-        return self.values.differ(other.values) or blacklist.separates(self.listed, other.listed)
+        """Of different numbers, levels or directions of change, or blacklisted."""
+        return self.values.differ(other.values) or self.course.differs(other.course) or blacklist.separates(self.listed, other.listed)
 
 
 Pair = tuple[int, int, float]
+_Wording = tuple[object, ...]
+_WORDING = attribute_values(("ent", "name", "location", "location_parts", "placement", *CLINICAL_ATTRIBUTES))
+"""Everything of a row that `_Said` is made from: many rows say the same in the same words."""
 
 
 def _similar_pairs(blocks: Sequence[Sequence[Row]], embedder: Embedder, blacklist: Blacklist, threshold: float) -> list[list[Pair]]:
@@ -108,7 +110,7 @@ def _similar_pairs(blocks: Sequence[Sequence[Row]], embedder: Embedder, blacklis
     Only phrases of one block are compared, and every distinct phrase of all blocks is encoded once.
     """
     phrases: dict[str, int] = {}
-    known: dict[tuple[str, str, str, bool, bool], _Said] = {}
+    known: dict[_Wording, _Said] = {}
     comparisons: dict[tuple[int, int], int] = {}
     asked: list[list[tuple[int, int, int]]] = []
     for block in blocks:
@@ -125,17 +127,17 @@ def _similar_pairs(blocks: Sequence[Sequence[Row]], embedder: Embedder, blacklis
     return [[(a, b, cosines[number]) for a, b, number in wanted if cosines[number] >= threshold] for wanted in asked]
 
 
-def _said(row: Row, phrases: dict[str, int], known: dict[tuple[str, str, str, bool, bool], _Said], blacklist: Blacklist) -> _Said:
-    phrase = linearised(row)
-    place = ", ".join(row.location_parts)
-    improved, worsened = bool(row.improved), bool(row.worsened)
-    key = (phrase, row.name, place, improved, worsened)
-    said = known.get(key)
+def _said(row: Row, phrases: dict[str, int], known: dict[_Wording, _Said], blacklist: Blacklist) -> _Said:
+    wording = _WORDING(row)
+    said = known.get(wording)
     if said is None:
+        phrase = linearised(row)
         # the canonical forms say what an abbreviation hides: RUL is right and upper
-        listed = blacklist.marks((phrase, row.name, place), (phrase, row.name))
+        listed = blacklist.marks((phrase, row.name, ", ".join(row.location_parts)), (phrase, row.name))
+        # two tips of a tube, 4 and 6 cm above the carina, are told apart by their placement
+        values = marks(f"{phrase}, {row.placement}" if row.placement else phrase)
         number = phrases.setdefault(phrase, len(phrases))
-        said = known[key] = _Said(number, listed, marks(phrase), improved, worsened)
+        said = known[wording] = _Said(number, listed, values, course(row.improved, row.no_change, row.worsened))
     return said
 
 
@@ -163,9 +165,9 @@ def _merge(group: Sequence[Row], cosines: dict[tuple[str, str], float]) -> None:
     others = [row for row in group if row is not survivor]
     for name in ATTRIBUTE_NAMES:
         setattr(survivor, name, united_cells([getattr(survivor, name), *(getattr(row, name) for row in others)]))
-    survivor.evidence = united_tokens([survivor.evidence, *(row.evidence for row in others)])
-    survivor.associate = united_tokens([survivor.associate, *(row.associate for row in others)])
-    survivor.merged_ids = sorted(row.finding_id for row in others)
+    survivor.evidence = united_tokens(survivor.evidence, *(row.evidence for row in others))
+    survivor.associate = united_tokens(survivor.associate, *(row.associate for row in others))
+    survivor.merged_ids = tuple(sorted(row.finding_id for row in others))
     for row in others:
         row.disposition = "merged"
         row.merged_into = survivor.finding_id
@@ -188,9 +190,9 @@ def _move_references(study: Sequence[Row]) -> None:
         row.associate = moved(row.associate, survivor_of, row.finding_id)
 
 
-def moved(references: Sequence[str], survivor_of: dict[str, str], own: str) -> list[str]:
+def moved(references: tuple[str, ...], survivor_of: dict[str, str], own: str) -> tuple[str, ...]:
     """References with merged rows replaced by survivors, token by token; bare names stay as they are."""
     if not references:
-        return []
+        return ()
     found = (token if token.startswith(BARE) else survivor_of.get(token, token) for token in references if token != own)
-    return [token for token in dict.fromkeys(found) if token != own]
+    return tuple(token for token in dict.fromkeys(found) if token != own)

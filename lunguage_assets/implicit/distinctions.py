@@ -2,6 +2,7 @@
 
 "Rows whose numbers or levels differ (5 mm and 8 mm, T8 and T9), or of which one improved and the other worsened, never merge." A row that
 states no number does not differ from one that does: silence is not a number, and complete link keeps 5 mm and 8 mm apart around it.
+Of directions the same holds, and "unchanged" is one: it is neither better nor worse.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _NUMBER_WORDS = {
     for word in words
 }
 _WORD = re.compile(r"\b(?:" + "|".join(_NUMBER_WORDS) + r")\b")
-_LEVEL = re.compile(r"(?<![a-z0-9])([ctls])-?(\d{1,2})(?:\s?(?:-|to|through|/)\s?([ctls])?(\d{1,2}))?(?![0-9.]|[ ]?(?:mm|cm)\b)")
+_LEVEL = re.compile(r"(?<![a-z0-9])([ctls])-?(\d{1,2})(?:\s?(?:-|to|through|/)\s?([ctls])?(\d{1,2}))?(?!\d|\.\d|[ ]?(?:mm|cm)\b)")
 _QUANTITY = re.compile(r"\d+(?:\.\d+)?(?:\s?(?:x|×|-|to|by|/)\s?\d+(?:\.\d+)?)*(?:\s?(mm|cm)(?![a-z]))?")
 _DIGITS = re.compile(r"\d+(?:\.\d+)?")
 
@@ -82,3 +83,28 @@ def marks(phrase: str) -> Marks:
         else:
             numbers.update(values)
     return Marks(frozenset(levels), frozenset(lengths), frozenset(numbers))
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """The directions of change that a finding states."""
+
+    improved: bool
+    no_change: bool
+    worsened: bool
+
+    def differs(self, other: Course) -> bool:
+        """Whether one improved and the other worsened, or both state directions and none in common."""
+        if self is NO_COURSE or other is NO_COURSE:
+            return False
+        if (self.improved and other.worsened) or (self.worsened and other.improved):
+            return True
+        return not ((self.improved and other.improved) or (self.no_change and other.no_change) or (self.worsened and other.worsened))
+
+
+NO_COURSE = Course(improved=False, no_change=False, worsened=False)
+
+
+def course(improved: str, no_change: str, worsened: str) -> Course:
+    """From the cells of a finding; an empty cell states nothing."""
+    return Course(bool(improved), bool(no_change), bool(worsened)) if improved or no_change or worsened else NO_COURSE

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import pandas as pd
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
-from lunguage_assets.implicit.match import Match, match
+from lunguage_assets.implicit.match import Match, is_elsewhere, match
 from lunguage_assets.implicit.pathways import Edge, MatchedPathway, PathwayDictionary
 from lunguage_assets.implicit.rows import (
     ATTRIBUTE_NAMES,
@@ -75,11 +76,25 @@ class _StudyExpander:
 
     def __init__(self, study: Sequence[Row], dictionary: PathwayDictionary, vocabulary: Vocabulary) -> None:
         self._dictionary, self._vocabulary = dictionary, vocabulary
-        self._by_id = {row.finding_id: row for row in study}
-        self._stated: dict[tuple[str, str, bool], list[Row]] = {}
-        for row in study:
-            if row.disposition != "excluded":
-                self._stated.setdefault((row.name, row.currency, row.positive), []).append(row)
+        self._study = study
+
+    @cached_property
+    def _by_id(self) -> dict[str, Row]:
+        return {row.finding_id: row for row in self._study}
+
+    @cached_property
+    def _stated(self) -> dict[tuple[str, str, bool], list[Row]]:
+        """What the report says, merged rows included; only a study with a matched diagnosis asks."""
+        stated: dict[tuple[str, str, bool], list[Row]] = {}
+        for row in self._study:
+            if row.disposition != "excluded" and not self._only_shares_the_name(row):
+                stated.setdefault((row.name, row.currency, row.positive), []).append(row)
+        return stated
+
+    def _only_shares_the_name(self, row: Row) -> bool:
+        """A pericardial "effusion" does not state the pleural effusion of an edema."""
+        diagnosis = self._dictionary.recognise(row.name)
+        return diagnosis is not None and is_elsewhere(row, diagnosis, self._dictionary)
 
     def children(self, parent: Row, found: Match, root_id: str, depth: int, matches: list[Match]) -> Iterator[_Child]:
         """The sub-findings of a matched row, each followed by its own; nothing when no pathway matched."""
@@ -102,7 +117,7 @@ class _StudyExpander:
         for number, edge in enumerate(pathway.edges):
             child = self._child(parent, edge, number, root_id, depth)
             child.parent_pathway_id = pathway.id
-            first = children.setdefault((child.name, child.positive, tuple(child.location_parts)), child)
+            first = children.setdefault((child.name, child.positive, child.location_parts), child)
             if first is not child:
                 for name in ATTRIBUTE_NAMES:
                     setattr(first, name, united_cells([getattr(first, name), getattr(child, name)]))
@@ -111,7 +126,7 @@ class _StudyExpander:
     def _child(self, parent: Row, edge: Edge, number: int, root_id: str, depth: int) -> _Child:
         positive = edge.status == "dp"
         certainty = parent.status[0]  # a sub-finding is as certain as its parent
-        location, parts = ("", []) if edge.is_symptom else self._place(parent, edge)
+        location, parts = ("", ()) if edge.is_symptom else self._place(parent, edge)
         support = round(parent.support * edge.strength, _SUPPORT_DECIMALS)
         child = _Child(
             finding_id=f"{parent.finding_id}/{number}",
@@ -129,8 +144,8 @@ class _StudyExpander:
             location=location,
             location_parts=parts,
             **_NO_ATTRIBUTES,  # type: ignore[arg-type]  # set below, by name
-            evidence=[],
-            associate=[parent.finding_id],
+            evidence=(),
+            associate=(parent.finding_id,),
             currency=parent.currency,
             view_information=parent.view_information,
             support=support,
@@ -151,12 +166,12 @@ class _StudyExpander:
             child.prob, child.p_low = child.p_high / 2.0, 0.0
         return child
 
-    def _place(self, parent: Row, edge: Edge) -> tuple[str, list[str]]:
+    def _place(self, parent: Row, edge: Edge) -> tuple[str, tuple[str, ...]]:
         """The parent's location, then the pathway's, without repeats in the vocabulary's terms."""
         parts = self._vocabulary.location_parts(edge.location)
         own = [part for part in parts if part not in parent.location_parts]
         wording = edge.location if len(own) == len(parts) else ", ".join(own)
-        return united_cells([parent.location, wording]), sorted({*parent.location_parts, *parts})
+        return united_cells([parent.location, wording]), tuple(sorted({*parent.location_parts, *parts}))
 
     def _already_stated(self, child: _Child) -> Row | None:
         """The row that states the child already: the best claimed one; a merged row counts through its survivor."""
@@ -184,6 +199,3 @@ def _inherit_attributes(child: Row, parent: Row, edge: Edge) -> None:
     for name, inherited in zip(ATTRIBUTE_NAMES, _ATTRIBUTES_OF(parent), strict=True):
         if inherited and not (edge.is_symptom and name in CLINICAL_ATTRIBUTES):
             setattr(child, name, united_cells([inherited, getattr(child, name)]))
-
-
-__all__ = ["Expansion", "compatible_places", "expand"]

@@ -17,6 +17,7 @@ from lunguage_assets.tables import VIEWS
 ABOUT_THE_EXAMINATION = frozenset({"comparison", "other_source", "assessment_limitations"})
 """Attributes that speak of films and sources, not of the finding: "compared with the old film" does not make a fracture old."""
 
+_NOT_TAKING_PART = {"excluded": "history section", "merged": "merged"}
 _REFINING = attribute_values(tuple(name for name in ATTRIBUTE_NAMES if name not in ABOUT_THE_EXAMINATION))
 
 
@@ -45,7 +46,7 @@ class Match:
 def match(row: Row, dictionary: PathwayDictionary) -> Match:
     """The pathway of one row, with the reason; a row without a pathway never expands."""
     generated = row.source == "expansion"
-    diagnosis = dictionary.recognise(row.name, row.ent)
+    diagnosis = diagnosis_of(row, dictionary)
     if diagnosis is None:
         reason = _not_taking_part(row) or "not a diagnosis"
         return Match(row.finding_id, row.study_id, row.name, "", [], None, reason, generated)
@@ -60,8 +61,19 @@ def match(row: Row, dictionary: PathwayDictionary) -> Match:
     return Match(row.finding_id, row.study_id, row.name, diagnosis, refinements, pathway, reason, generated)
 
 
+def diagnosis_of(row: Row, dictionary: PathwayDictionary) -> str | None:
+    """The diagnosis that a row is; None when it is none, or when its place makes it another condition."""
+    diagnosis = dictionary.recognise(row.name, row.ent)
+    return None if diagnosis is None or is_elsewhere(row, diagnosis, dictionary) else diagnosis
+
+
+def is_elsewhere(row: Row, diagnosis: str, dictionary: PathwayDictionary) -> bool:
+    """Whether the row only shares its name with the diagnosis ("effusion", pericardial)."""
+    return dictionary.rules[diagnosis].lies_elsewhere((row.location, *row.location_parts))
+
+
 def _not_taking_part(row: Row) -> str:
-    return {"excluded": "history section", "merged": "merged"}.get(row.disposition, "")
+    return _NOT_TAKING_PART.get(row.disposition, "")
 
 
 def _not_expanding(row: Row) -> str:

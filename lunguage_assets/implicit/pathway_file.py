@@ -142,6 +142,7 @@ class Diagnosis(_Entry):
     spellings: dict[str, list[str]]
     refinements: list[Refinement] = []
     devices: list[str] = []
+    elsewhere: list[str] = []
     pathways: list[Pathway] = Field(min_length=1)
     unions: list[Union] = []
 

@@ -46,54 +46,78 @@ class TokenReader:
         return tuple(read)
 
 
+class _Named:
+    """Listed words, and which cells name one of them; a negated word names nothing. Cells repeat, so every answer is kept."""
+
+    def __init__(self, words: Iterable[str], reader: TokenReader, *, plurals: bool, patterns: Iterable[str] = ()) -> None:
+        self.phrases = tuple(phrase for word in words for phrase in reader.read(word))
+        self._patterns = tuple(re.compile(pattern) for pattern in patterns)
+        self._reader, self._plurals = reader, plurals
+        self._known: dict[str, bool] = {}
+
+    def in_any(self, cells: Iterable[str]) -> bool:
+        """Whether a cell has a comma part with one of the phrases, or a token that one of the patterns describes."""
+        return bool(self.phrases or self._patterns) and any(map(self._in, cells))
+
+    def _in(self, cell: str) -> bool:
+        known = self._known.get(cell)
+        if known is None:
+            known = self._known[cell] = any(map(self._in_part, self._reader.read(cell)))
+        return known
+
+    def _in_part(self, part: Phrase) -> bool:
+        if any(_contains(part, phrase, plurals=self._plurals) for phrase in self.phrases):
+            return True
+        return any(pattern.fullmatch(token) for pattern in self._patterns for token in part)
+
+
 @dataclass(frozen=True)
 class _Words:
-    """The words of one refinement, as token sequences."""
+    """The words of one refinement: those that count anywhere, and those that count in the location."""
 
     name: str
-    anywhere: tuple[Phrase, ...]
-    in_location: tuple[Phrase, ...]
-    patterns: tuple[re.Pattern[str], ...]
+    anywhere: _Named
+    in_location: _Named
 
 
 class RefinementRule:
-    """The refinement words and device words of one diagnosis."""
+    """The refinement words, device words and foreign places of one diagnosis."""
 
     def __init__(self, diagnosis: Diagnosis, reader: TokenReader) -> None:
         self._reader = reader
         self._refinements = tuple(
             _Words(
                 refinement.name,
-                tuple(phrase for word in refinement.words for phrase in reader.read(word)),
-                tuple(phrase for word in refinement.locations for phrase in reader.read(word)),
-                tuple(re.compile(pattern) for pattern in refinement.location_patterns),
+                _Named(refinement.words, reader, plurals=False),
+                _Named(refinement.locations, reader, plurals=True, patterns=refinement.location_patterns),
             )
             for refinement in diagnosis.refinements
         )
-        self._device_parts: dict[Phrase, bool] = {}
-        self._devices = tuple(phrase for word in diagnosis.devices for phrase in reader.read(word))
+        self._devices = _Named(diagnosis.devices, reader, plurals=True)
+        self._elsewhere = _Named(diagnosis.elsewhere, reader, plurals=True)
 
-    def stated(self, wording: Iterable[str], location: Iterable[str], attributes: Iterable[str], spelled: Iterable[str]) -> list[str]:
+    def stated(self, wording: Iterable[str], location: Sequence[str], attributes: Iterable[str], spelled: Iterable[str]) -> list[str]:
         """Names of the refinements that apply, most specific first.
 
         `wording` is the finding as worded and normalised, `spelled` are the refinements that its spelling is listed under.
         """
         if not self._refinements:
             return []
-        places = [part for cell in location for part in self._reader.read(cell)]
-        parts = places + [part for cells in (wording, attributes) for cell in cells if cell for part in self._reader.read(cell)]
+        cells = [cell for cell in (*location, *wording, *attributes) if cell]
         by_spelling = set(spelled)
-        return [words.name for words in self._refinements if words.name in by_spelling or _applies(words, parts, places)]
+        return [
+            words.name
+            for words in self._refinements
+            if words.name in by_spelling or words.anywhere.in_any(cells) or words.in_location.in_any(location)
+        ]
 
     def names_device(self, cells: Iterable[str]) -> bool:
-        """Whether a cell names a device; plurals count."""
-        return bool(self._devices) and any(self._part_names_device(part) for cell in cells for part in self._reader.read(cell))
+        """Whether a cell names a device."""
+        return self._devices.in_any(cells)
 
-    def _part_names_device(self, part: Phrase) -> bool:
-        known = self._device_parts.get(part)
-        if known is None:
-            known = self._device_parts[part] = any(_contains(part, device, plurals=True) for device in self._devices)
-        return known
+    def lies_elsewhere(self, location: Iterable[str]) -> bool:
+        """Whether the location makes this wording another condition: a pericardial "effusion" is no pleural effusion."""
+        return self._elsewhere.in_any(location)
 
     def without_refinements(self, wording: str) -> str | None:
         """The wording less this diagnosis' refinement words and their negations; None when it has none."""
@@ -101,7 +125,7 @@ class RefinementRule:
         removed = False
         for part in self._reader.read(wording):
             remaining = list(part)
-            for phrase in (phrase for words in self._refinements for phrase in words.anywhere):
+            for phrase in (phrase for words in self._refinements for phrase in words.anywhere.phrases):
                 for form in (phrase, tuple(f"non-{token}" for token in phrase)):
                     while (start := _find(remaining, form)) >= 0:
                         del remaining[start : start + len(form)]
@@ -111,14 +135,6 @@ class RefinementRule:
 
 
 _JOINING = frozenset({"on", "and", "or", "to"})
-
-
-def _applies(words: _Words, parts: Sequence[Phrase], places: Sequence[Phrase]) -> bool:
-    if any(_contains(part, phrase) for part in parts for phrase in words.anywhere):
-        return True
-    if any(_contains(place, phrase, plurals=True) for place in places for phrase in words.in_location):
-        return True
-    return any(pattern.fullmatch(token) for pattern in words.patterns for place in places for token in place)
 
 
 def _contains(part: Phrase, phrase: Phrase, *, plurals: bool = False) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from lunguage_assets.implicit.conflict_rules import RULES, Rule
-from lunguage_assets.implicit.conflicts import Conflict, detect, grouped, suppressed
+from lunguage_assets.implicit.conflicts import Conflict, detect, suppressed
 from lunguage_assets.implicit.expand import Expansion
 from lunguage_assets.implicit.pathways import PathwayDictionary
 from lunguage_assets.implicit.rows import Row, by_study, collector_paused, column_values, natural, read_rows, write_rows
@@ -64,8 +64,8 @@ def resolve(
     for study in by_study(delivered):
         study_id = study[0].study_id
         rows, linked = living.get(study_id, []), links.get(study_id, [])
-        conflicts += detect(grouped(rows)) + suppressed(linked)
         resolver = StudyResolver(rows, dictionary, rules)
+        conflicts += detect(resolver.groups) + suppressed(linked)
         resolved += resolver.run()
         log += _log_of(study, linked, resolver)
     return _resolution(resolved, log, conflicts)
@@ -77,8 +77,8 @@ def resolve_again(rows: pd.DataFrame, dictionary: PathwayDictionary, *, rules: S
     log: list[LogEntry] = []
     conflicts: list[Conflict] = []
     for study in by_study(read_rows(rows, _RESOLVED_COLUMNS)):
-        conflicts += detect(grouped(study))
         resolver = StudyResolver(study, dictionary, rules)
+        conflicts += detect(resolver.groups)
         resolved += resolver.run()
         log += resolver.log
     return _resolution(resolved, log, conflicts)
@@ -98,7 +98,7 @@ def _expanded_rows(expansions: pd.DataFrame, delivered: Sequence[Row]) -> tuple[
         child.encoder = parent.encoder
         evidence = child.finding_id if link is None else link
         if evidence != parent.finding_id and evidence not in parent.evidence:
-            parent.evidence.append(evidence)
+            parent.evidence = (*parent.evidence, evidence)
         if link is None:
             generated.append(child)
         else:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lunguage_assets.implicit.conflict_rules import RULES, Rule, decide
-from lunguage_assets.implicit.conflicts import Key, grouped, key_of, type_of
+from lunguage_assets.implicit.conflicts import grouped, type_of
 from lunguage_assets.implicit.pathways import PathwayDictionary
 from lunguage_assets.implicit.rows import ATTRIBUTE_NAMES, BARE, Row, natural, report_position
 from lunguage_assets.implicit.words import united_cells, united_tokens
@@ -29,7 +29,7 @@ class LogEntry:
     survivor_id: str | None
     name: str
     status: str
-    location_parts: list[str]
+    location_parts: tuple[str, ...]
     support: float | None
     reference: str = ""
     number: int = 0
@@ -50,7 +50,7 @@ def entry(
         survivor_id,
         row.name,
         row.status,
-        list(row.location_parts),
+        row.location_parts,
         row.support,
         reference,
     )
@@ -71,15 +71,16 @@ class StudyResolver:
         for row in self._rows:
             if row.parent_id is not None:
                 self._children.setdefault(row.parent_id, []).append(row)
+        self.groups = grouped(self._rows)
         self._merged_into: dict[str, str] = {}
         self._unlinked: set[str] = set()
         self.log: list[LogEntry] = []
 
     def run(self) -> list[Row]:
         """The resolved rows with their numbers, stated rows first, every generated row after its parent."""
-        groups = grouped(self._rows)
-        for key in sorted((key for key, rows in groups.items() if len(rows) > 1), key=lambda key: (self._rank(groups[key]), key)):
-            self._settle([row for row in groups[key] if row.finding_id in self.living])
+        contested = {key: rows for key, rows in self.groups.items() if len(rows) > 1}
+        for key in sorted(contested, key=lambda key: (self._rank(contested[key]), key)):
+            self._settle([row for row in contested[key] if row.finding_id in self.living])
         for row in self.living.values():
             self._mend_references(row)
         for event in self.log:
@@ -116,9 +117,9 @@ class StudyResolver:
         for name in ATTRIBUTE_NAMES:
             if not (name == "measurement" and contradictory):  # a heart of normal size does not become an enlarged one
                 setattr(survivor, name, united_cells([getattr(survivor, name), getattr(loser, name)]))
-        survivor.evidence = united_tokens([survivor.evidence, loser.evidence])
-        survivor.associate = united_tokens([survivor.associate, loser.associate])
-        survivor.merged_ids = sorted({*survivor.merged_ids, loser.finding_id, *loser.merged_ids})
+        survivor.evidence = united_tokens(survivor.evidence, loser.evidence)
+        survivor.associate = united_tokens(survivor.associate, loser.associate)
+        survivor.merged_ids = tuple(sorted({*survivor.merged_ids, loser.finding_id, *loser.merged_ids}))
         del self.living[loser.finding_id]
         self._merged_into[loser.finding_id] = survivor.finding_id
         if contradictory and loser.source == "expansion":  # not an agreeing survivor: no evidence for the loser's parent
@@ -148,9 +149,6 @@ class StudyResolver:
             row for row in self.living.values() if child.finding_id in row.evidence and row.positive and not self._hangs_on(row, child)
         ]
         return min(holders, key=lambda row: (-row.support, report_position(row)), default=None)
-
-    def _holds(self, row: Row, child: Row) -> bool:
-        return any(self.stand_in(token) == child.finding_id for token in row.evidence)
 
     def _hangs_on(self, row: Row, ancestor: Row) -> bool:
         while row is not ancestor and row.parent_id is not None and row.parent_id in self.living:
@@ -185,9 +183,11 @@ class StudyResolver:
         row.evidence = self._mended(row, row.evidence)
         row.associate = self._mended(row, row.associate)
         if row.parent_id is not None and row.parent_id not in row.associate:
-            row.associate = [row.parent_id, *row.associate]
+            row.associate = (row.parent_id, *row.associate)
 
-    def _mended(self, row: Row, references: Sequence[str]) -> list[str]:
+    def _mended(self, row: Row, references: tuple[str, ...]) -> tuple[str, ...]:
+        if not references:
+            return ()
         kept: dict[str, None] = {}
         for token in references:
             target = token if token.startswith(BARE) else None if token in self._unlinked else self.stand_in(token)
@@ -195,17 +195,18 @@ class StudyResolver:
                 self.log.append(entry(row, "reference lost", "resolve", "target gone", reference=token))
             elif target != row.finding_id:
                 kept[target] = None
-        return list(kept)
+        return tuple(kept)
 
     def _numbered(self) -> list[Row]:
-        stated = sorted((row for row in self.living.values() if row.parent_id is None), key=report_position)
+        stated = [row for row in self.living.values() if row.parent_id is None]  # in report order, as they came
         generated: list[Row] = []
         waiting = list(reversed(stated))
         while waiting:
             row = waiting.pop()
             if row.parent_id is not None:
                 generated.append(row)
-            waiting += sorted(self._living_children_of(row), key=lambda child: natural(child.finding_id), reverse=True)
+            if row.finding_id in self._children:
+                waiting += sorted(self._living_children_of(row), key=lambda child: natural(child.finding_id), reverse=True)
         resolved = [*stated, *generated]
         for number, row in enumerate(resolved, start=1):
             row.idx = number
@@ -213,6 +214,3 @@ class StudyResolver:
 
     def _living_children_of(self, row: Row) -> list[Row]:
         return [child for child in self._living_children(row) if child.parent_id == row.finding_id]
-
-
-__all__ = ["Key", "LogEntry", "StudyResolver", "entry", "key_of"]

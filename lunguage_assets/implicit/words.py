@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import chain
 
 _TOKEN = re.compile(r"[^\W_]+(?:\.\d+)?")
 
@@ -61,6 +62,7 @@ def united_cells(cells: Iterable[str]) -> str:
     return ", ".join(kept.values())
 
 
-def united_tokens(lists: Iterable[Iterable[str]]) -> list[str]:
+def united_tokens(*lists: tuple[str, ...]) -> tuple[str, ...]:
     """Reference lists as one, in order and without repeats."""
-    return list(dict.fromkeys(token for tokens_ in lists for token in tokens_))
+    said = [tokens_ for tokens_ in lists if tokens_]
+    return tuple(dict.fromkeys(chain(*said))) if len(said) > 1 else said[0] if said else ()

@@ -25,9 +25,10 @@ def parse_phrase_list(text: str) -> list[str] | None:
         body = fenced.group(1).strip() if fenced else body
     try:
         value = json.loads(body)
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            return None
+        "".join(value).encode()  # half a surrogate pair is valid JSON and cannot be stored
     except (ValueError, RecursionError):
-        return None
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         return None
     return value
 

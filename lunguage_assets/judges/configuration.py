@@ -141,7 +141,9 @@ def load_judges(path: Path | None = None, preset: str | None = None) -> JudgesCo
     except OSError as error:
         raise ConfigurationError(f"{file}: cannot be read ({type(error).__name__}). Name an existing judges file.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"{file}: not readable as TOML ({error}).") from None
+        raise ConfigurationError(
+            f"{file}: not readable as TOML ({error}). Mend the judges file; a key stands once and for one model: a changed model gets a new key."
+        ) from None
     try:
         configuration = JudgesConfiguration.model_validate(values)
     except ValidationError as error:

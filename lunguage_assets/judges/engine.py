@@ -240,6 +240,8 @@ class _Run(Generic[T]):
             result = await self.provider.answer(request)
         except ProviderFailure as failure:
             result = failure
+        except LunguageError:  # refused or not configured: nothing was sent, and the message is meant for a person
+            raise
         except Exception as error:  # its text may hold the prompt
             self._stop(MethodError(f"judge {self.judge!r}: its provider failed unexpectedly ({type(error).__name__}). Please report this."))
             result = ProviderFailure("malformed")

@@ -3,6 +3,9 @@
 It reads no meaning beyond that: it is the offline stand-in for a language model and a baseline, not a replacement. Because it uses
 the published places, a ranking made with it alone agrees with the published one by construction; see `cues.py` for a judge that
 does not. Distances and clauses are in `reading.py`, the phrases in resources/hedges.yaml.
+
+Only the 42 places are published. The places of rarer phrases and of statements without a hedge, the shifts by context, and the weights of distance and of
+alternatives are the author's own estimates.
 """
 
 from __future__ import annotations
@@ -30,6 +33,7 @@ _LIST_REACH = {"left": 5, "right": 4}
 _CHAIN_BREAKS = frozenset({MASK, ".", ",", ";", ":", "and", "or", "but"})
 _NEGATIONS = frozenset({"no", "not", "without", "nor", "never", "neither", "absent"})
 _STATED, _DENIED = 46.0, 2.0
+"""Places of a sentence without any hedge: the author's own estimates on the published scale."""
 _SHIFTS: Mapping[str, float] = {
     "highly": 3.0, "strongly": 3.0, "definite": 3.0, "definitely": 3.0, "clearly": 3.0, "very": 2.0, "increasing": 1.5, "worsening": 1.5,
     "new": 1.0, "large": 1.5, "extensive": 1.5, "marked": 1.5, "moderate": 0.5, "confirmed": 3.0,
@@ -37,6 +41,7 @@ _SHIFTS: Mapping[str, float] = {
     "somewhat": -1.5, "limited": -1.0, "limits": -1.0, "alternatively": -3.0, "artifact": -3.0, "superimposed": -1.0, "overlying": -1.0,
     "?": -4.0, "unclear": -3.0, "uncertain": -3.0, "considered": -1.0, "exaggerated": -1.0, "obscured": -1.0,
 }  # fmt: skip
+"""Context word -> shift of the place, in points of mu. The author's own estimates: nobody rated them, the paper has none."""
 _SHIFT_REACH = 8
 
 

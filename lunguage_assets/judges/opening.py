@@ -6,11 +6,13 @@ study without keys, also with models that are retired.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import Literal
 
+from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.answers import parse_label, parse_phrase_list
 from lunguage_assets.judges.budget import Budget
 from lunguage_assets.judges.configuration import JudgesConfiguration, make_judge, make_provider
@@ -18,10 +20,10 @@ from lunguage_assets.judges.engine import Progress
 from lunguage_assets.judges.ledger import Ledger
 from lunguage_assets.judges.limiter import Limiter, Limits
 from lunguage_assets.judges.model_judge import ModelJudge
-from lunguage_assets.judges.policy import DataClass, Problem, SlotPolicy, preflight, require
+from lunguage_assets.judges.policy import DataClass, SlotPolicy, preflight, require
 from lunguage_assets.judges.prompts import load_prompts
 from lunguage_assets.judges.protocol import Judge
-from lunguage_assets.judges.providers import DeferredProvider, binding_of
+from lunguage_assets.judges.providers import DeferredProvider, binding_of, provider_of
 from lunguage_assets.judges.requests import Provider
 from lunguage_assets.judges.slots import ModelSlot
 
@@ -93,6 +95,27 @@ def slot_policy(key: str, slot: ModelSlot) -> SlotPolicy:
     )
 
 
-def panel_problems(configuration: JudgesConfiguration, data_class: DataClass, today: date) -> list[Problem]:
-    """What forbids, or soon will forbid, the active preset's language models on a corpus of this class."""
-    return preflight([slot_policy(key, slot) for key, slot in configuration.models.items()], data_class, today)
+def examination(
+    configuration: JudgesConfiguration, data_class: DataClass, today: date, environ: Mapping[str, str]
+) -> list[tuple[Literal["ok", "warning", "refusal"], str]]:
+    """What a person should know before a run with the active preset: severity and message, judge by judge.
+
+    Looks at policy, retirement dates, prices, environment variables and installed SDKs; nothing is sent.
+    """
+    lines: list[tuple[Literal["ok", "warning", "refusal"], str]] = []
+    for key in configuration.active_judges:
+        slot = configuration.judges[key]
+        if not isinstance(slot, ModelSlot):
+            lines.append(("ok", f"judge {key!r} is rule-based: no network, no key, no cost"))
+            continue
+        found: list[tuple[Literal["ok", "warning", "refusal"], str]] = []
+        for problem in preflight([slot_policy(key, slot)], data_class, today):
+            found.append((problem.severity, problem.message))
+        try:
+            provider_of(key, slot, environ)
+        except ConfigurationError as error:
+            found.append(("refusal", str(error)))
+        if slot.price is None:
+            found.append(("warning", f"judge {key!r} has no price: its cost is not known and no budget can be kept with it"))
+        lines += found or [("ok", f"judge {key!r}: {slot.provider}, model {slot.model!r}, may receive {data_class} text")]
+    return lines

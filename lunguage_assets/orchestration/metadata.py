@@ -11,6 +11,7 @@ import dagster as dg
 import pandas as pd
 
 from lunguage_assets.errors import LunguageError
+from lunguage_assets.judges.engine import Progress
 from lunguage_assets.schema import Table
 from lunguage_assets.tables import TABLES
 
@@ -61,6 +62,36 @@ def counts(values: pd.Series | Mapping[str, int], label: str) -> dg.MetadataValu
 def picture(png: bytes) -> dg.MetadataValue:
     """A PNG that the UI shows inside the metadata."""
     return dg.MetadataValue.md(f"![plot](data:image/png;base64,{base64.b64encode(png).decode()})")
+
+
+class Spending:
+    """What the language models of a partition were asked and what it cost; rule-based judges leave nothing to show."""
+
+    def __init__(self) -> None:
+        self._latest: dict[str, list[Progress]] = {}
+
+    def note(self, progress: Progress) -> None:
+        """Take note of where a judge stands; a new round of questions starts its counts anew."""
+        rounds = self._latest.setdefault(progress.judge, [])
+        if rounds and rounds[-1].settled < rounds[-1].questions:
+            rounds[-1] = progress
+        else:
+            rounds.append(progress)
+
+    def metadata(self) -> dict[str, Any]:
+        """Calls, ledger hits, failures, tokens and US dollars of this materialization, over all its language models."""
+        rounds = [progress for judge in self._latest.values() for progress in judge]
+        if not rounds:
+            return {}
+        return {
+            "llm_questions": sum(p.questions for p in rounds),
+            "llm_ledger_hits": sum(p.hits for p in rounds),
+            "llm_calls": sum(p.calls for p in rounds),
+            "llm_failed_calls": sum(p.failures for p in rounds),
+            "llm_input_tokens": sum(p.input_tokens for p in rounds),
+            "llm_output_tokens": sum(p.output_tokens for p in rounds),
+            "llm_cost_usd": round(sum(p.cost_usd for p in rounds), 6),
+        }
 
 
 @contextmanager

@@ -3,20 +3,56 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 
 import dagster as dg
 
+from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.home import Home
+from lunguage_assets.judges.budget import Budget
 from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
+from lunguage_assets.judges.engine import Progress
+from lunguage_assets.judges.ledger import Ledger
+from lunguage_assets.judges.opening import Surroundings, open_judge
+from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.settings import Settings, load_settings
 
 JUDGES_VARIABLE = "LUNGUAGE_JUDGES"
+LEDGER_VARIABLE = "LUNGUAGE_LEDGER"
+BUDGET_VARIABLE = "LUNGUAGE_BUDGET"
+PROMPTS_VARIABLE = "LUNGUAGE_PROMPTS"
 
 
 def judges_file() -> Path | None:
     """The user's own judges file, named by `$LUNGUAGE_JUDGES`; None means the bundled one."""
     return Path(os.environ[JUDGES_VARIABLE]) if os.environ.get(JUDGES_VARIABLE) else None
+
+
+def ledger_place(home: Home) -> str:
+    """Where paid answers are kept: `$LUNGUAGE_LEDGER` (a path or a PostgreSQL URL), else a file in the home."""
+    return os.environ.get(LEDGER_VARIABLE) or str(home.root / "ledger.sqlite")
+
+
+@lru_cache(maxsize=4)
+def open_ledger(place: str) -> Ledger:
+    """The ledger at a place, opened once per process."""
+    return Ledger.open(place)
+
+
+def run_budget() -> Budget | None:
+    """The ceiling in US dollars that `$LUNGUAGE_BUDGET` sets for this process, shared by all its judges; None without one."""
+    written = os.environ.get(BUDGET_VARIABLE, "").strip()
+    return _budget(written) if written else None
+
+
+@lru_cache(maxsize=4)
+def _budget(written: str) -> Budget:
+    try:
+        return Budget(float(written))
+    except ValueError:
+        raise ConfigurationError(f"${BUDGET_VARIABLE}: found {written!r}; expected US dollars, such as 25. Mend or unset it.") from None
 
 
 class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
@@ -35,3 +71,15 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
     @property
     def judges(self) -> JudgesConfiguration:
         return load_judges(judges_file())
+
+    def judge(self, key: str, progress: Callable[[Progress], None] | None = None) -> Judge:
+        """A judge of the active preset, ready to be asked about this home's corpus."""
+        corpus = self.home.corpus()
+        surroundings = Surroundings(
+            data_class=corpus.data_class if corpus is not None else "credentialed",
+            open_ledger=lambda: open_ledger(ledger_place(self.home)),
+            budget=run_budget(),
+            prompts=Path(os.environ[PROMPTS_VARIABLE]) if os.environ.get(PROMPTS_VARIABLE) else None,
+            progress=progress,
+        )
+        return open_judge(key, self.judges, surroundings)

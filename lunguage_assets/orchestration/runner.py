@@ -7,7 +7,8 @@ unless it is missing, was made with other settings or judges, or a rebuild is as
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+import socket
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,8 +27,9 @@ from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.io_manager import build_catalog
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
 from lunguage_assets.orchestration.resources import HomeResource, judges_file
-from lunguage_assets.store import PARTITIONED_BY, partition_path
+from lunguage_assets.store import PARTITIONED_BY, partition_path, remove_abandoned_files
 
+PROCESS_TAG = "lunguage/process"
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 
@@ -80,6 +82,32 @@ def prepare_dagster_home(home: Home) -> None:
             replace_text(target, dagster_yaml().read_text(encoding="utf-8"))
 
 
+def close_abandoned_runs(instance: dg.DagsterInstance) -> int:
+    """Report runs as failed whose process on this machine was killed: nobody else will, and the UI would show them as running."""
+    closed = 0
+    unfinished = (dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING)
+    for run in instance.get_runs(dg.RunsFilter(statuses=list(unfinished))):
+        host, _, pid = run.tags.get(PROCESS_TAG, "").rpartition(":")
+        if host == socket.gethostname() and not _is_alive(int(pid)):
+            instance.report_run_failed(run, "The process was killed; a later `lunguage run` took the work up again.")
+            closed += 1
+    return closed
+
+
+def _this_process() -> str:
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
 class Runner:
     """Plans and executes the runs for a home."""
 
@@ -87,7 +115,7 @@ class Runner:
         self._home, self._instance = home, instance
         self._judges = judges or load_judges(judges_file())
         self._definitions = build_defs(home, self._judges)
-        self._settings = stick_settings(HomeResource(root=str(home.root)))
+        self._resource = HomeResource(root=str(home.root))
 
     def register_partitions(self) -> None:
         """Make every registered batch a partition (again, should the instance be new)."""
@@ -119,6 +147,8 @@ class Runner:
             RunFailed: a run failed; what was finished stays, and the same call goes on from there.
         """
         outcome = Outcome()
+        close_abandoned_runs(self._instance)
+        remove_abandoned_files(self._home.tables)
         self.register_partitions()
         if not self._home.database.exists():
             build_catalog(self._home.tables, self._home.database)
@@ -152,17 +182,13 @@ class Runner:
 
     def _build_stick(self, ranker: str, extractor: str, rebuild: bool, execute: Callable[[list[Stage], int], None]) -> None:
         """Vocabulary, comparisons and ranking, as far as they are missing or stale."""
-        if rebuild or not self._stored("hedge_vocabulary", extractor) or self._stale("hedge_vocabulary", extractor):
+        if rebuild or not self._is_current("hedge_vocabulary", extractor, ()):
             execute([Stage("build_vocabulary", extractor)], 4)
         vocabulary = self._noted("hedge_vocabulary", extractor).get("vocabulary_version")
         members = self._judges.members(ranker)
-        replay = [
-            key
-            for key in members
-            if rebuild or not self._stored("comparison_matches", key) or self._stale("comparison_matches", key, vocabulary)
-        ]
+        replay = [key for key in members if rebuild or not self._is_current("comparison_matches", key, [key], vocabulary)]
         execute([Stage("compare", key) for key in replay], 4)
-        if replay or not self._stored("reference_ranking", ranker) or self._stale("reference_ranking", ranker, vocabulary):
+        if replay or not self._is_current("reference_ranking", ranker, members, vocabulary):
             execute([Stage("rank", ranker)], 3)
 
     @staticmethod
@@ -173,10 +199,14 @@ class Runner:
         partition: str | dict[str, str] = keys[0] if len(keys) == 1 else dict(zip(PARTITIONED_BY[table], keys, strict=True))
         return partition_path(self._home.tables, table, *keys).exists() and bool(self._noted(table, partition))
 
-    def _stale(self, table: str, key: str, vocabulary: str | None = None) -> bool:
-        """Made with other settings or judges, or for another vocabulary."""
+    def _is_current(self, table: str, key: str, members: Sequence[str], vocabulary: str | None = None) -> bool:
+        """Stored, with the present settings, extractor and judges, and for this vocabulary."""
         noted = self._noted(table, key)
-        return noted.get("settings") != self._settings or (vocabulary is not None and noted.get("vocabulary_version") != vocabulary)
+        return (
+            self._stored(table, key)
+            and noted.get("settings") == stick_settings(self._resource, members)
+            and (vocabulary is None or noted.get("vocabulary_version") == vocabulary)
+        )
 
     def _noted(self, table: str, partition: str | dict[str, str]) -> Mapping[str, Any]:
         """Metadata of the latest materialization of a partition; empty when there is none."""
@@ -193,7 +223,9 @@ class Runner:
         config: dict[str, Any] = dict(QUIET)
         if release_config is not None:
             config["ops"] = {BUNDLE_OP: {"config": release_config}}
-        result = job.execute_in_process(run_config=config, instance=self._instance, partition_key=stage.key, raise_on_error=False)
+        result = job.execute_in_process(
+            run_config=config, instance=self._instance, partition_key=stage.key, raise_on_error=False, tags={PROCESS_TAG: _this_process()}
+        )
         for evaluation in result.get_asset_check_evaluations():
             if evaluation.passed:
                 outcome.checks_passed += 1

@@ -85,5 +85,7 @@ def test_a_wrong_file_is_refused_by_name_and_field(write, old: str, new: str, fi
 def test_a_file_that_is_not_toml_or_not_there_is_refused(write, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(ConfigurationError, match="not readable as TOML"):
         load_judges(write("[judges"))
+    with pytest.raises(ConfigurationError, match="a changed model gets a new key"):
+        load_judges(write(VALID + '[judges.lexicon]\nprovider = "cues"\n'))
     with pytest.raises(ConfigurationError, match="cannot be read"):
         load_judges(tmp_path / "none.toml")

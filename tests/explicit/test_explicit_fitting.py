@@ -273,3 +273,12 @@ def test_unusable_anchors_are_found_before_any_judge_is_asked(stick: tuple[pd.Da
     with pytest.raises(MethodError, match="no anchor phrase 'surely'"):
         fit_pairs(findings, hedge_phrases(findings, PANEL[0]), *stick, [judge], [Anchor("surely", 0.9, 0.8, 0.95)], PUBLISHED)
     assert judge.calls == 0
+
+
+def test_a_pair_may_meet_its_own_sentence_as_an_example_of_the_opponent() -> None:
+    own = "Possible <finding>."
+    reference = Reference(np.array([25.0]), np.ones(1), ((own,),), (text_hashes([own]),))
+    judge = ScriptedJudge()
+    fits = fit_sentences([own], reference, [judge], ExplicitSettings(opponent_limit=5))
+    assert [(question.sentence_1, question.sentence_2) for question in judge.compared] == [(own, own)] * 5
+    assert fits.answers.tolist() == [5]

@@ -163,6 +163,9 @@ def test_no_corrections_file_is_no_correction(tmp_path: Path) -> None:
     ("finding_id\ns1:1\n", "no column"),
     ("finding_id,phrases\ns1:1,or\ns1:1,may\n", "row 2"),
     ("finding_id,phrases\n ,or\n", "row 1"),
+    ("finding_id,phrases\ns1:1,or\ns1:2,or, may\n", "row 2"),
+    ("finding_id,phrases\ns1:1\n", "row 1"),
+    ('finding_id,phrases\ns1:1,"or\ns1:2,"may"\n', "unreadable"),
 ])  # fmt: skip
 def test_a_wrong_corrections_file_is_refused(tmp_path: Path, text: str, problem: str) -> None:
     with pytest.raises(InputError, match=problem):
@@ -186,3 +189,15 @@ def test_the_review_queue_suggests_the_phrases_of_the_findings_own_clause() -> N
 def test_an_empty_batch_is_an_empty_table_and_an_empty_queue() -> None:
     frame = extracted(saying("likely"))
     assert len(frame) == len(review_queue(frame)) == 0
+
+
+def test_half_a_character_is_an_invalid_answer() -> None:
+    assert parse_phrase_list('["possibl\\ud83d"]') is None
+    assert parse_phrase_list('["possible\\ud83d\\ude00"]') == ["possible\U0001f600"]
+
+
+def test_the_error_of_a_repeated_correction_shows_no_cell(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        load_corrections(corrections_file(tmp_path, "finding_id,phrases\nSecret sentence,or\nSecret sentence,may\n"))
+    assert "Secret" not in str(caught.value)
+    assert "row 2, column 'finding_id'" in str(caught.value)

@@ -159,6 +159,9 @@ def test_without_a_ratings_file_the_published_anchors_are_used(tmp_path: Path) -
     (["r,p,s,50"], "rater,phrase,sentence,score", "no column"),
     (["r,p,s,50", "r,p,s,101"], "rater,phrase,sentence,rating", "row 2"),
     (["r,p,s,"], "rater,phrase,sentence,rating", "row 1"),
+    (["r,p,s"], "rater,phrase,sentence,rating", "row 1"),
+    (["r,p,s,50", "r,p,one, two,50"], "rater,phrase,sentence,rating", "row 2"),
+    (['r,p,"s,50', 'r,p,"s",60'], "rater,phrase,sentence,rating", "unreadable"),
     (["r,p,s,nan"], "rater,phrase,sentence,rating", "row 1"),
     (["r,p,s,0", "q,p,s,0"], "rater,phrase,sentence,rating", "mean rating"),
 ])  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 
 import numpy as np
@@ -9,8 +10,11 @@ import pandas as pd
 import pytest
 import trueskill as package
 from explicit_samples import SMALL, ScriptedJudge, own_vocabulary
+from scipy.optimize import minimize
+from scipy.stats import norm, spearmanr
 
 from lunguage_assets.errors import MethodError
+from lunguage_assets.explicit import trueskill
 from lunguage_assets.explicit.matches import comparison_matches
 from lunguage_assets.explicit.ranking import collect_answers, random_orders, reference_ranking
 from lunguage_assets.explicit.vocabulary import hedge_vocabulary
@@ -18,7 +22,7 @@ from lunguage_assets.judges.cues import CuesJudge
 from lunguage_assets.judges.lexicon import LexiconJudge
 from lunguage_assets.judges.protocol import ComparisonQuestion
 from lunguage_assets.settings import ExplicitSettings
-from lunguage_assets.tables import HEDGE_PHRASES, REFERENCE_RANKING
+from lunguage_assets.tables import COMPARISON_MATCHES, HEDGE_PHRASES, REFERENCE_RANKING
 
 SETTINGS = ExplicitSettings(bootstrap=60)
 ORDER = ["likely", "may", "or", "if any"]
@@ -178,10 +182,45 @@ def test_matches_of_other_phrases_are_refused() -> None:
 
 def test_the_published_ruler_has_the_published_places_taken_as_given() -> None:
     vocabulary = hedge_vocabulary(HEDGE_PHRASES.frame(), SETTINGS)
-    frame = reference_ranking(vocabulary, {}, SETTINGS)
+    empty = COMPARISON_MATCHES.frame()
+    frame = reference_ranking(vocabulary, {"one": empty}, SETTINGS, ["rules, version 1"])
     REFERENCE_RANKING.to_arrow(frame)
     assert len(frame) == 42
     assert frame["mu"].iloc[[0, 41]].tolist() == [43.4369, 7.0716]
     assert frame["mu_sd"].eq(0.0).all()
-    assert frame["judges"].tolist() == [[]] * 42
+    assert frame["judges"].tolist() == [["one"]] * 42
+    other_panel = reference_ranking(vocabulary, {"one": empty}, SETTINGS, ["rules, version 2"])
+    assert set(frame["ranking_version"]).isdisjoint(other_panel["ranking_version"]), "fits of two panels never pass for one another's"
     assert frame["ruler"].eq("published").all()
+
+
+def test_a_judge_that_lacks_matches_is_refused_not_left_out_in_silence() -> None:
+    matches = played(("one", noisy(0.9)), ("two", noisy(0.9)))
+    for lacking in (COMPARISON_MATCHES.frame(), matches["two"].iloc[1:], matches["two"].assign(vocabulary_version="older")):
+        with pytest.raises(MethodError, match="matches of judge 'two'"):
+            reference_ranking(SMALL, matches | {"two": lacking}, SETTINGS)
+
+
+def test_a_ranking_without_orders_of_play_agrees() -> None:
+    """Probit MAP by Newton's method: no order, same prior and performance noise (explicit.md section 3)."""
+    vocabulary = own_vocabulary({f"p{i}": [f"p{i} <finding> {k}." for k in range(8)] for i in range(8)})
+
+    def choose(question: ComparisonQuestion) -> str:
+        first, second = int(question.sentence_1[1]), int(question.sentence_2[1])
+        noise = random.Random(f"{sorted((question.sentence_1, question.sentence_2))}").gauss(0.0, 2.0)
+        return "sentence_1" if (first - second) + (noise if first < second else -noise) > 0 else "sentence_2"
+
+    frame = comparison_matches(vocabulary, ScriptedJudge(choose), SETTINGS)  # type: ignore[arg-type]
+    ranking = reference_ranking(vocabulary, {"one": frame}, SETTINGS).sort_values("phrase")
+    won = np.array([int(name[1]) for name in frame["winner"]])
+    lost = np.array([int(a[1]) + int(b[1]) for a, b in zip(frame["phrase_a"], frame["phrase_b"], strict=True)]) - won
+    games = np.zeros((len(won), 8))
+    games[np.arange(len(won)), won], games[np.arange(len(won)), lost] = 1.0, -1.0
+    scale = math.sqrt(2.0) * trueskill.BETA
+
+    def loss(mu: np.ndarray) -> float:
+        return float(-norm.logcdf(games @ mu / scale).sum() + (((mu - trueskill.MU) / trueskill.SIGMA) ** 2).sum() / 2.0)
+
+    place = minimize(loss, np.full(8, trueskill.MU)).x
+    assert spearmanr(place, ranking["mu"]).statistic > 0.97
+    assert np.corrcoef(place, ranking["mu"])[0, 1] > 0.98

@@ -133,6 +133,7 @@ def test_an_empty_list_separates_nothing() -> None:
         ("nodule 5mm", "nodule 5 cm"),
         ("fracture t8", "fracture T9"),
         ("fracture T8", "fracture T8-T9"),
+        ("fracture T8.", "fracture T9"),
         ("fracture L1", "fracture T1"),
         ("fracture 8th rib", "fracture 9th rib"),
         ("fracture eighth rib", "fracture ninth rib"),

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Sequence
+
+import numpy as np
 import pandas as pd
 import pytest
 from implicit_reports import STUDY, AlikeEmbedder, TableEmbedder, deduplicated, frames, identity, record, said
 
+from lunguage_assets.errors import MethodError
 from lunguage_assets.implicit.blacklist import Blacklist
 from lunguage_assets.implicit.deduplicate import complete_link
 from lunguage_assets.tables import ATTRIBUTES, DEDUPLICATED_FINDINGS, FINDINGS, FITTED_PROBABILITIES
@@ -41,6 +46,9 @@ def test_the_same_finding_in_other_words_is_merged() -> None:
         (said("opacity", improved="improved"), said("opacity", worsened="worse")),
         (said("opacity", worsened="worse"), said("opacity", improved="better")),
         (said("opacity", improved="a", worsened="b"), said("opacity", improved="a")),
+        (said("opacity", no_change="stable"), said("opacity", worsened="worse")),
+        (said("opacity", improved="better"), said("opacity", no_change="unchanged")),
+        (said("tube", placement="4 cm above the carina"), said("tube", placement="6 cm above the carina")),
         (said("mass"), said("opacity")),
         (said("effusions"), said("edema")),
     ],
@@ -54,7 +62,9 @@ def test_what_must_not_merge_does_not_even_for_an_encoder_that_finds_all_alike(o
     [
         (said("opacity"), said("opacity", "tp")),
         (said("opacity", "dn"), said("nodule", "tn")),
-        (said("opacity", improved="a"), said("opacity", no_change="b")),
+        (said("opacity", improved="a"), said("opacity")),
+        (said("opacity", no_change="stable"), said("opacity", no_change="unchanged", worsened="minimally worse")),
+        (said("tube", placement="4 cm above the carina"), said("tube")),
         (said("nodule", measurement="1 cm"), said("nodule", measurement="10 mm")),
         (said("opacity", location="bilateral"), said("opacity", location="medial")),
         (said("opacity"), said("opacity", section="impr")),
@@ -198,6 +208,18 @@ def test_every_distinct_phrase_is_encoded_once_for_the_whole_batch() -> None:
 def test_exact_pairs_of_a_user_count() -> None:
     listed = Blacklist([], [("scar", "opacity")])
     assert groups(deduplicated([said("scar"), said("opacity")], embedder=AlikeEmbedder(), listed=listed)) == set()
+
+
+def test_a_stage_that_fails_leaves_the_garbage_collector_as_it_was() -> None:
+    class BrokenEmbedder(AlikeEmbedder):
+        def encode(self, phrases: Sequence[str]) -> np.ndarray:
+            assert not gc.isenabled()
+            raise MethodError("broken")
+
+    rows = [said("opacity"), said("opacity", location="left")]
+    with pytest.raises(MethodError, match="broken"):
+        deduplicated(rows, embedder=BrokenEmbedder())
+    assert gc.isenabled()
 
 
 def test_an_empty_batch_is_a_valid_batch() -> None:

@@ -197,6 +197,13 @@ def test_a_child_without_a_place_is_stated_by_the_finding_at_any_place() -> None
     assert child["linked_to"] == identity(1)
 
 
+def test_a_pericardial_effusion_does_not_state_the_pleural_effusion_of_an_edema() -> None:
+    outcome = run([said("pulmonary edema"), said("effusion", location="pericardial")])
+    assert outcome.child(identity(0) + "/1")["outcome"] == "generated"
+    assert identity(1) not in outcome.row(identity(0))["evidence"]
+    assert run([said("pulmonary edema"), said("effusion", location="left")]).child(identity(0) + "/1")["linked_to"] == identity(1)
+
+
 def test_the_best_claimed_of_several_statements_is_linked() -> None:
     child = stated(
         said("opacity", "tp", p=0.4, location="RUL"),

@@ -174,6 +174,7 @@ def test_refinement_words_choose_among_the_pathways(ent: str, options: dict[str,
         ("fracture", {"location": "vertebral bodies"}, "fracture_4"),
         ("fracture", {"location": "thoracic spine", "onset": "old"}, "fracture_4"),
         ("fracture", {"location": "end plate"}, "fracture_4"),
+        ("fracture", {"location": "upper lumbar"}, "fracture_4"),
         ("compression fractures", {}, "fracture_4"),
         ("fracture", {"morphology": "compression", "location": "left clavicle"}, "fracture_4"),
         ("fracture", {"location": "costovertebral"}, "fracture_1"),
@@ -191,6 +192,41 @@ def test_a_broken_device_implies_nothing(location: str) -> None:
     outcome = run([said("fracture", location=location)])
     assert outcome.match(identity(0))["reason"] == "device"
     assert outcome.names() == ["fracture"]
+
+
+@pytest.mark.parametrize(
+    ("ent", "location"),
+    [
+        ("effusion", "pericardial"),
+        ("effusions", "Pericardium"),
+        ("effusion", "right shoulder joint"),
+        ("emphysema", "subcutaneous, left"),
+        ("emphysema", "soft tissues of the neck"),
+        ("emphysema", "chest wall"),
+        ("edema", "soft tissue"),
+        ("malignancy", "left breast"),
+    ],
+)
+def test_the_same_word_at_another_place_is_not_the_diagnosis(ent: str, location: str) -> None:
+    outcome = run([said(ent, location=location)])
+    found = outcome.match(identity(0))
+    assert (found["diagnosis"], found["reason"], found["pathway_id"]) == ("", "not a diagnosis", "")
+    assert len(outcome.rows) == 1
+
+
+@pytest.mark.parametrize(
+    ("ent", "location"),
+    [
+        ("effusion", "right"),
+        ("effusion", "left pleural space"),
+        ("effusion", "bilateral bases"),
+        ("emphysema", "upper lobes"),
+        ("edema", "perihilar"),
+        ("malignancy", "left upper lobe"),
+    ],
+)
+def test_at_its_own_place_it_is(ent: str, location: str) -> None:
+    assert matched(ent, location=location)[1] == "matched"
 
 
 def test_a_device_elsewhere_in_the_report_does_not_matter() -> None:

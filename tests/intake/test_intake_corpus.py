@@ -83,7 +83,7 @@ BREAK = st.sampled_from(["section", "dx_status", "cat", "ent_idx", "", "subject_
 
 
 @given(st.lists(st.tuples(st.integers(0, 39), BREAK), max_size=12))
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_rows_are_found_or_rejected_and_bad_ones_change_no_good_one(tmp_path: Path, broken: list[tuple[int, str]]) -> None:
     rows = [values | {"evidence": ""} for values in corpus(40)]
     whole = intake_of(tmp_path, as_csv(rows)).findings.set_index("row")

@@ -7,11 +7,13 @@ import gzip
 import io
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lunguage_assets.corpus.records import Record, read_records
+from lunguage_assets.corpus.records import UNCLOSED, Record, read_records
 from lunguage_assets.errors import InputError
 
 IDS = ("subject_id", "study_id")
@@ -76,6 +78,36 @@ def test_an_unclosed_quote_that_a_later_one_closes_swallows_nothing(tmp_path: Pa
     records = read(tmp_path, text)
     assert [(record.values[0], record.broken) for record in records if not record.broken] == [("2", ""), ("3", ""), ("4", ""), ("5", "")]
     assert [record.number for record in records if record.broken == "unclosed-quote"] == [1]
+
+
+@pytest.mark.parametrize("ids", ["10000001.0,50000001.0", "10000001,50000001", ' P10000001 ,"s50000001"'])
+@pytest.mark.parametrize("header", [HEADER, "row,Subject ID,STUDY_ID,text\n"])
+def test_however_ids_and_their_columns_are_written_an_unclosed_quote_swallows_nothing(tmp_path: Path, ids: str, header: str) -> None:
+    content = header + f'1,{ids},"open\n2,{ids},good\n3,{ids},stray"\n4,{ids},good\n'
+    assert [(record.number, record.broken) for record in read(tmp_path, content)] == [(1, UNCLOSED), (2, ""), (3, ""), (4, "")]
+
+
+@pytest.mark.parametrize("content", ["Secret text,Secret text\n1,2\n", "Secret text\n1\n", '"Secret text,b\n1,2\n', "Secret t\u00e9xt,b\n"])
+def test_a_file_without_a_header_line_shows_none_of_its_text(tmp_path: Path, content: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read(tmp_path, content.encode("latin-1"))
+    assert "ecret" not in str(caught.value)
+
+
+def test_a_parquet_file_with_a_repeated_column_is_refused(tmp_path: Path) -> None:
+    pq.write_table(pa.table([["1"], ["2"]], names=["sent", "sent"]), tmp_path / "f.parquet")
+    with pytest.raises(InputError, match="repeated columns"):
+        read_records(tmp_path / "f.parquet")
+
+
+def test_a_parquet_file_with_damaged_data_is_refused_with_the_remedy(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"a": ["Secret"] * 5000, "b": [f"{i}" for i in range(5000)]}), tmp_path / "f.parquet", compression="zstd")
+    content = bytearray((tmp_path / "f.parquet").read_bytes())
+    content[200:2000] = b"\xff" * 1800
+    (tmp_path / "f.parquet").write_bytes(content)
+    with pytest.raises(InputError, match=r"damaged data.*Deliver it again") as caught:
+        list(read_records(tmp_path / "f.parquet")[1])
+    assert "Secret" not in str(caught.value)
 
 
 def test_a_broken_record_of_several_lines_is_one_record(tmp_path: Path) -> None:

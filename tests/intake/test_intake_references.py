@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from intake_rows import Deliver, noted, row
+from intake_rows import Deliver, as_csv, noted, row
 
 from lunguage_assets.corpus.references import Reference, parse_references
 
@@ -26,7 +26,7 @@ def test_the_list_is_read_token_by_token() -> None:
         Reference(("haze",), None),
     ]
     assert parse_references("a, b, idx1, c, d") == [Reference(("a", "b"), 1), Reference(("c",), None), Reference(("d",), None)]
-    assert parse_references(" ,idx4, ,") == []
+    assert parse_references(" ,idx4, nan, ,") == [Reference((), 4)]
 
 
 def test_the_same_section_comes_first_because_numbers_repeat_across_sections(deliver: Deliver) -> None:
@@ -64,6 +64,9 @@ def test_names_match_as_worded_or_in_canonical_form(deliver: Deliver) -> None:
         ("haze, haze", ["~haze"], {"bare-reference"}),
         ("haze, opacity, idx2", ["~haze", f"{STUDY}:1"], {"bare-reference"}),
         ("nan", [], set()),
+        ("nan, NULL", [], set()),
+        ("opacity, idx2, idx3", [f"{STUDY}:1", "~idx3"], {"dangling-reference"}),
+        ("haze, idx" + "9" * 16, ["~haze", "~idx" + "9" * 16], {"bare-reference"}),
     ],
 )
 def test_what_points_to_no_row_survives_as_a_bare_name(deliver: Deliver, cell: str, tokens: list[str], notes: set[str]) -> None:
@@ -80,6 +83,17 @@ def test_a_reference_to_a_rejected_row_does_not_find_another_row_instead(deliver
     rejected = row(1, ent_idx="2", dx_status="perhaps")
     other = row(2, ent_idx="5", section="impr")
     assert evidence(deliver, "opacity, idx2", rejected, other) == (["~opacity"], {"reference-to-rejected-row"})
+
+
+def test_a_reference_to_a_row_of_broken_bytes_does_not_find_another_row_instead(deliver: Deliver) -> None:
+    rows = [
+        row(0, ent="edema", normed_ent="edema", evidence="opacity, idx2"),
+        row(1, ent_idx="2", sent="XX opacity"),
+        row(2, ent_idx="5", section="impr"),
+    ]
+    intake = deliver(as_csv(rows).encode().replace(b"XX", b"\xe9"))
+    assert intake.findings["evidence"].tolist()[0] == ["~opacity"]
+    assert noted(intake) == {"reference-to-rejected-row"}
 
 
 def test_a_rejected_repetition_does_not_make_a_reference_ambiguous(deliver: Deliver) -> None:
@@ -100,3 +114,8 @@ def test_no_name_and_no_number_is_lost_in_parsing(pairs: list[tuple[str, int | N
     parsed = parse_references(cell)
     assert [part for reference in parsed for part in reference.parts] == [name for name, _ in pairs]
     assert [reference.number for reference in parsed if reference.number is not None] == [n for _, n in pairs if n is not None]
+
+
+def test_a_number_beyond_all_measure_is_only_text() -> None:
+    token = "idx" + "9" * 5000
+    assert parse_references(f"opacity, {token}") == [Reference(("opacity",), None), Reference((token,), None)]

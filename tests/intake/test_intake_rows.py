@@ -266,3 +266,40 @@ def test_every_code_in_the_tables_is_documented(deliver: Deliver) -> None:
     assert set(intake.rejected["reason"]) <= set(REJECTIONS)
     assert set(intake.intake_notes["reason"]) <= set(NOTES)
     assert all(code == code.lower() and " " not in code for code in (*REJECTIONS, *NOTES))
+
+
+def test_a_definitive_finding_of_the_same_name_in_the_sentence_flags_the_tentative_one(deliver: Deliver) -> None:
+    sentence = "Opacity on the right, possible opacity on the left."
+    rows = [row(0, sent=sentence), row(1, sent=sentence, dx_certainty="tentative"), row(2, sent=sentence, ent="left", normed_ent="left")]
+    intake = deliver(rows)
+    assert intake.findings["same_name_in_sentence"].tolist() == [False, True, False]
+    assert intake.findings["mask_state"].tolist() == ["not needed", "masked", "not needed"]
+
+
+def test_cells_of_columns_without_a_name_are_noted_and_stay_in_a_rejected_row(deliver: Deliver) -> None:
+    lines = as_csv([row(0, section="?", report=""), row(1, report="")]).splitlines()
+    intake = deliver("\n".join(line + end for line, end in zip(lines, (",", ",kept", ",lost"), strict=True)))
+    assert intake.intake_notes.loc[intake.intake_notes["reason"] == "column-ignored", "column"].str.startswith("unnamed column").all()
+    content = json.loads(intake.rejected["content"].iloc[0])
+    assert (content[""], content[f"unnamed column {len(COLUMNS) + 1}"]) == ("0", "kept")
+
+
+def test_the_error_of_a_file_without_a_header_line_shows_no_text(deliver: Deliver) -> None:
+    first = ",".join(f"Secret word {number}" for number in range(20))
+    for sides in ({}, {"metadata": f"{first}\n1,2\n"}, {"vocabulary": f"{first}\n1,2\n"}, {"reports": f"{first}\n1,2\n"}):
+        with pytest.raises(InputError) as caught:
+            deliver([row(0)] if sides else f"{first}\n1,2\n", **sides)
+        assert "Secret" not in str(caught.value)
+        assert "header line" in str(caught.value)
+
+
+def test_a_side_file_with_a_header_only_is_noted_and_stops_nothing(deliver: Deliver) -> None:
+    intake = deliver(
+        [row(0)],
+        vocabulary="category,subcategory,target_term,normed_term\n",
+        metadata="dicom_id,subject_id,study_id,ViewPosition\n",
+        reports="subject_id,study_id,report\n",
+    )
+    assert len(intake.findings) == 1
+    assert reasons(intake.intake_notes).count("side-file-without-rows") == 3
+    assert "unknown-view" in noted(intake)

@@ -155,14 +155,25 @@ def test_processes_that_write_at_once_lose_nothing_and_agree_on_who_was_first(pl
     assert len(ledger.answers(keys)) == len(keys)
 
 
-def test_threads_share_a_ledger(place: str) -> None:
-    ledger = Ledger.open(place)
-    threads = [threading.Thread(target=lambda: [ledger.record(attempt()) for _ in range(10)]) for _ in range(4)]
+def test_writers_that_race_for_the_same_key_wait_for_each_other(place: str) -> None:
+    ledgers = [Ledger.open(place) for _ in range(4)]
+    problems: list[BaseException] = []
+
+    def write(ledger: Ledger, number: int) -> None:
+        try:
+            for _ in range(40):
+                entry = ledger.record(attempt(answer=f"writer {number}"))
+                assert entry == ledger.answers([KEY])[KEY]
+        except BaseException as error:
+            problems.append(error)
+
+    threads = [threading.Thread(target=write, args=(ledger, number)) for number, ledger in enumerate([*ledgers, ledgers[0]])]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert ledger.statistics()["attempts"].tolist() == [40]
+    assert problems == []
+    assert ledgers[0].statistics()["attempts"].tolist() == [200]
 
 
 def test_a_forked_process_does_not_disturb_its_parents_connection(place: str) -> None:

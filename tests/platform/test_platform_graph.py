@@ -11,10 +11,13 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
+from lunguage_assets.data_files import resource
 from lunguage_assets.home import Home
 from lunguage_assets.judges.configuration import load_judges
+from lunguage_assets.orchestration.assets.explicit import stick_settings
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.partitions import build_partitions
+from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.store import PARTITIONED_BY
 from lunguage_assets.tables import TABLES
 
@@ -114,3 +117,30 @@ def test_wheel_and_checkout_find_the_same_data_files() -> None:
     assert resource("settings.toml").is_file()
     assert expectation("findings.json").is_file()
     assert dagster_yaml().is_file()
+
+
+def test_a_judge_added_to_the_configuration_asks_for_no_new_measuring_stick_of_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = HomeResource(root=str(tmp_path))
+    alone = stick_settings(home, ["cues"])
+    more = resource("judges.toml").read_text().replace('members = ["lexicon", "cues"]', 'members = ["lexicon", "cues", "third"]')
+    (tmp_path / "judges.toml").write_text(more + '\n[judges.third]\nprovider = "cues"\n')
+    monkeypatch.setenv("LUNGUAGE_JUDGES", str(tmp_path / "judges.toml"))
+    assert home.judges.members("panel") == ("lexicon", "cues", "third")
+    assert stick_settings(home, ["cues"]) == alone
+    assert stick_settings(home, ["cues", "third"]) != alone
+
+
+def test_a_setting_of_the_fit_asks_for_no_new_measuring_stick_and_the_seed_does(tmp_path: Path) -> None:
+    home = HomeResource(root=str(tmp_path))
+    base = stick_settings(home, ["cues"])
+    (tmp_path / "settings.toml").write_text("[explicit]\npatience = 3\n")
+    assert stick_settings(home, ["cues"]) == base
+    (tmp_path / "settings.toml").write_text("[explicit]\nseed = 1\n")
+    assert stick_settings(home, ["cues"]) != base
+
+
+def test_opening_the_offline_judges_leaves_no_ledger(tmp_path: Path) -> None:
+    HomeResource(root=str(tmp_path)).judge("lexicon")
+    assert list(tmp_path.iterdir()) == []

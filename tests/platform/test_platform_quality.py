@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from lunguage_assets.data_files import expectation
+from lunguage_assets.quality.dictionary import data_dictionary
 from lunguage_assets.quality.suites import written_suite
 from lunguage_assets.quality.validation import validate
 from lunguage_assets.tables import ACCOUNTING, INTAKE_NOTES, TABLES
@@ -40,3 +42,8 @@ def test_results_carry_no_value_of_the_frame() -> None:
     failing = [result for result in validate(INTAKE_NOTES, INTAKE_NOTES.frame([note, note])) if not result.success]
     assert [(result.column, result.failing_keys) for result in failing] == [("number", ("0", "0"))]
     assert marker not in repr(failing)
+
+
+def test_the_data_dictionary_in_docs_is_the_one_of_the_schemas() -> None:
+    stored = Path(__file__).resolve().parents[2] / "docs" / "data_dictionary.md"
+    assert stored.read_text(encoding="utf-8") == data_dictionary(), "python -m lunguage_assets.quality.dictionary > docs/data_dictionary.md"

@@ -199,6 +199,8 @@ def test_killed_at_any_moment_and_run_again_the_result_is_byte_identical(
     for part in ("tables", "release", "batches"):
         found = {name: content for name, content in contents(quick_home / part).items() if not name.endswith(".tmp")}
         assert found == contents(finished_home / part)
+    with dg.DagsterInstance.from_config(str(quick_home / "dagster")) as instance:
+        assert not [run for run in instance.get_runs() if not run.is_finished]
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 
 from lunguage_assets.errors import InvalidTable
 from lunguage_assets.orchestration.io_manager import build_catalog
-from lunguage_assets.store import PARTITIONED_BY, partition_path, read_table, write_table
+from lunguage_assets.store import PARTITIONED_BY, partition_path, read_table, remove_abandoned_files, write_table
 from lunguage_assets.tables import INTAKE_NOTES, LUNGUAGE_PLUS_PLUS, REFERENCE_RANKING, TABLES, TERMS
 
 
@@ -88,6 +89,16 @@ def test_the_same_frame_gives_the_same_bytes(tmp_path: Path) -> None:
     for name in ("a", "b"):
         write_table(TERMS, terms("opacity", "mass"), tmp_path / name)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_what_a_killed_writer_left_is_removed_once_it_is_old(tmp_path: Path) -> None:
+    old, fresh = tmp_path / "terms" / ".a.parquet.1.tmp", tmp_path / "terms" / ".a.parquet.2.tmp"
+    write_table(TERMS, terms("opacity"), tmp_path / "terms" / "a.parquet")
+    for path in (old, fresh):
+        path.write_bytes(b"half")
+    os.utime(old, (0, 0))
+    assert remove_abandoned_files(tmp_path) == 1
+    assert sorted(path.name for path in (tmp_path / "terms").iterdir()) == [fresh.name, "a.parquet"]
 
 
 def test_every_table_is_a_view_with_its_partition_keys_even_before_anything_is_stored(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Group `explicit`: hedging phrases, their ranking by pairwise judgement, and the probability of every tentative finding."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import dagster as dg
@@ -15,8 +15,7 @@ from lunguage_assets.explicit.probability import load_anchors, require_anchors
 from lunguage_assets.explicit.ranking import reference_ranking as rank_phrases
 from lunguage_assets.explicit.vocabulary import hedge_vocabulary as collect_vocabulary
 from lunguage_assets.files import write_csv
-from lunguage_assets.judges.configuration import make_judge
-from lunguage_assets.orchestration.metadata import counts, picture, plain_failures, table_options
+from lunguage_assets.orchestration.metadata import Spending, counts, picture, plain_failures, table_options
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.release.plots import probability_histogram, ranking_plot
@@ -64,7 +63,8 @@ def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
     def hedge_phrases(context: dg.AssetExecutionContext, home: HomeResource, findings: pd.DataFrame) -> dg.Output[pd.DataFrame]:
         key = context.partition_key.keys_by_dimension["judge"]  # type: ignore[attr-defined]
         with plain_failures():
-            judge = make_judge(key, home.judges)
+            spending = Spending()
+            judge = home.judge(key, spending.note)
             frame = extract_hedge_phrases(findings, judge, load_corrections(home.home.corrections_file))
             queue = home.home.review_queue(key, context.partition_key.keys_by_dimension["report_batch"])  # type: ignore[attr-defined]
             write_csv(review_queue(frame), queue)
@@ -72,6 +72,7 @@ def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
             frame,
             metadata={
                 "judge": judge.identity,
+                **spending.metadata(),
                 "review_queue": dg.MetadataValue.path(str(queue)),
                 "pairs": len(frame),
                 "unreviewed": int(frame["needs_review"].sum()),
@@ -101,7 +102,7 @@ def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
                 "corrections_of_unknown_findings": ", ".join(unknown) or "none",
                 "ruler": str(frame["ruler"].iloc[0]) if len(frame) else "none",
                 "vocabulary_version": _version(frame, "vocabulary_version"),
-                "settings": stick_settings(home),
+                "settings": stick_settings(home, ()),
             },
         )
 
@@ -115,18 +116,20 @@ def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
     ) -> dg.Output[pd.DataFrame]:
         with plain_failures():
             require_anchors(set(hedge_vocabulary.loc[hedge_vocabulary["retained"], "phrase"]), load_anchors(home.home.anchor_ratings))
-            judge = make_judge(context.partition_key, home.judges)
+            spending = Spending()
+            judge = home.judge(context.partition_key, spending.note)
             frame = play_matches(hedge_vocabulary, judge, home.settings.explicit)
         valid = frame["answer"] != "invalid"
         return dg.Output(
             frame,
             metadata={
                 "judge": judge.identity,
+                **spending.metadata(),
                 "matches": len(frame),
                 "invalid": int((~valid).sum()),
-                "p_sentence_1": float((frame.loc[valid, "answer"] == "sentence_1").mean()) if valid.any() else 0.0,
+                "p_sentence_1": float((frame.loc[valid, "answer"] == "sentence_1").mean()) if valid.any() else float("nan"),
                 "vocabulary_version": _version(hedge_vocabulary, "vocabulary_version"),
-                "settings": stick_settings(home),
+                "settings": stick_settings(home, [context.partition_key]),
             },
         )
 
@@ -146,7 +149,8 @@ def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
             for judge, frame in frames.items():
                 _same_vocabulary(frame, hedge_vocabulary, f"comparison_matches[{judge}]")
             in_panel_order = {judge: frames[judge] for judge in home.judges.members(context.partition_key)}
-            ranking = rank_phrases(hedge_vocabulary, in_panel_order, home.settings.explicit)
+            identities = [home.judge(judge).identity for judge in in_panel_order]
+            ranking = rank_phrases(hedge_vocabulary, in_panel_order, home.settings.explicit, identities)
         return dg.Output(
             ranking,
             metadata={
@@ -155,7 +159,7 @@ def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
                 "phrases": len(ranking),
                 "ranking_version": _version(ranking, "ranking_version"),
                 "vocabulary_version": _version(hedge_vocabulary, "vocabulary_version"),
-                "settings": stick_settings(home),
+                "settings": stick_settings(home, list(in_panel_order)),
                 "ranking": _ranking_table(ranking),
                 "plot": picture(ranking_plot(ranking)),
             },
@@ -182,7 +186,8 @@ def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
         ranker = context.partition_key.keys_by_dimension["ranker"]  # type: ignore[attr-defined]
         with plain_failures():
             _same_vocabulary(reference_ranking, hedge_vocabulary, f"reference_ranking[{ranker}]")
-            panel = [make_judge(key, home.judges) for key in home.judges.members(ranker)]
+            spending = Spending()
+            panel = [home.judge(key, spending.note) for key in home.judges.members(ranker)]
             frame = fit_pairs(
                 findings,
                 hedge_phrases,
@@ -197,6 +202,7 @@ def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
             frame,
             metadata={
                 "pairs": len(frame),
+                **spending.metadata(),
                 "p_source": counts(frame["p_source"], "source of p"),
                 "stop": counts(frame["stop"], "fit ended by"),
                 "mean_p": float(fitted["p"].mean()) if len(fitted) else 0.0,
@@ -211,11 +217,16 @@ def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
     return [hedge_phrases, hedge_vocabulary, comparison_matches, reference_ranking, fitted_probabilities]
 
 
-def stick_settings(home: HomeResource) -> str:
-    """The settings on which vocabulary, matches and ranking depend, and who judges; a change asks for a new measuring stick."""
-    judges = home.judges
-    members = ",".join(f"{key}:{make_judge(key, judges).identity}" for key in judges.active_judges)
-    return f"{home.settings.explicit.model_dump_json()}|{judges.extractor}|{members}"
+_OF_THE_FIT = {"opponent_limit", "panel_steps", "patience", "step_limit"}
+
+
+def stick_settings(home: HomeResource, members: Sequence[str]) -> str:
+    """The settings on which a part of the measuring stick depends, and who extracts and judges for it.
+
+    A change asks for this part to be made again; a judge added to the configuration changes nothing for the others.
+    """
+    who = ", ".join(f"{key}: {home.judge(key).identity}" for key in dict.fromkeys([home.judges.extractor, *members]))
+    return f"{home.settings.explicit.model_dump_json(exclude=_OF_THE_FIT)} {who}"
 
 
 def _version(frame: pd.DataFrame, column: str) -> str:
