@@ -150,8 +150,7 @@ class Runner:
         close_abandoned_runs(self._instance)
         remove_abandoned_files(self._home.tables)
         self.register_partitions()
-        if not self._home.database.exists():
-            build_catalog(self._home.tables, self._home.database)
+        build_catalog(self._home.tables, self._home.database)  # always: an upgrade may have changed a table's columns
         extractor = self._judges.extractor
         done = 0
 
