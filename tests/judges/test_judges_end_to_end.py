@@ -89,10 +89,12 @@ def test_a_run_with_failing_calls_ends_like_a_clean_one_and_its_ledger_replays_i
     summary = json.loads((clean / "release" / "panel" / "summary.json").read_text())
     assert summary["judges"] == ["one", "two"]
     assert summary["p_source"]["fitted"] > 0
-    # both servers are gone: what follows can only come from the ledger
+    # both servers are gone, and the models retired: what follows can only come from the ledger
     before = tables(clean)
     shutil.rmtree(clean / "tables")
     shutil.rmtree(clean / "release")
+    retired = (clean / "judges.toml").read_text().replace("price = ", "retires_on = 2020-01-01\nprice = ")
+    (clean / "judges.toml").write_text(retired)
     done = run(clean, delivery, "--rebuild-ranking")
     assert done.returncode == 0, done.stderr
     assert tables(clean) == before
