@@ -8,8 +8,6 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import date
 from typing import Any, Protocol
 
 from lunguage_assets.errors import ConfigurationError, LunguageError
@@ -30,23 +28,6 @@ class Pricing(Protocol):
     """US dollars for billed tokens; the output's include reasoning."""
 
     def cost(self, input_tokens: int, output_tokens: int, /) -> float: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Price:
-    """US dollars per million tokens on a date; reasoning is billed as output."""
-
-    input_per_million: float
-    output_per_million: float
-    as_of: date
-
-    def __post_init__(self) -> None:
-        if not (0 <= self.input_per_million < math.inf and 0 <= self.output_per_million < math.inf):
-            raise ConfigurationError("a price is not possible; expected US dollars per million tokens, zero or more. Mend the judges file.")
-
-    def cost(self, input_tokens: int, output_tokens: int) -> float:
-        """US dollars of a call with these billed tokens."""
-        return (input_tokens * self.input_per_million + output_tokens * self.output_per_million) / _MILLION
 
 
 def cost(reply: Reply, price: Pricing | None) -> float | None:

@@ -20,7 +20,7 @@ from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.cues import CuesJudge
 from lunguage_assets.judges.lexicon import LexiconJudge
 from lunguage_assets.judges.protocol import Judge
-from lunguage_assets.judges.providers import DeferredProvider, binding_of, provider_of
+from lunguage_assets.judges.providers import provider_of
 from lunguage_assets.judges.requests import Provider
 from lunguage_assets.judges.slots import MODEL_PROVIDERS, OFFLINE_PROVIDERS, JudgeSlot, ModelSlot, OfflineSlot, Part, Price
 
@@ -170,24 +170,13 @@ def make_judge(key: str, configuration: JudgesConfiguration) -> Judge:
     return PROVIDERS[slot.provider](key)
 
 
-def make_provider(
-    key: str, configuration: JudgesConfiguration, environ: Mapping[str, str] | None = None, *, deferred: bool = False
-) -> Provider:
-    """The language model of a slot, ready to answer.
-
-    Args:
-        key: the slot's name.
-        configuration: the judges file.
-        environ: where keys and endpoints are read, by default the process's own environment.
-        deferred: look for key and SDK at the first question only, so that a replay from the ledger needs neither.
+def make_provider(key: str, configuration: JudgesConfiguration, environ: Mapping[str, str] | None = None) -> Provider:
+    """The language model of a slot, ready to answer; keys and endpoints come from `environ`, by default the process's own.
 
     Raises:
-        ConfigurationError: no such judge or a rule-based one; unless deferred, a variable that is not set, or an SDK that is not installed.
+        ConfigurationError: no such judge, a rule-based one, a variable that is not set, or an SDK that is not installed.
     """
-    slot = model_slot(key, configuration)
-    if deferred:
-        return DeferredProvider(binding_of(slot), lambda: provider_of(key, slot, environ))
-    return provider_of(key, slot, environ)
+    return provider_of(key, model_slot(key, configuration), environ)
 
 
 def model_slot(key: str, configuration: JudgesConfiguration) -> ModelSlot:

@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.budget import Budget, BudgetExceeded, Price, Reservation, cost, estimated_input_tokens, output_limit
+from lunguage_assets.judges.budget import Budget, BudgetExceeded, Reservation, cost, estimated_input_tokens, output_limit
 from lunguage_assets.judges.requests import ModelBinding, Prompt
+from lunguage_assets.judges.slots import Price
 
-GPT_4O = Price(2.75, 11.0, date(2025, 6, 1))  # the paper's
+GPT_4O = Price(input=2.75, output=11.0, as_of=date(2025, 6, 1))  # the paper's
 
 
 def test_a_reply_costs_its_input_and_output_tokens_and_reasoning_only_once() -> None:
@@ -25,8 +26,8 @@ def test_a_reply_costs_its_input_and_output_tokens_and_reasoning_only_once() -> 
 
 @pytest.mark.parametrize("value", [-1.0, float("nan"), float("inf")])
 def test_an_impossible_price_or_budget_is_refused(value: float) -> None:
-    with pytest.raises(ConfigurationError):
-        Price(value, 1.0, date(2026, 1, 1))
+    with pytest.raises(ValueError, match="input"):
+        Price(input=value, output=1.0, as_of=date(2026, 1, 1))
     with pytest.raises(ConfigurationError):
         Budget(value)
 

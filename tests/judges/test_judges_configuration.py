@@ -10,7 +10,7 @@ import pytest
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges, make_judge, make_provider, model_slot, price_of
-from lunguage_assets.judges.providers import binding_of
+from lunguage_assets.judges.providers import DeferredProvider, binding_of
 from lunguage_assets.judges.providers.endpoints import KEY_VARIABLES, required_variables
 from lunguage_assets.judges.requests import Prompt, Request
 from lunguage_assets.judges.slots import MODEL_PROVIDERS, ModelSlot, on_this_machine
@@ -248,8 +248,9 @@ def test_a_language_model_is_no_rule_based_judge_and_the_other_way_round() -> No
 
 def test_a_deferred_model_needs_no_key_before_its_first_question() -> None:
     judges = load_judges()
-    provider = make_provider("claude-sonnet-4", judges, {}, deferred=True)
-    assert provider.binding == binding_of(model_slot("claude-sonnet-4", judges))
+    slot = model_slot("claude-sonnet-4", judges)
+    provider = DeferredProvider(binding_of(slot), lambda: make_provider("claude-sonnet-4", judges, {}))
+    assert provider.binding == binding_of(slot)
     with pytest.raises(ConfigurationError, match="ANTHROPIC_API_KEY is not set"):
         asyncio.run(provider.answer(Request("compare", Prompt("s", "u"))))
     asyncio.run(provider.close())

@@ -19,14 +19,15 @@ from fake_model import BINDING, FakeModel, Time, label, question, questions, rea
 
 from lunguage_assets.errors import LunguageError, MethodError
 from lunguage_assets.judges.attempts import TRIES, request_key
-from lunguage_assets.judges.budget import Budget, BudgetExceeded, Price, estimated_input_tokens
+from lunguage_assets.judges.budget import Budget, BudgetExceeded, estimated_input_tokens
 from lunguage_assets.judges.engine import JudgeIncomplete, Outcome, Progress, ask
 from lunguage_assets.judges.ledger import Ledger, LedgerError
 from lunguage_assets.judges.limiter import Limiter, Limits
 from lunguage_assets.judges.policy import WrongModel
 from lunguage_assets.judges.requests import FailureKind, ProviderFailure, Reply, Request
+from lunguage_assets.judges.slots import Price
 
-PRICE = Price(1.0, 10.0, date(2026, 1, 1))
+PRICE = Price(input=1.0, output=10.0, as_of=date(2026, 1, 1))
 COST = (40 * 1.0 + 4 * 10.0) / 1e6
 WORST = (estimated_input_tokens(question(1).prompt) * 1.0 + 10 * 10.0) / 1e6
 SECRET = "the zebra-striped opacity"
