@@ -15,10 +15,10 @@ from lunguage_assets.explicit.hedging import (
     REVIEW_COLUMNS,
     hedge_phrases,
     load_corrections,
-    parse_phrase_list,
     review_queue,
     unknown_corrections,
 )
+from lunguage_assets.judges.answers import parse_phrase_list
 from lunguage_assets.judges.lexicon import LexiconJudge
 from lunguage_assets.judges.protocol import ExtractionAnswer
 from lunguage_assets.tables import HEDGE_PHRASES

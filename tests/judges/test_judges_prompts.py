@@ -13,8 +13,6 @@ from hypothesis import strategies as st
 
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.explicit import hedging
-from lunguage_assets.judges import answers
 from lunguage_assets.judges.answers import parse_label, parse_phrase_list
 from lunguage_assets.judges.prompts import LABELS, load_prompts
 from lunguage_assets.judges.protocol import ComparisonQuestion, ExtractionQuestion
@@ -160,8 +158,3 @@ def test_anything_else_is_no_label(text: str) -> None:
 def test_no_text_makes_the_parser_fail_or_give_what_was_not_asked(text: str) -> None:
     assert parse_label(text, LABELS) in (None, *LABELS)
     assert parse_label(text, ()) is None
-
-
-def test_the_list_parser_of_the_explicit_half_is_the_judges_own() -> None:
-    assert hedging.parse_phrase_list is answers.parse_phrase_list
-    assert parse_phrase_list('answer: ["may be"]') == ["may be"]

@@ -6,17 +6,13 @@ import csv
 import itertools
 import json
 import shutil
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import dagster as dg
 import duckdb
 import pandas as pd
 import pyarrow.parquet as pq
-import pytest
-from platform_support import contents, environment
+from platform_support import contents
 
 from lunguage_assets.corpus.synthetic import write_sample
 from lunguage_assets.tables import PUBLISHED_COLUMNS, RELEASE
@@ -183,31 +179,3 @@ def test_running_again_changes_no_byte(finished_home: Path, tmp_path: Path, lung
     assert done.returncode == 0, done.stderr
     for part in ("tables", "release"):
         assert contents(home / part) == contents(finished_home / part)
-
-
-@pytest.mark.parametrize("share", [0.2, 0.35, 0.5, 0.65, 0.8, 0.92])
-def test_killed_at_any_moment_and_run_again_the_result_is_byte_identical(
-    share: float, finished_home: Path, quick_home: Path, sixty_reports: Path, lunguage, uninterrupted_seconds: float
-) -> None:
-    command = [sys.executable, "-m", "lunguage_assets.cli", "run", "--data", str(sixty_reports), "--batch", "first"]
-    process = subprocess.Popen(command, env=environment(quick_home), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    time.sleep(share * uninterrupted_seconds)
-    process.kill()
-    process.wait()
-    done = lunguage(quick_home, "run", "--data", sixty_reports, "--batch", "first")
-    assert done.returncode == 0, done.stderr
-    for part in ("tables", "release", "batches"):
-        found = {name: content for name, content in contents(quick_home / part).items() if not name.endswith(".tmp")}
-        assert found == contents(finished_home / part)
-    with dg.DagsterInstance.from_config(str(quick_home / "dagster")) as instance:
-        assert not [run for run in instance.get_runs() if not run.is_finished]
-
-
-@pytest.fixture(scope="module")
-def uninterrupted_seconds(tmp_path_factory: pytest.TempPathFactory, lunguage, sixty_reports: Path, finished_home: Path) -> float:
-    home = tmp_path_factory.mktemp("timed") / "home"
-    home.mkdir()
-    shutil.copy(finished_home / "settings.toml", home)
-    started = time.monotonic()
-    assert lunguage(home, "run", "--data", sixty_reports, "--batch", "first").returncode == 0
-    return time.monotonic() - started
