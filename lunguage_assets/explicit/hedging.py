@@ -5,7 +5,6 @@ How a judge finds the phrases is its own matter (`judges/`); counting them over 
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from lunguage_assets.errors import InputError
+from lunguage_assets.explicit.edited_csv import edited_rows
 from lunguage_assets.explicit.pairs import tentative_rows
 from lunguage_assets.judges.protocol import MASK, ExtractionAnswer, ExtractionQuestion, Judge, ask_to_extract
 from lunguage_assets.tables import HEDGE_PHRASES
@@ -81,22 +81,12 @@ def load_corrections(path: Path | None) -> pd.DataFrame | None:
     if path is None or not path.exists():
         return None
     rows: dict[str, str] = {}
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            reader = csv.DictReader(stream, strict=True)
-            missing = [name for name in CORRECTION_COLUMNS if name not in (reader.fieldnames or ())]
-            if missing:
-                raise InputError(path.name, f"no column {missing}", f"columns {list(CORRECTION_COLUMNS)}", "Add the columns.")
-            for number, row in enumerate(reader, start=1):
-                if None in row or None in row.values():
-                    raise InputError(path.name, "too few or too many values", _ONE_VALUE, "Mend the commas and quotes.", row=number)
-                finding_id = row["finding_id"].strip()
-                if not finding_id or finding_id in rows:
-                    found = "the finding id of an earlier row" if finding_id else "nothing"
-                    raise InputError(path.name, found, "every finding id once", "Mend or delete the row.", row=number, column="finding_id")
-                rows[finding_id] = row["phrases"]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(path.name, f"an unreadable file ({type(error).__name__})", "a CSV in UTF-8", "Save it again as CSV.") from None
+    for number, row in edited_rows(path, CORRECTION_COLUMNS, _ONE_VALUE):
+        finding_id = row["finding_id"].strip()
+        if not finding_id or finding_id in rows:
+            found = "the finding id of an earlier row" if finding_id else "nothing"
+            raise InputError(path.name, found, "every finding id once", "Mend or delete the row.", row=number, column="finding_id")
+        rows[finding_id] = row["phrases"]
     return pd.DataFrame({"finding_id": list(rows), "phrases": list(rows.values())}, dtype="str")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import tomllib
 from collections.abc import Collection, Sequence
@@ -17,6 +16,7 @@ from scipy.special import expit
 
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError, InputError, MethodError
+from lunguage_assets.explicit.edited_csv import edited_rows
 
 Z95 = 1.959963984540054
 _REMEDY = 'Set ruler = "published" in settings.toml, or give ratings of other phrases in anchor_ratings.csv.'
@@ -91,19 +91,9 @@ def anchors_from_ratings(path: Path) -> tuple[Anchor, ...]:
         InputError: missing columns, a row with too few or too many values, an unreadable rating, no rating at all, or a phrase always rated 0 or always 100.
     """
     ratings: dict[str, list[float]] = {}
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            reader = csv.DictReader(stream, strict=True)
-            missing = [name for name in _RATING_COLUMNS if name not in (reader.fieldnames or ())]
-            if missing:
-                raise InputError(path.name, f"no column {missing}", f"columns {list(_RATING_COLUMNS)}", "Add the columns.")
-            for number, row in enumerate(reader, start=1):
-                if None in row or None in row.values():
-                    raise InputError(path.name, "too few or too many values", _ONE_VALUE, "Mend the commas and quotes.", row=number)
-                phrase = " ".join(row["phrase"].lower().split())
-                ratings.setdefault(phrase, []).append(_rating(path, number, row["rating"]))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(path.name, f"an unreadable file ({type(error).__name__})", "a CSV in UTF-8", "Save it again as CSV.") from None
+    for number, row in edited_rows(path, _RATING_COLUMNS, _ONE_VALUE):
+        phrase = " ".join(row["phrase"].lower().split())
+        ratings.setdefault(phrase, []).append(_rating(path, number, row["rating"]))
     if not ratings:
         raise InputError(path.name, "no ratings", "at least two phrases rated", "Add ratings or remove the file.")
     return tuple(_rated_anchor(path, phrase, np.asarray(values) / 100.0) for phrase, values in sorted(ratings.items()))
