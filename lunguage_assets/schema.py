@@ -1,6 +1,6 @@
 """What a table is: typed columns, a key, and the validation that runs before anything is stored.
 
-Only the mechanism lives here; the tables themselves are in `tables.py`. The Parquet types, the write-time validation, the Great
+Only the mechanism lives here; the tables themselves are in `tables/`. The Parquet types, the write-time validation, the Great
 Expectations suites, the data dictionary and the column lists shown in the UI are all derived from these objects.
 """
 

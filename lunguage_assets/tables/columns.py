@@ -1,0 +1,92 @@
+"""Codes and columns that several tables share."""
+
+from __future__ import annotations
+
+from lunguage_assets.schema import Column
+
+SECTIONS = ("hist", "find", "impr")
+STATUSES = ("dp", "dn", "tp", "tn")
+CATEGORIES = ("PF", "CF", "OTH", "COF", "NCD", "PATIENT INFO.")
+CURRENCIES = ("current dx", "past dx")
+P_SOURCES = ("definitive", "fitted", "phrase", "none")
+VIEWS = ("ap", "pa", "lateral", "erect", "supine", "recumbent")
+CONFLICT_TYPES = ("polarity", "certainty_pos", "certainty_neg", "duplicate_pos", "duplicate_neg", "repeat_dp", "repeat_dn")
+CONFLICT_SOURCES = ("original-original", "original-expansion", "expansion-expansion")
+MATCH_REASONS = (
+    "matched",
+    "not a diagnosis",
+    "history section",
+    "past diagnosis",
+    "negative",
+    "merged",
+    "no information on certainty",
+    "device",
+    "unknown view",
+    "view not covered",
+    "no pathway for this refinement",
+)
+"""Closed list: `matched`, or why a finding has no pathway that expands (implicit.md section 3)."""
+
+ATTRIBUTES: dict[str, str] = {
+    "placement": "placement",
+    "morphology": "morphology",
+    "distribution": "distribution",
+    "measurement": "measurement",
+    "severity": "severity",
+    "comparison": "comparison",
+    "onset": "onset",
+    "no_change": "no change",
+    "improved": "improved",
+    "worsened": "worsened",
+    "past_hx": "past hx",
+    "other_source": "other source",
+    "assessment_limitations": "assessment limitations",
+}
+"""Internal column -> published column of the 13 attributes, in the order of Lunguage.csv."""
+
+
+def text(name: str, description: str, *, restricted: bool = False, nullable: bool = False) -> Column:
+    return Column(name, "string", description, nullable=nullable, restricted=restricted)
+
+
+def probability(name: str, description: str, *, nullable: bool = False) -> Column:
+    return Column(name, "float", description, minimum=0.0, maximum=1.0, nullable=nullable)
+
+
+STUDY = text("study_id", "Study, 's' and eight digits")
+FINDING_ID = text("finding_id", "Stable identity of the row: study:row number; a generated row appends /edge to its parent's")
+
+FINDING: tuple[Column, ...] = (
+    FINDING_ID,
+    text("subject_id", "Patient, 'p' and eight digits"),
+    STUDY,
+    Column("sequence", "int", "1-based rank of the study in the patient's time line", minimum=0),
+    Column("section", "string", "Report section: history, findings or impression", choices=SECTIONS),
+    Column("sent_idx", "int", "Number of the sentence in its section", minimum=0),
+    text("sent", "Sentence of the report; empty in generated rows", restricted=True),
+    Column("ent_idx", "int", "Number of the finding inside its section (repeats across sections)", minimum=0),
+    text("ent", "Finding as the report words it"),
+    text("name", "Finding in the vocabulary's canonical form, lower case (never the diagnosis)"),
+    Column("cat", "string", "Lunguage category code, upper case", choices=CATEGORIES),
+    Column("status", "string", "Certainty initial + polarity initial: dp, dn, tp, tn", choices=STATUSES),
+    text("location", "Location as the report words it, comma-separated"),
+    Column("location_parts", "strings", "Location set: vocabulary-normalised comma parts, sorted, distinct"),
+    *(text(column, f"Attribute '{published}', comma-separated") for column, published in ATTRIBUTES.items()),
+    Column("evidence", "strings", "References to rows that support this one: finding ids, or ~bare names"),
+    Column("associate", "strings", "References to rows that this one goes with: finding ids, or ~bare names"),
+    Column("currency", "string", "Past or current diagnosis (DxTP)", choices=CURRENCIES),
+    text("view_information", "Projections and postures of the study, comma-joined in fixed order; empty when unknown"),
+)
+"""Columns that every table of findings shares."""
+
+FINDING_COLUMNS: tuple[str, ...] = tuple(column.name for column in FINDING)
+
+BELIEF: tuple[Column, ...] = (
+    probability("prob", "Probability that the finding is present"),
+    probability("p_low", "Lower end of the interval of prob"),
+    probability("p_high", "Upper end of the interval of prob"),
+    probability("support", "How strongly the row is claimed: p for positive, 1 - p for negative, the parent's for a generated row"),
+    Column("p_source", "string", "Where prob comes from", choices=(*P_SOURCES, "pathway")),
+    Column("prob_is_bound", "bool", "prob follows from a pathway: a bound, not an estimate"),
+)
+"""What is believed of a finding, and on what ground."""

@@ -1,0 +1,96 @@
+"""Tables of the corpus: what was delivered, what was read from it, what was rejected."""
+
+from __future__ import annotations
+
+from lunguage_assets.schema import Column, Table
+from lunguage_assets.tables.columns import FINDING, STUDY, text
+
+REPORTS = Table(
+    "reports",
+    "One row per study of the batch: the full report and what is known of its views.",
+    (
+        STUDY,
+        text("subject_id", "Patient, 'p' and eight digits"),
+        Column("sequence", "int", "1-based rank of the study in the patient's time line", minimum=0),
+        text("report", "Full report text", restricted=True),
+        text("view_information", "Projections and postures, comma-joined in fixed order; empty when unknown"),
+        Column(
+            "view_source",
+            "string",
+            "Where the views come from",
+            choices=("metadata", "procedure text", "default_view", "unknown"),
+        ),
+        Column("rows_delivered", "int", "Rows of this study in the delivered file, rejected ones included", minimum=0),
+        Column("rows_rejected", "int", "Rows of this study that were rejected", minimum=0),
+    ),
+    ("study_id",),
+)
+
+FINDINGS = Table(
+    "findings",
+    "Validated rows of the delivered reports: status, views, currency, and the sentence with the finding masked.",
+    (
+        *FINDING,
+        Column("row", "int", "Row number of the delivered file (its unnamed first column)"),
+        text(
+            "masked_sentence",
+            "Sentence with every mention of the finding as <finding>; null when not located",
+            restricted=True,
+            nullable=True,
+        ),
+        Column(
+            "mask_state",
+            "string",
+            "masked: located in its sentence; not located: needs a person; not needed: definitive or history row",
+            choices=("masked", "not located", "not needed"),
+        ),
+        Column("same_name_in_sentence", "bool", "Another finding of the same name masks this sentence identically"),
+    ),
+    ("finding_id",),
+)
+
+REJECTED = Table(
+    "rejected",
+    "Delivered rows that cannot be used, with the reason; nothing else was changed by their absence.",
+    (
+        text("file", "Delivered file"),
+        Column("line", "int", "1-based data row in the file (the header is not counted)", minimum=1),
+        text("study_id", "Study the row names, as far as it can be read; else empty"),
+        text("column", "Column that is wrong"),
+        text("found", "What was found there, cut to 80 characters", restricted=True),
+        text("expected", "What was expected"),
+        text("remedy", "What to do"),
+        text("reason", "Short reason code, for counting"),
+        text("content", "The whole delivered row as JSON, so that it can be mended", restricted=True),
+    ),
+    ("file", "line"),
+)
+
+INTAKE_NOTES = Table(
+    "intake_notes",
+    "What was mended or noticed while reading: bare references, unlocated findings, unknown views, missing optional files.",
+    (
+        Column("number", "int", "Position in the list", minimum=0),
+        text("file", "Delivered file"),
+        Column("line", "int", "1-based data row, or null when the note is about the whole file", nullable=True, minimum=1),
+        text("study_id", "Study concerned, or empty"),
+        text("finding_id", "Finding concerned, or empty"),
+        text("column", "Column concerned, or empty"),
+        text("reason", "Short reason code, for counting"),
+        text("found", "What was found, cut to 80 characters", restricted=True),
+        text("done", "What was done about it, or what a person can do"),
+    ),
+    ("number",),
+)
+
+TERMS = Table(
+    "terms",
+    "The delivered vocabulary (Lunguage_vocab.csv): spellings and their canonical forms; empty when none was delivered.",
+    (
+        text("category", "One of the six category codes, 'location', or an attribute name"),
+        text("subcategory", "Path in the vocabulary's tree, separated by ' > '"),
+        text("target_term", "A spelling, lower case"),
+        text("normed_term", "Its canonical form, lower case"),
+    ),
+    ("category", "target_term", "normed_term", "subcategory"),
+)
