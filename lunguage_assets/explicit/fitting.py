@@ -18,7 +18,7 @@ from lunguage_assets.explicit import trueskill
 from lunguage_assets.explicit.draws import U64, coins, mix, smallest, text_hash, text_hashes
 from lunguage_assets.explicit.pairs import collect_pairs, fitted_frame
 from lunguage_assets.explicit.probability import Anchor, calibrate
-from lunguage_assets.judges.protocol import ComparisonQuestion, Judge, ask_to_compare
+from lunguage_assets.judges.protocol import ComparisonQuestion, Judge, ask_panel
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import FITTED_PROBABILITIES
 
@@ -36,6 +36,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 STOPS = ("stable rank", "step limit", "no opponent left", "no valid answers")
+_FIRST_WON = {"sentence_1": 1, "sentence_2": 0, "invalid": -1}
 _RUNNING, _STABLE, _LIMIT, _NO_OPPONENT, _NO_ANSWERS = -1, 0, 1, 2, 3
 
 
@@ -181,19 +182,22 @@ def _ask(
     asked = np.ones(keys.shape, dtype=bool)
     alone = fits.steps[active] >= settings.panel_steps
     asked[alone] = np.arange(len(panel)) == np.argmin(mix(keys[alone], 2), axis=1)[:, None]
-    won = np.full(keys.shape, -2, dtype=np.int64)
-    for j, judge in enumerate(panel):
-        rows = np.flatnonzero(asked[:, j])
+    rows_of = [np.flatnonzero(asked[:, j]) for j in range(len(panel))]
+    swaps, questions = [], []
+    for j, rows in enumerate(rows_of):
         shown = _opponent_sentences(opponent[rows], mix(keys[rows, j], 0), reference)
         swapped = coins(mix(keys[rows, j], 1)) if settings.position == "coin" else np.zeros(len(rows), dtype=bool)
-        questions = [
-            ComparisonQuestion(theirs, sentences[own], replicate) if second else ComparisonQuestion(sentences[own], theirs, replicate)
-            for own, theirs, replicate, second in zip(active[rows].tolist(), shown, step[rows].tolist(), swapped.tolist(), strict=True)
-        ]
-        answers = ask_to_compare(judge, questions)
-        label = {"sentence_1": 1, "sentence_2": 0, "invalid": -1}
-        first = np.array([label[answer.answer] for answer in answers], dtype=np.int64)
-        won[rows, j] = np.where((first >= 0) & swapped, 1 - first, first)
+        swaps.append(swapped)
+        questions.append(
+            [
+                ComparisonQuestion(theirs, sentences[own], replicate) if second else ComparisonQuestion(sentences[own], theirs, replicate)
+                for own, theirs, replicate, second in zip(active[rows].tolist(), shown, step[rows].tolist(), swapped.tolist(), strict=True)
+            ]
+        )
+    won = np.full(keys.shape, -2, dtype=np.int64)
+    for j, answers in enumerate(ask_panel(panel, questions)):
+        first = np.array([_FIRST_WON[answer.answer] for answer in answers], dtype=np.int64)
+        won[rows_of[j], j] = np.where((first >= 0) & swaps[j], 1 - first, first)
     return won
 
 

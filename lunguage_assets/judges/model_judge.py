@@ -12,6 +12,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import Future
 from typing import Any, Protocol, TypeVar, cast
 
 from lunguage_assets.judges.attempts import request_key
@@ -100,6 +101,10 @@ class ModelJudge:
         outcomes: list[Outcome[Choice]] = self._ask(requests, parse)
         return [_compared(outcome) for outcome in outcomes]
 
+    def interrupt(self) -> None:
+        """End what other threads are asking: calls in flight are recorded, nothing more is sent, and the asking threads get an error."""
+        self._background.interrupt()
+
     def close(self) -> None:
         """Close the connections and end the thread."""
         self._background.close(self._provider.close)
@@ -140,6 +145,7 @@ class _Background:
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._process = 0
+        self._running_work: set[Future[Any]] = set()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """The result of `work`. When the waiting is interrupted, the work is cancelled and its end awaited: answers are recorded."""
@@ -152,6 +158,8 @@ class _Background:
                 ended.set()
 
         future = asyncio.run_coroutine_threadsafe(whole(), self._running())
+        self._running_work.add(future)
+        future.add_done_callback(self._running_work.discard)
         try:
             return future.result()
         except BaseException:
@@ -159,6 +167,11 @@ class _Background:
                 future.cancel()
                 ended.wait(2 * GRACE_S)
             raise
+
+    def interrupt(self) -> None:
+        """Cancel the work that `run` waits for in any thread."""
+        for future in list(self._running_work):
+            future.cancel()
 
     def close(self, last: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Run `last` in the loop, if there is one, and end it."""

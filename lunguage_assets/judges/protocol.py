@@ -8,6 +8,7 @@ whatever retries the judge makes, is answered as invalid: it is never left out a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeVar, runtime_checkable
 
@@ -83,6 +84,13 @@ class Judge(Protocol):
     def compare(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]: ...
 
 
+@runtime_checkable
+class Interruptible(Protocol):
+    """A judge whose questions take long: another thread can end the asking, and what was answered is kept."""
+
+    def interrupt(self) -> None: ...
+
+
 def ask_to_extract(judge: Judge, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
     """All answers of a judge; an answer too few or too many would shift every later one, so it is an error."""
     answers = judge.extract(questions) if questions else []
@@ -93,6 +101,30 @@ def ask_to_compare(judge: Judge, questions: Sequence[ComparisonQuestion]) -> lis
     """All answers of a judge, exactly one per question."""
     answers = judge.compare(questions) if questions else []
     return _complete(judge, answers, len(questions))
+
+
+def ask_panel(panel: Sequence[Judge], questions: Sequence[Sequence[ComparisonQuestion]]) -> list[list[ComparisonAnswer]]:
+    """Every judge's answers to its own questions, in panel order; all judges are asked at the same time.
+
+    A round takes as long as its slowest judge, not as long as all together. When one judge fails, the others still finish: what they
+    answer is paid. The first failure in panel order is then raised. An interruption ends the asking of all judges.
+    """
+    asked = [number for number, those in enumerate(questions) if those]
+    if len(asked) < 2:
+        return [ask_to_compare(judge, those) for judge, those in zip(panel, questions, strict=True)]
+    with ThreadPoolExecutor(len(asked), thread_name_prefix="panel") as threads:
+        futures = {number: threads.submit(ask_to_compare, panel[number], questions[number]) for number in asked}
+        try:
+            failures = [error for future in futures.values() if (error := future.exception()) is not None]
+        except BaseException:
+            for number in asked:
+                judge = panel[number]
+                if isinstance(judge, Interruptible):
+                    judge.interrupt()
+            raise
+    if failures:
+        raise failures[0]
+    return [futures[number].result() if number in futures else [] for number in range(len(panel))]
 
 
 Answer = TypeVar("Answer", ExtractionAnswer, ComparisonAnswer)
