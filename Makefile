@@ -8,7 +8,10 @@ REPORTS ?= 800
 SEED ?= 0
 PORT ?= 3000
 
-.PHONY: run test ui lint lock clean
+# What pip is given for torch, which in-process models need: another version, or the path of a wheel for this machine's GPU.
+TORCH ?= torch==2.13.0
+
+.PHONY: run test ui models lint lock clean
 
 run: $(VENV)/installed
 	$(BIN)/lunguage sample --reports $(REPORTS) --seed $(SEED) --out $(LUNGUAGE_HOME)/delivery
@@ -19,6 +22,9 @@ ui: $(VENV)/installed
 
 test: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -n auto --dist loadfile
+
+# What models in this process need (the extra "models"); with it, `make test` tests them too.
+models: $(VENV)/installed-models
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
@@ -35,11 +41,21 @@ $(VENV)/installed-dev: $(VENV)/installed requirements-dev.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
 	touch $@
 
-# For maintainers: renew both lock files (needs uv on the PATH). They name no index host.
+# torch is not locked: its build depends on the machine. What it needs besides comes from the lock first, so that pip looks for torch alone.
+$(VENV)/installed-models: $(VENV)/installed requirements-models.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements-models.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(TORCH)
+	touch $@
+
+# For maintainers: renew the lock files (needs uv on the PATH). They name no index host, and neither torch nor what only its CUDA builds need.
 UV_LOCK := uv pip compile --universal --no-strip-extras --generate-hashes --no-emit-index-url --no-header --python-version 3.11
+NOT_LOCKED := torch triton cuda-bindings cuda-pathfinder cuda-toolkit $(addprefix nvidia-,cublas cuda-cccl cuda-cupti cuda-nvrtc cuda-runtime \
+	cudnn-cu13 cufft cufile curand cusolver cusparse cusparselt-cu13 nccl-cu13 nvjitlink nvshmem-cu13 nvtx)
 lock:
 	$(UV_LOCK) --extra build pyproject.toml -o requirements.lock
 	$(UV_LOCK) --extra build --extra dev -c requirements.lock pyproject.toml -o requirements-dev.lock
+	$(UV_LOCK) --extra build --extra models -c requirements-dev.lock --upgrade-package '$(TORCH)' $(NOT_LOCKED:%=--no-emit-package %) \
+		pyproject.toml -o requirements-models.lock
 
 clean:
 	rm -rf $(VENV) .lunguage-sample .pytest_cache .ruff_cache .mypy_cache .hypothesis build dist

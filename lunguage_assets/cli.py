@@ -9,20 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lunguage_assets.cli_explain import compare_modes, explain
+from lunguage_assets.cli_home import HOME_OPTION
+from lunguage_assets.cli_home import chosen_home as _home
+from lunguage_assets.cli_survey import survey
 from lunguage_assets.errors import LunguageError
 
 if TYPE_CHECKING:
-    from lunguage_assets.home import Home
+    from lunguage_assets.judges.configuration import JudgesConfiguration
     from lunguage_assets.judges.ledger import Ledger
-
-HOME_OPTION = click.option(
-    "--home",
-    type=click.Path(path_type=Path, file_okay=False),
-    envvar="LUNGUAGE_HOME",
-    default=".lunguage",
-    show_default=True,
-    help="Folder that holds everything: tables, DuckDB file, Dagster instance. Also $LUNGUAGE_HOME.",
-)
+    from lunguage_assets.orchestration.runner import Outcome
 
 
 def main() -> None:
@@ -47,6 +43,11 @@ def main() -> None:
 @click.version_option(package_name="lunguage-assets")
 def commands() -> None:
     """Clinical uncertainty in radiology reports: Lunguage files in, Lunguage++ out, through Dagster."""
+
+
+commands.add_command(survey)
+commands.add_command(explain)
+commands.add_command(compare_modes)
 
 
 @commands.command()
@@ -122,29 +123,81 @@ def run(
 ) -> None:
     """Turn Lunguage files into Lunguage++: register, materialise through Dagster, write the release."""
     place = _home(home)
-    from lunguage_assets.console import print_outcome, stage_progress
-    from lunguage_assets.errors import ConfigurationError
+    from lunguage_assets.console import print_outcome, run_display
     from lunguage_assets.home import batch_key
-    from lunguage_assets.judges.configuration import PRESET_VARIABLE, load_judges
-    from lunguage_assets.orchestration.resources import BUDGET_VARIABLE, judges_file
-    from lunguage_assets.orchestration.runner import RunFailed, Runner, dagster_instance
+    from lunguage_assets.orchestration.resources import BUDGET_VARIABLE
+    from lunguage_assets.orchestration.runner import Runner, dagster_instance
 
-    if preset is not None:
-        os.environ[PRESET_VARIABLE] = preset  # for the whole process: assets read it from there
     if budget is not None:
         os.environ[BUDGET_VARIABLE] = str(budget)
-    judges = load_judges(judges_file())
-    if ranker not in judges.rankers:
-        raise ConfigurationError(f"ranker {ranker!r} is unknown; expected one of {', '.join(judges.rankers)}")
+    judges = _judges(preset, ranker)
     registered = place.register(data, batch or batch_key(data), corpus, data_class)
     target = (out or place.root).resolve()
-    with dagster_instance(place) as instance, stage_progress() as progress:
+    with dagster_instance(place) as instance, run_display() as display:
         outcome = Runner(place, instance, judges).run(
-            ranker, registered.key, out=str(target), rebuild_ranking=rebuild_ranking, progress=progress
+            ranker, registered.key, out=str(target), rebuild_ranking=rebuild_ranking, progress=display.stage
         )
-    print_outcome(target / "release" / ranker, place, outcome)
-    if outcome.checks_failed:
-        raise RunFailed(f"{len(outcome.checks_failed)} checks failed: {'; '.join(outcome.checks_failed)}")
+    print_outcome(target / "release" / ranker, place, outcome, display.spent())
+    _require_checks(outcome)
+
+
+@commands.command()
+@_data_options
+@click.option("--ranker", default="panel", show_default=True, help="'panel' (all judges pooled) or one judge.")
+@click.option("--preset", default=None, help="Preset of the judges file; default: what the file says ('offline'). Also $LUNGUAGE_PRESET.")
+@click.option("--rebuild-ranking", is_flag=True, help="As for a run that makes the measuring stick anew.")
+@click.option("--json", "file", type=click.Path(path_type=Path, dir_okay=False), default=None, help="Also write the numbers to this file.")
+def estimate(
+    data: Path,
+    batch: str | None,
+    corpus: str | None,
+    data_class: Any,
+    home: Path,
+    ranker: str,
+    preset: str | None,
+    rebuild_ranking: bool,
+    file: Path | None,
+) -> None:
+    """What a run would ask of language models and cost, before anything is spent; writes and sends nothing."""
+    place = _home(home)
+    import json
+
+    from lunguage_assets.console import print_estimate
+    from lunguage_assets.data_files import resource
+    from lunguage_assets.dry_run import Surroundings, estimate_run
+    from lunguage_assets.files import replace_text
+    from lunguage_assets.home import batch_key
+    from lunguage_assets.judges.configuration import load_judges
+    from lunguage_assets.orchestration.resources import PROMPTS_VARIABLE, judges_file, ledger_place
+
+    judges = load_judges(judges_file(), preset)
+    registration = place.examine(data, batch or batch_key(data), corpus, data_class)
+    prompts = os.environ.get(PROMPTS_VARIABLE)
+    surroundings = Surroundings(ledger_place(place), Path(prompts) if prompts else None)
+    found = estimate_run(place, registration, judges, ranker, surroundings, rebuild=rebuild_ranking)
+    print_estimate(found, judges_file() or resource("judges.toml"))
+    if file is not None:
+        replace_text(file, json.dumps(found.values(), indent=2) + "\n")
+
+
+@commands.command()
+@HOME_OPTION
+@click.option("--ranker", default="panel", show_default=True, help="'panel' (all judges pooled) or one judge.")
+@click.option("--preset", default=None, help="Preset of the judges file. Also $LUNGUAGE_PRESET.")
+def analyse(home: Path, ranker: str, preset: str | None) -> None:
+    """Ask how far the numbers can be trusted: agreement of judges and experts, robustness of the ranking, validation of the fit.
+
+    Asks no judge: everything comes from recorded matches.
+    """
+    place = _home(home)
+    from lunguage_assets.console import print_analyses, run_display
+    from lunguage_assets.orchestration.runner import Runner, dagster_instance
+
+    judges = _judges(preset, ranker)
+    with dagster_instance(place) as instance, run_display() as display:
+        outcome = Runner(place, instance, judges).analyse(ranker, progress=display.stage)
+    print_analyses(place, ranker, outcome)
+    _require_checks(outcome)
 
 
 @commands.command()
@@ -220,6 +273,7 @@ def doctor(home: Path, preset: str | None, data_class: Any) -> None:
     place = _home(home)
     from datetime import UTC, datetime
 
+    from lunguage_assets.judges.binding_record import BindingRecord
     from lunguage_assets.judges.configuration import load_judges
     from lunguage_assets.judges.opening import examination
     from lunguage_assets.orchestration.resources import judges_file
@@ -227,7 +281,7 @@ def doctor(home: Path, preset: str | None, data_class: Any) -> None:
     configuration = load_judges(judges_file(), preset)
     corpus = place.corpus()
     chosen = data_class or (corpus.data_class if corpus is not None else "credentialed")
-    lines = examination(configuration, chosen, datetime.now(UTC).date(), os.environ)
+    lines = examination(configuration, chosen, datetime.now(UTC).date(), os.environ, BindingRecord(place.binding_file))
     for severity, message in lines:
         click.echo(f"{severity:<8} {message}")
     refused = sum(severity == "refusal" for severity, _ in lines)
@@ -235,12 +289,25 @@ def doctor(home: Path, preset: str | None, data_class: Any) -> None:
         raise LunguageError(f"{refused} of the checks above refuse a run with preset {configuration.preset!r} on {chosen} text")
 
 
-def _home(folder: Path) -> Home:
-    """The chosen home, also for the processes that this one starts."""
-    from lunguage_assets.home import ENVIRONMENT_VARIABLE, Home
+def _judges(preset: str | None, ranker: str) -> JudgesConfiguration:
+    """The judges file with the chosen preset, which holds for the whole process: assets read it from there."""
+    from lunguage_assets.errors import ConfigurationError
+    from lunguage_assets.judges.configuration import PRESET_VARIABLE, load_judges
+    from lunguage_assets.orchestration.resources import judges_file
 
-    os.environ[ENVIRONMENT_VARIABLE] = str(folder.expanduser().resolve())
-    return Home.from_environment()
+    if preset is not None:
+        os.environ[PRESET_VARIABLE] = preset
+    judges = load_judges(judges_file())
+    if ranker not in judges.rankers:
+        raise ConfigurationError(f"ranker {ranker!r} is unknown; expected one of {', '.join(judges.rankers)}")
+    return judges
+
+
+def _require_checks(outcome: Outcome) -> None:
+    from lunguage_assets.orchestration.runner import RunFailed
+
+    if outcome.checks_failed:
+        raise RunFailed(f"{len(outcome.checks_failed)} checks failed: {'; '.join(outcome.checks_failed)}")
 
 
 if __name__ == "__main__":

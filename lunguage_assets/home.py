@@ -42,6 +42,16 @@ class Batch:
 
 
 @dataclass(frozen=True)
+class Registration:
+    """What registering a delivery would come to: its files, its corpus, and the batch that it is already or would become."""
+
+    delivery: Delivery
+    corpus: Corpus
+    batch: Batch
+    is_new: bool
+
+
+@dataclass(frozen=True)
 class Home:
     """Paths under `$LUNGUAGE_HOME` and the batches registered there."""
 
@@ -78,6 +88,11 @@ class Home:
         return self.root / "settings.toml"
 
     @property
+    def binding_file(self) -> Path:
+        """What every judge that has answered here stands for (`judges.binding_record`)."""
+        return self.root / "judges.json"
+
+    @property
     def anchor_ratings(self) -> Path:
         """Optional ratings of the anchor phrases (explicit.md section 6)."""
         return self.root / "anchor_ratings.csv"
@@ -86,6 +101,16 @@ class Home:
     def corrections_file(self) -> Path:
         """Optional corrections of extracted phrases (explicit.md section 1)."""
         return self.root / "corrections.csv"
+
+    @property
+    def expert_responses(self) -> Path:
+        """Optional answers of human experts to a survey (explicit.md section 4)."""
+        return self.root / "expert_responses.csv"
+
+    @property
+    def expert_descriptions(self) -> Path:
+        """Optional description of these experts."""
+        return self.root / "experts.csv"
 
     def review_queue(self, judge: str, batch: str) -> Path:
         """Pairs of a batch that a person should look at, as one judge's extraction left them."""
@@ -104,11 +129,14 @@ class Home:
 
     def claim(self, corpus: Corpus) -> None:
         """Bind the home to a corpus, or refuse when it holds another."""
-        present = self.corpus()
-        if present is None:
+        self._require(corpus)
+        if self.corpus() is None:
             self.create()
             replace_text(self.root / "corpus.json", _json(asdict(corpus)))
-        elif present != corpus:
+
+    def _require(self, corpus: Corpus) -> None:
+        present = self.corpus()
+        if present is not None and present != corpus:
             raise CorpusMismatch(
                 f"{self.root} holds corpus {present.name!r} ({present.data_class}); found {corpus.name!r} ({corpus.data_class}). "
                 "One home holds one corpus and one data class: set LUNGUAGE_HOME (or --home) to another folder, or name the same corpus with --corpus."
@@ -139,7 +167,20 @@ class Home:
         """Copy a delivery into the home as an immutable batch; the same content under the same key again changes nothing.
 
         Raises:
+            LunguageError: as `examine`.
+        """
+        found = self.examine(folder, key, corpus_name, data_class)
+        self.claim(found.corpus)
+        if found.is_new:
+            self._store(found.batch, list(found.delivery.files), declared_file=folder / "corpus.toml")
+        return found.batch
+
+    def examine(self, folder: Path, key: str, corpus_name: str | None = None, data_class: DataClass | None = None) -> Registration:
+        """What `register` would do, without doing it.
+
+        Raises:
             CorpusMismatch: the home holds another corpus or data class, or the key is taken by other content.
+            ConfigurationError: an unusable key.
             InputError: the folder holds no Lunguage files.
         """
         if not _KEY.fullmatch(key):
@@ -153,21 +194,20 @@ class Home:
                 f"{folder / 'corpus.toml'} declares data class {declared.data_class!r}, the command line says {data_class!r}. Make the two agree."
             )
         corpus = Corpus(corpus_name or declared.name or "unnamed", data_class or declared.data_class)
-        self.claim(corpus)
+        self._require(corpus)
         sha256 = content_hash(delivery)
         batches = self.registered()
         for batch in batches:
             if batch.key == key:
                 if batch.sha256 == sha256:
-                    return batch
+                    return Registration(delivery, corpus, batch, is_new=False)
                 raise CorpusMismatch(
                     f"batch {key!r} is registered with other content (sha256 {batch.sha256[:12]}, found {sha256[:12]}). "
                     "A batch never changes: give the new files another key with --batch."
                 )
-        files = list(delivery.files)
-        batch = Batch(key, 1 + max((b.number for b in batches), default=-1), sha256, tuple(path.name for path in files))
-        self._store(batch, files, declared_file=folder / "corpus.toml")
-        return batch
+        number = 1 + max((batch.number for batch in batches), default=-1)
+        new = Batch(key, number, sha256, tuple(path.name for path in delivery.files))
+        return Registration(delivery, corpus, new, is_new=True)
 
     def _store(self, batch: Batch, files: list[Path], declared_file: Path) -> None:
         self.batches.mkdir(parents=True, exist_ok=True)

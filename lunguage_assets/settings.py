@@ -41,11 +41,17 @@ class ExplicitSettings(_Options):
     panel_steps: int = Field(default=10, ge=0, description="K: steps in which the whole panel plays")
     patience: int = Field(default=10, ge=1)
     step_limit: int = Field(default=100, ge=1, le=100)
+    fit: Literal["paper", "economy"] = "paper"
+    fit_log: bool = True
+    economy_sd: float = Field(default=1.5, gt=0.0, description="Deviation of a place, in units of mu, at which an economy fit ends")
+    economy_answers: int = Field(default=12, ge=1, description="Answers wanted per economy round, from the whole panel together")
+    economy_rounds: int = Field(default=6, ge=1, description="Economy rounds at most")
 
 
 class ImplicitSettings(_Options):
     """Deduplicate, match, expand, resolve (implicit.md)."""
 
+    mode: Literal["method", "paper"] = "method"
     encoder: Literal["lexical"] = "lexical"
     merge_threshold: float = Field(default=0.9, gt=0.0, le=1.0)
     history: Literal["exclude", "keep"] = "exclude"

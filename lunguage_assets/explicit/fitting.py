@@ -1,108 +1,78 @@
 """Placing tentative findings in the reference ranking: masked sentences play reference phrases, in lockstep (explicit.md section 5).
 
 A sentence's steps are sequential, but sentences are independent: every round chooses all opponents at once, asks each judge once for
-all sentences, and updates all. Which findings are fitted and what becomes of the others is in `pairs.py`.
+all sentences, and updates all. The paper's fit is here, the economical one in `economy.py`; which findings are fitted and what becomes
+of the others is in `pairs.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+import pyarrow as pa
 
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit import trueskill
-from lunguage_assets.explicit.draws import U64, coins, mix, smallest, text_hash, text_hashes
-from lunguage_assets.explicit.pairs import collect_pairs, fitted_frame
+from lunguage_assets.explicit.asking import Answers, Asker, Play
+from lunguage_assets.explicit.economy import fit_economically
+from lunguage_assets.explicit.fit_log import FitLog
+from lunguage_assets.explicit.fits import LIMIT, NO_ANSWERS, NO_OPPONENT, STABLE, STOPS, VOID_STEPS, Fits, Places
+from lunguage_assets.explicit.pairs import collect_pairs, fitted_frame, sentence_key
+from lunguage_assets.explicit.posterior import posterior_of_a_panel
 from lunguage_assets.explicit.probability import Anchor, calibrate
-from lunguage_assets.judges.protocol import ComparisonQuestion, Judge, ask_panel
+from lunguage_assets.explicit.reference import DRAW_BETA, EXAMPLES_DRAWN_FROM, Integers, Reference, choose_opponents, draw_probability
+from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import FITTED_PROBABILITIES
+from lunguage_assets.tables.explicit import FIT_LOG
 
-DRAW_BETA = 25.0 / 6.0
-"""b of the draw probability; not the rounded 4.167 of the updates (explicit.md section 5)."""
+__all__ = [
+    "DRAW_BETA",
+    "EXAMPLES_DRAWN_FROM",
+    "SENTENCES_AT_ONCE",
+    "STOPS",
+    "VOID_STEPS",
+    "FitTables",
+    "Fits",
+    "Reference",
+    "choose_opponents",
+    "fit_pairs",
+    "fit_sentences",
+    "fit_with_log",
+]
 
-VOID_STEPS = 10
-"""Steps without a valid answer after which a sentence is given up."""
-
-EXAMPLES_DRAWN_FROM = 512
-"""Examples of a phrase from which opponents are drawn in a fit: all of them in the published corpus, and in a larger one a random, stable
-subset, so that the cost of a fit does not grow with the corpus."""
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-
-STOPS = ("stable rank", "step limit", "no opponent left", "no valid answers")
-_FIRST_WON = {"sentence_1": 1, "sentence_2": 0, "invalid": -1}
-_RUNNING, _STABLE, _LIMIT, _NO_OPPONENT, _NO_ANSWERS = -1, 0, 1, 2, 3
+SENTENCES_AT_ONCE = 20_000
+"""Sentences whose fits advance together; memory follows from it, results do not."""
 
 
 @dataclass(frozen=True)
-class Reference:
-    """The ranked phrases in ranking order with their distinct example sentences and those sentences' hashes."""
+class FitTables:
+    """`FITTED_PROBABILITIES` and `FIT_LOG` frames of the same fits."""
 
-    mu: Floats
-    variance: Floats
-    sentences: tuple[tuple[str, ...], ...]
-    hashes: tuple[U64, ...]
-
-    @classmethod
-    def of(cls, ranking: pd.DataFrame, vocabulary: pd.DataFrame) -> Reference:
-        """Raises MethodError when a ranked phrase has no example sentence in the vocabulary."""
-        ordered = ranking.sort_values("rank", kind="stable")
-        retained = vocabulary[vocabulary["retained"].to_numpy(dtype=bool)]
-        examples = dict(zip(retained["phrase"].tolist(), retained["example_sentences"].tolist(), strict=True))
-        phrases = ordered["phrase"].tolist()
-        if not phrases or any(not len(examples.get(phrase, ())) for phrase in phrases):
-            raise MethodError("the ranking and the vocabulary do not belong together. Materialise reference_ranking again.")
-        sentences = tuple(_drawn_from(examples[phrase]) for phrase in phrases)
-        sigma = ordered["sigma"].to_numpy(dtype=np.float64)
-        return cls(ordered["mu"].to_numpy(dtype=np.float64), sigma**2, sentences, tuple(text_hashes(known) for known in sentences))
+    probabilities: pd.DataFrame
+    log: pd.DataFrame
 
 
-def _drawn_from(examples: Sequence[str]) -> tuple[str, ...]:
-    """The distinct examples, or the ones with the smallest hashes: an added example displaces at most one."""
-    return tuple(sorted(set(examples), key=lambda sentence: (text_hash("drawn from", sentence), sentence))[:EXAMPLES_DRAWN_FROM])
+def fit_with_log(
+    findings: pd.DataFrame,
+    hedges: pd.DataFrame,
+    vocabulary: pd.DataFrame,
+    ranking: pd.DataFrame,
+    panel: Sequence[Judge],
+    anchors: Sequence[Anchor],
+    settings: ExplicitSettings,
+) -> FitTables:
+    """What `fit_pairs` returns, with the log of every play; the log is empty when `settings.fit_log` is off.
 
-
-@dataclass
-class Fits:
-    """State of the fits while they run and their result at the end; arrays over sentences (`counts`: sentences x phrases).
-
-    `steps` had a valid answer, `void` had none; `stop` is a number into `STOPS`. A fit given up keeps no meaningful mu.
+    Arguments and errors are those of `fit_pairs`.
     """
-
-    mu: Floats
-    variance: Floats
-    counts: Integers
-    steps: Integers
-    void: Integers
-    answers: Integers
-    invalid: Integers
-    rank: Integers
-    stable: Integers
-    stop: Integers
-
-    @classmethod
-    def start(cls, sentences: int, phrases: int) -> Fits:
-        def zeros() -> Integers:
-            return np.zeros(sentences, dtype=np.int64)
-
-        return cls(
-            mu=np.full(sentences, trueskill.MU),
-            variance=np.full(sentences, trueskill.SIGMA**2),
-            counts=np.zeros((sentences, phrases), dtype=np.int64),
-            steps=zeros(),
-            void=zeros(),
-            answers=zeros(),
-            invalid=zeros(),
-            rank=zeros() - 1,
-            stable=zeros(),
-            stop=zeros() + _RUNNING,
-        )
+    chunks: list[pa.Table] = []
+    keep = chunks.append if settings.fit_log else None
+    frame = fit_pairs(findings, hedges, vocabulary, ranking, panel, anchors, settings, keep_log=keep)
+    return FitTables(frame, FIT_LOG.from_arrow(pa.concat_tables(chunks)) if chunks else FIT_LOG.frame())
 
 
 def fit_pairs(
@@ -113,6 +83,9 @@ def fit_pairs(
     panel: Sequence[Judge],
     anchors: Sequence[Anchor],
     settings: ExplicitSettings,
+    *,
+    keep_log: Callable[[pa.Table], None] | None = None,
+    at_once: int = SENTENCES_AT_ONCE,
 ) -> pd.DataFrame:
     """Every tentative finding with its place and probability, a `FITTED_PROBABILITIES` frame sorted by study and row.
 
@@ -123,9 +96,11 @@ def fit_pairs(
         ranking: `REFERENCE_RANKING` frame.
         panel: judges, in the order in which their answers are used.
         anchors: phrases of known probability.
-        settings: N, K, patience, step limit, seed, position.
+        settings: which fit and its options, seed, position.
+        keep_log: given the log of each chunk of sentences, an Arrow table with the columns of `FIT_LOG`, in order of key and step.
+        at_once: sentences per chunk; no result depends on it.
 
-    Identical masked sentences are fitted once; a result depends on its sentence, the ranking, the panel and the seed alone.
+    Identical masked sentences are fitted once; a result depends on its sentence, the ranking, the panel, the anchors and the settings alone.
 
     Raises:
         MethodError: no judge; tables that do not belong together; unusable anchors.
@@ -136,105 +111,66 @@ def fit_pairs(
     if not pairs:
         return FITTED_PROBABILITIES.frame()
     calibration = calibrate(ranking, anchors)  # before any judge is asked: unusable anchors must not cost answers
-    sentences = sorted({pair.masked_sentence for pair in pairs if pair.masked_sentence is not None})
-    fits = fit_sentences(sentences, Reference.of(ranking, vocabulary), panel, settings)
-    return fitted_frame(pairs, {sentence: i for i, sentence in enumerate(sentences)}, fits, STOPS, ranking, calibration)
+    reference = Reference.of(ranking, vocabulary)
+    by_key = {sentence_key(pair.masked_sentence): pair.masked_sentence for pair in pairs if pair.masked_sentence is not None}
+    keys = sorted(by_key)
+    fit = fit_economically if settings.fit == "economy" else fit_sentences
+    places = []
+    for start in range(0, len(keys), at_once):
+        chunk = keys[start : start + at_once]
+        log = FitLog([judge.key for judge in panel], reference.phrases) if keep_log is not None else None
+        fits = fit([by_key[key] for key in chunk], reference, panel, settings, log)
+        places.append(_places(fits, reference))
+        if log is not None and keep_log is not None:
+            keep_log(log.table(chunk))
+    number = {key: i for i, key in enumerate(keys)}
+    return fitted_frame(pairs, number, Places.join(places), settings.fit, ranking, calibration)
 
 
-def fit_sentences(sentences: Sequence[str], reference: Reference, panel: Sequence[Judge], settings: ExplicitSettings) -> Fits:
-    """Fit distinct masked sentences in lockstep rounds, with one call per judge and round."""
-    fits = Fits.start(len(sentences), len(reference.mu))
-    seeds = mix(text_hash(settings.seed, "fit"), text_hashes(sentences))
-    while True:
-        active = np.flatnonzero(fits.stop == _RUNNING)
-        if not len(active):
-            return fits
+def _places(fits: Fits, reference: Reference) -> Places:
+    centre, mu_sd = posterior_of_a_panel(fits.won, fits.lost, reference)
+    return Places(
+        fits.mu, np.sqrt(fits.variance), fits.rank, centre, mu_sd, fits.steps + fits.void, fits.answers, fits.invalid, fits.stop
+    )  # fmt: skip
+
+
+def fit_sentences(
+    sentences: Sequence[str], reference: Reference, panel: Sequence[Judge], settings: ExplicitSettings, log: FitLog | None = None
+) -> Fits:
+    """Fit distinct masked sentences in lockstep rounds, with one call per judge and round, noting every step in `log`."""
+    fits = Fits.start(len(sentences), len(reference.mu), len(panel))
+    asker = Asker.of(sentences, reference, panel, settings)
+    while len(active := fits.running()):
         opponent = choose_opponents(fits.mu[active], fits.variance[active], fits.counts[active], reference, settings.opponent_limit)
-        won = _ask(active, opponent, sentences, seeds, fits, reference, panel, settings)
-        _update(active, opponent, won, fits, reference)
+        draw = draw_probability(fits.mu[active], fits.variance[active], reference.mu[opponent], reference.variance[opponent])
+        play = Play(active, opponent, fits.steps[active] + fits.void[active])
+        asked = np.where((fits.steps[active] < settings.panel_steps)[:, None], asker.everyone(play), asker.one_at_random(play))
+        said = asker.ask(play, asked)
+        _update(active, opponent, said, fits, reference)
+        if log is not None:
+            log.note(play, play.step, draw, said, fits.mu[active], np.sqrt(fits.variance[active]), fits.rank[active])
         _stop(active, fits, settings)
+    return fits
 
 
-def choose_opponents(mu: Floats, variance: Floats, counts: Integers, reference: Reference, limit: int) -> Integers:
-    """For each sentence the phrase with the highest draw probability among those played fewer than `limit` times (step 1).
-
-    The first maximum in ranking order wins a tie. `counts` has shape (sentences, phrases); every row has an eligible phrase.
-    """
-    c2 = 2.0 * DRAW_BETA**2 + variance[:, None] + reference.variance
-    draw = np.sqrt(2.0 * DRAW_BETA**2 / c2) * np.exp(-((mu[:, None] - reference.mu) ** 2) / (2.0 * c2))
-    chosen: Integers = np.argmax(np.where(counts < limit, draw, -1.0), axis=1).astype(np.int64)
-    return chosen
-
-
-def _ask(
-    active: Integers,
-    opponent: Integers,
-    sentences: Sequence[str],
-    seeds: U64,
-    fits: Fits,
-    reference: Reference,
-    panel: Sequence[Judge],
-    settings: ExplicitSettings,
-) -> Integers:
-    """What every judge says in this step (step 2), shape (active, judges): 1 the sentence won, 0 it lost, -1 invalid, -2 not asked."""
-    step = fits.steps[active] + fits.void[active]
-    keys = np.stack([mix(seeds[active], step, text_hash(judge.key)) for judge in panel], axis=1)
-    asked = np.ones(keys.shape, dtype=bool)
-    alone = fits.steps[active] >= settings.panel_steps
-    asked[alone] = np.arange(len(panel)) == np.argmin(mix(keys[alone], 2), axis=1)[:, None]
-    rows_of = [np.flatnonzero(asked[:, j]) for j in range(len(panel))]
-    swaps, questions = [], []
-    for j, rows in enumerate(rows_of):
-        shown = _opponent_sentences(opponent[rows], mix(keys[rows, j], 0), reference)
-        swapped = coins(mix(keys[rows, j], 1)) if settings.position == "coin" else np.zeros(len(rows), dtype=bool)
-        swaps.append(swapped)
-        questions.append(
-            [
-                ComparisonQuestion(theirs, sentences[own], replicate) if second else ComparisonQuestion(sentences[own], theirs, replicate)
-                for own, theirs, replicate, second in zip(active[rows].tolist(), shown, step[rows].tolist(), swapped.tolist(), strict=True)
-            ]
-        )
-    won = np.full(keys.shape, -2, dtype=np.int64)
-    for j, answers in enumerate(ask_panel(panel, questions)):
-        first = np.array([_FIRST_WON[answer.answer] for answer in answers], dtype=np.int64)
-        won[rows_of[j], j] = np.where((first >= 0) & swaps[j], 1 - first, first)
-    return won
-
-
-def _opponent_sentences(opponent: Integers, draws: U64, reference: Reference) -> list[str]:
-    """One example sentence of each opponent: the one with the smallest hash, so that added examples change few draws."""
-    shown = [""] * len(opponent)
-    for phrase in np.unique(opponent).tolist():
-        rows = np.flatnonzero(opponent == phrase)
-        chosen = smallest(draws[rows], reference.hashes[phrase])
-        for row, example in zip(rows.tolist(), chosen.tolist(), strict=True):
-            shown[row] = reference.sentences[phrase][example]
-    return shown
-
-
-def _update(active: Integers, opponent: Integers, won: Integers, fits: Fits, reference: Reference) -> None:
+def _update(active: Integers, opponent: Integers, said: Answers, fits: Fits, reference: Reference) -> None:
     """Move the sentences, not the reference, answer by answer in panel order (step 3); count the step."""
-    for j in range(won.shape[1]):
-        valid = won[:, j] >= 0
+    for j in range(said.shape[1]):
+        valid = said[:, j] >= 0
         rows, theirs = active[valid], opponent[valid]
         fits.mu[rows], fits.variance[rows] = trueskill.update(
-            fits.mu[rows], fits.variance[rows], reference.mu[theirs], reference.variance[theirs], won[valid, j] == 1
+            fits.mu[rows], fits.variance[rows], reference.mu[theirs], reference.variance[theirs], said[valid, j] == 1
         )
-    fits.answers[active] += (won >= 0).sum(axis=1)
-    fits.invalid[active] += (won == -1).sum(axis=1)
-    answered = (won >= 0).any(axis=1)
-    rows = active[answered]
-    fits.void[active[~answered]] += 1
-    fits.steps[rows] += 1
-    fits.counts[rows, opponent[answered]] += 1
-    rank = (reference.mu > fits.mu[rows, None]).sum(axis=1)
-    fits.stable[rows] = np.where(rank == fits.rank[rows], fits.stable[rows] + 1, 1)
-    fits.rank[rows] = rank
+    answered = fits.count(active, opponent, said)
+    rank = (reference.mu > fits.mu[active, None]).sum(axis=1)
+    same = rank == fits.rank[active]
+    fits.stable[active] = np.where(answered, np.where(same, fits.stable[active] + 1, 1), fits.stable[active])
+    fits.rank[active] = rank
 
 
 def _stop(active: Integers, fits: Fits, settings: ExplicitSettings) -> None:
     """End fits (step 4); of several reasons the first of `STOPS` is recorded, a void fit counting last."""
-    fits.stop[active[fits.void[active] >= VOID_STEPS]] = _NO_ANSWERS
-    fits.stop[active[(fits.counts[active] >= settings.opponent_limit).all(axis=1)]] = _NO_OPPONENT
-    fits.stop[active[fits.steps[active] >= settings.step_limit]] = _LIMIT
-    fits.stop[active[fits.stable[active] >= settings.patience]] = _STABLE
+    fits.stop[active[fits.void[active] >= VOID_STEPS]] = NO_ANSWERS
+    fits.stop[active[(fits.counts[active] >= settings.opponent_limit).all(axis=1)]] = NO_OPPONENT
+    fits.stop[active[fits.steps[active] >= settings.step_limit]] = LIMIT
+    fits.stop[active[fits.stable[active] >= settings.patience]] = STABLE

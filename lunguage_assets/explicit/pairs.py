@@ -1,25 +1,24 @@
 """Tentative pairs: which findings need a probability, and the table of those probabilities whether fitted or not (explicit.md sections 0, 5).
 
-How a sentence is fitted is in `fitting.py`, how a place becomes a probability in `probability.py`.
+How a sentence is fitted is in `fitting.py` and `economy.py`, how a place becomes a probability in `probability.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit import trueskill
 from lunguage_assets.explicit.draws import digest
+from lunguage_assets.explicit.fits import STOPS, Places
 from lunguage_assets.explicit.probability import Calibration, probability
 from lunguage_assets.tables import FITTED_PROBABILITIES
-
-if TYPE_CHECKING:
-    from lunguage_assets.explicit.fitting import Fits
 
 EXPLICIT_SECTIONS = ("find", "impr")
 """History rows take no part in the explicit stage."""
@@ -62,41 +61,60 @@ def collect_pairs(findings: pd.DataFrame, hedges: pd.DataFrame) -> list[Pair]:
     ]
 
 
+def sentence_key(masked_sentence: str) -> str:
+    """Identity of a masked sentence: identical ones are fitted once, and the log is kept by it."""
+    return digest(masked_sentence)[:24]
+
+
 def fitted_frame(
-    pairs: Sequence[Pair], number: Mapping[str, int], fits: Fits, stops: Sequence[str], ranking: pd.DataFrame, calibration: Calibration
+    pairs: Sequence[Pair], number: Mapping[str, int], places: Places, fit: str, ranking: pd.DataFrame, calibration: Calibration
 ) -> pd.DataFrame:
-    """The `FITTED_PROBABILITIES` frame of all pairs; `number` is a sentence's place in `fits`."""
-    p, low, high = (values.tolist() for values in probability(fits.mu, np.sqrt(fits.variance), calibration))
+    """The `FITTED_PROBABILITIES` frame of all pairs; `number` is the place in `places` of a sentence, by its key."""
+    keys = ["" if pair.masked_sentence is None else sentence_key(pair.masked_sentence) for pair in pairs]
+    row = np.array([number[key] if key else -1 for key in keys], dtype=np.int64)
+    stop = [STOPS[places.stop[i]] if i >= 0 else "not located" for i in row.tolist()]
+    fitted = np.array([reason not in ("not located", "no valid answers") for reason in stop], dtype=bool)
+    mu, sigma, centre, mu_sd = (_of_pairs(values, row) for values in (places.mu, places.sigma, places.centre, places.mu_sd))
+    p, low, high = probability(mu, mu_sd, calibration, centre)
+    source = np.full(len(pairs), "fitted", dtype=object)
     by_phrase = _PhraseProbability(ranking, calibration)
-    ruler, version = str(ranking["ruler"].iloc[0]), str(ranking["ranking_version"].iloc[0])
-    rows: list[dict[str, Any]] = []
-    for pair in pairs:
-        i = None if pair.masked_sentence is None else number[pair.masked_sentence]
-        stop = "not located" if i is None else stops[int(fits.stop[i])]
-        fitted = i is not None and stop != "no valid answers"
-        row: dict[str, Any] = {
-            "finding_id": pair.finding_id,
-            "study_id": pair.study_id,
-            "phrases": list(pair.phrases),
-            "sentence_key": "" if pair.masked_sentence is None else digest(pair.masked_sentence)[:24],
-            "same_name_in_sentence": pair.same_name,
-            "mu": None,
-            "sigma": None,
-            "rank": None,
-            "steps": 0 if i is None else int(fits.steps[i] + fits.void[i]),
-            "answers": 0 if i is None else int(fits.answers[i]),
-            "invalid_answers": 0 if i is None else int(fits.invalid[i]),
-            "stop": stop,
-            "ruler": ruler,
-            "ranking_version": version,
-        }
-        if i is not None and fitted:
-            row |= {"mu": float(fits.mu[i]), "sigma": float(fits.variance[i]) ** 0.5, "rank": int(fits.rank[i])}
-            row |= {"p": p[i], "p_low": low[i], "p_high": high[i], "p_source": "fitted"}
-        else:
-            row |= by_phrase.of(pair.phrases)
-        rows.append(row)
-    return FITTED_PROBABILITIES.frame(rows)
+    for i in np.flatnonzero(~fitted).tolist():
+        p[i], low[i], high[i], source[i] = by_phrase.of(pairs[i].phrases)
+    steps, answers, invalid, rank = (_of_pairs(values, row) for values in (places.steps, places.answers, places.invalid, places.rank))
+    columns: dict[str, Sequence[Any]] = {
+        "finding_id": [pair.finding_id for pair in pairs],
+        "study_id": [pair.study_id for pair in pairs],
+        "phrases": [list(pair.phrases) for pair in pairs],
+        "sentence_key": keys,
+        "same_name_in_sentence": [pair.same_name for pair in pairs],
+        "mu": _where(fitted, mu),
+        "sigma": _where(fitted, sigma),
+        "rank": _where(fitted, rank),
+        "steps": steps.tolist(),
+        "answers": answers.tolist(),
+        "invalid_answers": invalid.tolist(),
+        "stop": stop,
+        "fit": [fit] * len(pairs),
+        "mu_centre": _where(fitted, centre),
+        "mu_sd": _where(fitted, mu_sd),
+        "p": p.tolist(),
+        "p_low": low.tolist(),
+        "p_high": high.tolist(),
+        "p_source": source.tolist(),
+        "ruler": [str(ranking["ruler"].iloc[0])] * len(pairs),
+        "ranking_version": [str(ranking["ranking_version"].iloc[0])] * len(pairs),
+    }
+    return FITTED_PROBABILITIES.frame(columns)
+
+
+def _of_pairs(values: NDArray[Any], row: NDArray[np.int64]) -> NDArray[Any]:
+    """Values of sentences by pair; 0 where a pair has no sentence."""
+    return np.where(row >= 0, values[row] if len(values) else 0, 0).astype(values.dtype)
+
+
+def _where(known: NDArray[np.bool_], values: NDArray[Any]) -> list[Any]:
+    """Values, null where not known."""
+    return [value if is_known else None for value, is_known in zip(values.tolist(), known.tolist(), strict=True)]
 
 
 class _PhraseProbability:
@@ -110,9 +128,10 @@ class _PhraseProbability:
         self._mu = dict(zip(ranking["phrase"].tolist(), ranking["mu"].tolist(), strict=True))
         self._calibration = calibration
 
-    def of(self, phrases: Sequence[str]) -> dict[str, Any]:
+    def of(self, phrases: Sequence[str]) -> tuple[float, float, float, str]:
+        """p, p_low, p_high, p_source."""
         known = [self._mu[phrase] for phrase in phrases if phrase in self._mu]
         if not known:
-            return {"p": 0.5, "p_low": 0.0, "p_high": 1.0, "p_source": "none"}
+            return 0.5, 0.0, 1.0, "none"
         p, low, high = probability(sum(known) / len(known), trueskill.BETA, self._calibration)
-        return {"p": float(p), "p_low": float(low), "p_high": float(high), "p_source": "phrase"}
+        return float(p), float(low), float(high), "phrase"

@@ -17,6 +17,7 @@ from scipy.special import expit
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError, InputError, MethodError
 from lunguage_assets.explicit.edited_csv import edited_rows
+from lunguage_assets.explicit.shown import shown_phrase
 
 Z95 = 1.959963984540054
 _REMEDY = 'Set ruler = "published" in settings.toml, or give ratings of other phrases in anchor_ratings.csv.'
@@ -107,7 +108,7 @@ def require_anchors(phrases: Collection[str], anchors: Sequence[Anchor]) -> None
     """
     missing = [anchor.phrase for anchor in anchors if anchor.phrase not in phrases]
     if missing:
-        raise MethodError(f"the ranking has no anchor phrase {', '.join(repr(name) for name in missing)}. {_REMEDY}")
+        raise MethodError(f"the ranking has no anchor phrase {', '.join(repr(shown_phrase(name)) for name in missing)}. {_REMEDY}")
     if len(anchors) < 2:
         raise MethodError(f"{len(anchors)} anchor given; two are the least. {_REMEDY}")
 
@@ -116,16 +117,19 @@ def calibrate(ranking: pd.DataFrame, anchors: Sequence[Anchor]) -> Calibration:
     """The line through the anchors on the logit scale: exact for two, least squares for more (explicit.md section 6).
 
     Raises:
-        MethodError: fewer than two anchors, an anchor phrase that is not ranked, anchors at the same place, or a line that falls.
+        MethodError: fewer than two anchors, an anchor phrase that is not ranked or has no place, anchors at the same place, or a line
+            that falls.
     """
     place = {phrase: i for i, phrase in enumerate(ranking["phrase"].tolist())}
     require_anchors(place, anchors)
     mus, sds = ranking["mu"].to_numpy(dtype=np.float64), ranking["mu_sd"].to_numpy(dtype=np.float64)
     rows = [place[anchor.phrase] for anchor in anchors]
     mu, logits = mus[rows], np.array([anchor.logit for anchor in anchors])
+    names = ", ".join(repr(shown_phrase(anchor.phrase)) for anchor in anchors)
+    if not np.isfinite(mu).all():
+        raise MethodError(f"the anchors {names} have places that are not numbers. Materialise reference_ranking again.")
     spread = mu - mu.mean()
     total = float((spread**2).sum())
-    names = ", ".join(repr(anchor.phrase) for anchor in anchors)
     if total < 1e-12:
         raise MethodError(f"the anchors {names} have the same place in the ranking. {_REMEDY}")
     alpha = float((spread * logits).sum()) / total
@@ -144,27 +148,35 @@ def calibrate(ranking: pd.DataFrame, anchors: Sequence[Anchor]) -> Calibration:
     )
 
 
-def probability(mu: ArrayLike, mu_sd: ArrayLike, calibration: Calibration) -> tuple[Floats, Floats, Floats]:
+def probability(
+    mu: ArrayLike, mu_sd: ArrayLike, calibration: Calibration, centre: ArrayLike | None = None
+) -> tuple[Floats, Floats, Floats]:
     """p, p_low, p_high (95%) of places on the ranking; arrays of the shape of `mu`.
 
     Args:
-        mu: places on the ranking.
-        mu_sd: standard error of each place, from its own comparisons (a fit's sigma).
+        mu: places on the ranking, from which p follows.
+        mu_sd: standard error of each place, from its own comparisons.
         calibration: the line through the anchors.
+        centre: places around which the intervals are made, when they are not `mu`: a fit's mu and the mean of the place given the
+            same answers differ a little. An interval always contains p.
 
-    The interval is p's delta-method interval on the logit scale, so it stays inside (0, 1). It covers three sources:
+    The interval is a delta-method interval on the logit scale, so it stays inside (0, 1). It covers three sources:
     the place itself (few comparisons, one sentence), the ranking it is measured on (bootstrap over sentence pairs, interpolated between the
     neighbouring phrases), and the anchors (their ratings' confidence intervals, and the bootstrap of their own places). The three are
     added as if independent; the bootstraps of a place and of an anchor near it are in truth positively correlated, which makes the
-    interval near an anchor somewhat too wide. It does not cover: whether judges agree with radiologists at all, a wrong form of the
-    logistic curve between the anchors, which sentences and raters the anchors were measured with, a wrongly masked or misread
-    sentence, or whether the report itself is right.
+    interval near an anchor somewhat too wide. What it does not cover, and how often it held on simulated reports, is in docs/intervals.md.
     """
-    places, errors = np.asarray(mu, dtype=np.float64), np.asarray(mu_sd, dtype=np.float64)
     line = calibration
-    logit = line.alpha * (places - line.mu_half)
+    logit = line.alpha * (np.asarray(mu, dtype=np.float64) - line.mu_half)
+    places = np.asarray(mu if centre is None else centre, dtype=np.float64)
+    middle, margin = line.alpha * (places - line.mu_half), Z95 * np.sqrt(_logit_variance(places, np.asarray(mu_sd, dtype=np.float64), line))
+    return expit(logit), expit(np.minimum(middle - margin, logit)), expit(np.maximum(middle + margin, logit))
+
+
+def _logit_variance(places: Floats, errors: Floats, line: Calibration) -> Floats:
+    """Variance of logit p by the delta method: the place's, the ranking's there, the anchors'."""
     ranking_sd = np.interp(places, line.phrase_mu, line.phrase_mu_sd)
-    variance = line.alpha**2 * (errors**2 + ranking_sd**2)
+    variance: Floats = line.alpha**2 * (errors**2 + ranking_sd**2)
     spread = line.anchor_mu - line.anchor_mu.mean()
     total = float((spread**2).sum())
     residual = line.anchor_logit - line.anchor_logit.mean() - line.alpha * spread
@@ -173,8 +185,7 @@ def probability(mu: ArrayLike, mu_sd: ArrayLike, calibration: Calibration) -> tu
         weight = 1.0 / len(spread) + spread[i] * away  # d logit / d anchor_logit[i]
         by_place = residual[i] * away - line.alpha * weight  # d logit / d anchor_mu[i]
         variance = variance + weight**2 * line.anchor_logit_variance[i] + by_place**2 * line.anchor_mu_variance[i]
-    margin = Z95 * np.sqrt(variance)
-    return expit(logit), expit(logit - margin), expit(logit + margin)
+    return variance
 
 
 def _logit(p: float) -> float:

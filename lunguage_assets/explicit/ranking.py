@@ -17,6 +17,7 @@ from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit import trueskill
 from lunguage_assets.explicit.bootstrap import ORDERS_PER_RESAMPLE, Intervals, bootstrap_intervals
 from lunguage_assets.explicit.draws import U64, digest, mix, text_hash, text_hashes
+from lunguage_assets.explicit.order_free import OrderFreePlaces, order_free_places
 from lunguage_assets.explicit.published import published_ranking
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import REFERENCE_RANKING
@@ -31,12 +32,13 @@ _NO_VALID_ANSWERS = (
 class Answers:
     """Valid answers of all judges, in an order that does not depend on that of the frames; arrays of shape (answers,).
 
-    `identity` hashes match and judge; `cluster` numbers the sentence pairs, whose answers depend on each other.
+    `match` hashes the match, `identity` match and judge; `cluster` numbers the sentence pairs, whose answers depend on each other.
     """
 
     phrases: tuple[str, ...]
     winner: NDArray[np.int64]
     loser: NDArray[np.int64]
+    match: U64
     identity: U64
     cluster: NDArray[np.int64]
 
@@ -80,8 +82,9 @@ def reference_ranking(
     mus, sigmas = trueskill.play(answers.winner, answers.loser, len(phrases), random_orders(answers, settings))
     mu, sigma = mus.mean(axis=0), sigmas.mean(axis=0)
     intervals = bootstrap_intervals(answers.winner, answers.loser, answers.cluster, mu, settings)
-    version = _version(vocabulary, matches, settings, identities)
-    return _frame(phrases, mu, sigma, intervals, answers, list(matches), str(retained["vocabulary_version"].iloc[0]), version)
+    order_free = order_free_places(answers.winner, answers.loser, len(phrases))
+    version = ranking_version(vocabulary, matches, settings, identities)
+    return _frame(phrases, mu, sigma, intervals, order_free, answers, list(matches), str(retained["vocabulary_version"].iloc[0]), version)
 
 
 def _require_same_matches(matches: Mapping[str, pd.DataFrame], vocabulary_version: str) -> None:
@@ -116,6 +119,7 @@ def collect_answers(phrases: Sequence[str], matches: Mapping[str, pd.DataFrame])
         phrases=tuple(phrases),
         winner=np.array([number[row[2]] for row in rows], dtype=np.int64),
         loser=np.array([number[row[3]] for row in rows], dtype=np.int64),
+        match=text_hashes(row[0] for row in rows),
         identity=text_hashes(f"{row[0]} {row[1]}" for row in rows),
         cluster=np.array(cluster, dtype=np.int64),
     )
@@ -127,7 +131,9 @@ def random_orders(answers: Answers, settings: ExplicitSettings) -> NDArray[np.in
     return np.stack([np.argsort(mix(seed, order, answers.identity), kind="stable") for order in range(settings.orders)])
 
 
-def _version(vocabulary: pd.DataFrame, matches: Mapping[str, pd.DataFrame], settings: ExplicitSettings, identities: Sequence[str]) -> str:
+def ranking_version(
+    vocabulary: pd.DataFrame, matches: Mapping[str, pd.DataFrame], settings: ExplicitSettings, identities: Sequence[str]
+) -> str:
     """Hash of everything that the ranking follows from: vocabulary, answers per judge, who the judges are, seed and constants."""
     constants = (trueskill.MU, trueskill.SIGMA, trueskill.BETA, trueskill.TAU, settings.seed, settings.orders)
     parts: list[object] = [*constants, settings.bootstrap, ORDERS_PER_RESAMPLE, str(vocabulary["vocabulary_version"].iloc[0]), *identities]
@@ -142,6 +148,7 @@ def _frame(
     mu: NDArray[np.float64],
     sigma: NDArray[np.float64],
     intervals: Intervals,
+    order_free: OrderFreePlaces,
     answers: Answers,
     judges: list[str],
     vocabulary_version: str,
@@ -161,6 +168,8 @@ def _frame(
         "mu_high": intervals.mu_high[order].tolist(),
         "rank_low": intervals.rank_low[order].tolist(),
         "rank_high": intervals.rank_high[order].tolist(),
+        "mu_order_free": order_free.mu[order].tolist(),
+        "sd_order_free": order_free.sd[order].tolist(),
         "n_matches": played[order].tolist(),
         "win_rate": win_rate,
         "judges": [judges] * len(phrases),
@@ -187,6 +196,8 @@ def _published(vocabulary_version: str, judges: list[str], identities: Sequence[
         "mu_high": mu,
         "rank_low": [float(value) for value in rank],
         "rank_high": [float(value) for value in rank],
+        "mu_order_free": [None] * size,
+        "sd_order_free": [None] * size,
         "n_matches": [0] * size,
         "win_rate": [None] * size,
         "judges": [judges] * size,

@@ -13,6 +13,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict
 
 from lunguage_assets.data_files import resource
+from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.implicit.annotated_yaml import AnnotatedYaml, read_annotated
 from lunguage_assets.implicit.words import collapsed, tokens, word_forms
 
@@ -20,6 +21,7 @@ from lunguage_assets.implicit.words import collapsed, tokens, word_forms
 class _File(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    paper_pairs: list[tuple[str, str]] = []
     term_pairs: list[tuple[str, str]] = []
     exact_pairs: list[tuple[str, str]] = []
 
@@ -36,11 +38,17 @@ class BlacklistMarks:
 class Blacklist:
     """Pairs that must never be merged.
 
-    `term_pairs` are single words, `exact_pairs` whole phrases; both are symmetric.
+    `paper_pairs` (the paper's) and `term_pairs` are pairs of single words, `exact_pairs` of whole phrases; all are symmetric.
     """
 
-    def __init__(self, term_pairs: Iterable[tuple[str, str]], exact_pairs: Iterable[tuple[str, str]] = ()) -> None:
-        self.term_pairs = tuple((collapsed(a), collapsed(b)) for a, b in term_pairs)
+    def __init__(
+        self,
+        term_pairs: Iterable[tuple[str, str]],
+        exact_pairs: Iterable[tuple[str, str]] = (),
+        paper_pairs: Iterable[tuple[str, str]] = (),
+    ) -> None:
+        self._paper_pairs = tuple((collapsed(a), collapsed(b)) for a, b in paper_pairs)
+        self.term_pairs = (*self._paper_pairs, *((collapsed(a), collapsed(b)) for a, b in term_pairs))
         self.exact_pairs = frozenset(frozenset((collapsed(a), collapsed(b))) for a, b in exact_pairs)
         self._listed = frozenset(phrase for pair in self.exact_pairs for phrase in pair)
         self._bits: dict[str, tuple[int, int]] = {}
@@ -48,6 +56,14 @@ class Blacklist:
         for number, (a, b) in enumerate(self.term_pairs):
             self._add(a, 1 << number, 0)
             self._add(b, 0, 1 << number)
+
+    def of_the_paper(self) -> Blacklist:
+        """The paper's pairs alone, for mode `paper`; raises `ConfigurationError` when the file lists none."""
+        if not self._paper_pairs:
+            raise ConfigurationError(
+                "the blacklist has no paper_pairs, and mode 'paper' uses nothing else. Restore them, or use mode 'method'."
+            )
+        return Blacklist((), (), self._paper_pairs)
 
     def _add(self, term: str, first: int, second: int) -> None:
         before = self._bits.get(term, (0, 0))
@@ -92,13 +108,15 @@ def load_blacklist(path: Path | None = None) -> Blacklist:
     source = read_annotated(path if path is not None else resource("blacklist.yaml"))
     content = source.validated(_File)
     _check_terms(source, content)
-    return Blacklist(content.term_pairs, content.exact_pairs)
+    return Blacklist(content.term_pairs, content.exact_pairs, content.paper_pairs)
 
 
 def _check_terms(source: AnnotatedYaml, content: _File) -> None:
     seen: set[frozenset[str]] = set()
-    for number, (a, b) in enumerate(content.term_pairs):
-        place = ("term_pairs", number)
+    listed = [("paper_pairs", number, pair) for number, pair in enumerate(content.paper_pairs)]
+    listed += [("term_pairs", number, pair) for number, pair in enumerate(content.term_pairs)]
+    for field, number, (a, b) in listed:
+        place = (field, number)
         for side, term in enumerate((a, b)):
             if len(tokens(term)) != 1 or tokens(term)[0] != collapsed(term):
                 raise source.error(

@@ -12,13 +12,15 @@ from dataclasses import dataclass
 import pandas as pd
 
 from lunguage_assets.implicit.blacklist import Blacklist, BlacklistMarks
-from lunguage_assets.implicit.distinctions import Course, Marks, course, marks
+from lunguage_assets.implicit.distinctions import NO_COURSE, NO_MARKS, Course, Marks, course, marks
 from lunguage_assets.implicit.embedders import Embedder, pair_cosines
 from lunguage_assets.implicit.linearise import linearised
 from lunguage_assets.implicit.rows import (
     ATTRIBUTE_NAMES,
     BARE,
+    CLAIM_DECIMALS,
     CLINICAL_ATTRIBUTES,
+    PAPER,
     Row,
     attribute_values,
     by_study,
@@ -32,8 +34,6 @@ from lunguage_assets.implicit.words import united_cells, united_tokens
 from lunguage_assets.settings import ImplicitSettings
 from lunguage_assets.tables import DEDUPLICATED_FINDINGS, FINDING_COLUMNS
 
-_SUPPORT_DECIMALS = 12  # 1 - 0.9 must tie with 0.1
-
 
 @collector_paused()
 def deduplicate(
@@ -44,16 +44,20 @@ def deduplicate(
     One row per finding, sorted by study and report order whatever the order of the input. A tentative finding without a row in
     `probabilities` has no information (p 0.5, interval 0-1, `none`). Survivors have the attributes and references of their group united;
     references to merged rows point to the survivor everywhere in the study. Raises `MethodError` when the encoder answers wrongly.
+
+    The mode is decided here and goes with the rows (column `mode`): the later stages cannot use another. In mode `paper` the paper's
+    blacklist pairs alone keep rows apart (implicit.md section 6).
     """
     rows = read_rows(findings, FINDING_COLUMNS)
     _assign_beliefs(rows, probabilities)
     for row in rows:
-        row.encoder = embedder.identity
+        row.encoder, row.mode = embedder.identity, settings.mode
         if row.section == "hist" and settings.history == "exclude":
             row.disposition = "excluded"
     studies = by_study(rows)
     blocks = [block for study in studies for block in _blocks(study)]
-    similar = _similar_pairs(blocks, embedder, blacklist, settings.merge_threshold)
+    apart = blacklist.of_the_paper() if settings.mode == PAPER else blacklist
+    similar = _similar_pairs(blocks, embedder, apart, settings.merge_threshold)
     for block, pairs in zip(blocks, similar, strict=True):
         for group in complete_link(len(block), pairs):
             _merge([block[number] for number in group], {(block[a].finding_id, block[b].finding_id): cosine for a, b, cosine in pairs})
@@ -72,7 +76,7 @@ def _assign_beliefs(rows: Iterable[Row], probabilities: pd.DataFrame) -> None:
             row.p_source = "definitive"
         else:
             row.prob, row.p_low, row.p_high, row.p_source = fitted.get(row.finding_id, (0.5, 0.0, 1.0, "none"))
-        row.support = round(row.prob if row.positive else 1.0 - row.prob, _SUPPORT_DECIMALS)
+        row.support = round(row.prob if row.positive else 1.0 - row.prob, CLAIM_DECIMALS)
 
 
 def _blocks(study: Sequence[Row]) -> list[list[Row]]:
@@ -136,8 +140,11 @@ def _said(row: Row, phrases: dict[str, int], known: dict[_Wording, _Said], black
         listed = blacklist.marks((phrase, row.name, ", ".join(row.location_parts)), (phrase, row.name))
         # two tips of a tube, 4 and 6 cm above the carina, are told apart by their placement
         values = marks(f"{phrase}, {row.placement}" if row.placement else phrase)
+        changes = course(row.improved, row.no_change, row.worsened)
+        if row.mode == PAPER:
+            values, changes = NO_MARKS, NO_COURSE
         number = phrases.setdefault(phrase, len(phrases))
-        said = known[wording] = _Said(number, listed, values, course(row.improved, row.no_change, row.worsened))
+        said = known[wording] = _Said(number, listed, values, changes)
     return said
 
 

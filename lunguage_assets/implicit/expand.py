@@ -16,7 +16,9 @@ from lunguage_assets.implicit.match import Match, is_elsewhere, match
 from lunguage_assets.implicit.pathways import Edge, MatchedPathway, PathwayDictionary
 from lunguage_assets.implicit.rows import (
     ATTRIBUTE_NAMES,
+    CLAIM_DECIMALS,
     CLINICAL_ATTRIBUTES,
+    PAPER,
     Row,
     attribute_values,
     by_study,
@@ -28,7 +30,6 @@ from lunguage_assets.implicit.rows import (
 from lunguage_assets.implicit.words import united_cells
 from lunguage_assets.tables import DEDUPLICATED_FINDINGS, EXPANSIONS, PATHWAY_MATCHES
 
-_SUPPORT_DECIMALS = 12
 _ATTRIBUTES_OF = attribute_values(ATTRIBUTE_NAMES)
 _NO_ATTRIBUTES = dict.fromkeys(ATTRIBUTE_NAMES, "")
 
@@ -127,7 +128,7 @@ class _StudyExpander:
         positive = edge.status == "dp"
         certainty = parent.status[0]  # a sub-finding is as certain as its parent
         location, parts = ("", ()) if edge.is_symptom else self._place(parent, edge)
-        support = round(parent.support * edge.strength, _SUPPORT_DECIMALS)
+        support = round(parent.support * edge.strength, CLAIM_DECIMALS)
         child = _Child(
             finding_id=f"{parent.finding_id}/{number}",
             subject_id=parent.subject_id,
@@ -152,6 +153,7 @@ class _StudyExpander:
             p_source="pathway",
             prob_is_bound=True,
             encoder=parent.encoder,
+            mode=parent.mode,
             source="expansion",
             parent_id=parent.finding_id,
             root_id=root_id,
@@ -159,10 +161,13 @@ class _StudyExpander:
             depth=depth,
         )
         _inherit_attributes(child, parent, edge)
+        low, high = (round(p * edge.strength, CLAIM_DECIMALS) for p in (parent.p_low, parent.p_high))
         if positive:  # present at least as surely as the parent: it may be there for other reasons
-            child.prob, child.p_low, child.p_high = support, round(parent.p_low * edge.strength, _SUPPORT_DECIMALS), 1.0
+            child.prob, child.p_low, child.p_high = support, low, 1.0
+        elif child.mode == PAPER:  # the parent's p, although the sign is denied
+            child.prob, child.p_low, child.p_high = support, low, high
         else:  # absent at least as surely as the parent is present: P(present) is anywhere in [0, 1 - support]
-            child.p_high = round(1.0 - support, _SUPPORT_DECIMALS)
+            child.p_high = round(1.0 - support, CLAIM_DECIMALS)
             child.prob, child.p_low = child.p_high / 2.0, 0.0
         return child
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from lunguage_assets.implicit.conflict_rules import RULES, Rule
+from lunguage_assets.implicit.conflict_rules import Rule, rules_for
 from lunguage_assets.implicit.conflicts import Conflict, detect, suppressed
 from lunguage_assets.implicit.expand import Expansion
 from lunguage_assets.implicit.pathways import PathwayDictionary
@@ -39,11 +39,11 @@ def resolve(
     dictionary: PathwayDictionary,
     ranking_version: str = "",
     *,
-    rules: Sequence[Rule] = RULES,
+    rules: Sequence[Rule] | None = None,
 ) -> Resolution:
     """DEDUPLICATED_FINDINGS and an `Expansion` to one row per key, with the log of everything that is not in the result.
 
-    `rules` are the rules of resolution in order. Rows are sorted by study and `idx`, which starts at 1 in every study. Independent of
+    `rules` are the rules of resolution in order, by default those of the mode that the rows were merged in. Rows are sorted by study and `idx`, which starts at 1 in every study. Independent of
     the order of the input rows.
     """
     delivered = read_rows(deduplicated, DEDUPLICATED_FINDINGS.names)
@@ -64,20 +64,20 @@ def resolve(
     for study in by_study(delivered):
         study_id = study[0].study_id
         rows, linked = living.get(study_id, []), links.get(study_id, [])
-        resolver = StudyResolver(rows, dictionary, rules)
+        resolver = StudyResolver(rows, dictionary, rules_for(study[0].mode) if rules is None else rules)
         conflicts += detect(resolver.groups) + suppressed(linked)
         resolved += resolver.run()
         log += _log_of(study, linked, resolver)
     return _resolution(resolved, log, conflicts)
 
 
-def resolve_again(rows: pd.DataFrame, dictionary: PathwayDictionary, *, rules: Sequence[Rule] = RULES) -> Resolution:
+def resolve_again(rows: pd.DataFrame, dictionary: PathwayDictionary, *, rules: Sequence[Rule] | None = None) -> Resolution:
     """Resolve LUNGUAGE_PLUS_PLUS rows; on a resolved result nothing changes, and log and conflicts are empty."""
     resolved: list[Row] = []
     log: list[LogEntry] = []
     conflicts: list[Conflict] = []
     for study in by_study(read_rows(rows, _RESOLVED_COLUMNS)):
-        resolver = StudyResolver(study, dictionary, rules)
+        resolver = StudyResolver(study, dictionary, rules_for(study[0].mode) if rules is None else rules)
         conflicts += detect(resolver.groups)
         resolved += resolver.run()
         log += resolver.log
@@ -95,7 +95,7 @@ def _expanded_rows(expansions: pd.DataFrame, delivered: Sequence[Row]) -> tuple[
         child.source = "expansion"
         assert child.parent_id is not None
         parent = by_id[child.parent_id]
-        child.encoder = parent.encoder
+        child.encoder, child.mode = parent.encoder, parent.mode
         evidence = child.finding_id if link is None else link
         if evidence != parent.finding_id and evidence not in parent.evidence:
             parent.evidence = (*parent.evidence, evidence)

@@ -19,6 +19,12 @@ import pandas as pd
 from lunguage_assets.schema import Table
 from lunguage_assets.tables import ATTRIBUTES, FINDING_COLUMNS, SECTIONS
 
+CLAIM_DECIMALS = 12
+"""Claims are rounded to this many decimals before any comparison: 1 - 0.9 must tie with 0.1."""
+
+PAPER = "paper"
+"""The mode that keeps what the paper did where the method departs from it (implicit.md section 6)."""
+
 BARE = "~"
 """First character of a reference that is a bare name and resolves to no row."""
 
@@ -84,6 +90,7 @@ class Row:
     merge_similarity: float | None = None
     merged_ids: tuple[str, ...] = ()
     encoder: str = ""
+    mode: str = "method"
     source: str = "original"
     parent_id: str | None = None
     root_id: str = ""
@@ -97,6 +104,11 @@ class Row:
     @property
     def positive(self) -> bool:
         return self.status in POSITIVE
+
+    @property
+    def claim(self) -> float:
+        """By what a row is preferred to others of its kind: its support, or in mode `paper` its probability."""
+        return round(self.prob, CLAIM_DECIMALS) if self.mode == PAPER else self.support
 
 
 ROW_FIELDS = tuple(f.name for f in fields(Row))
@@ -163,13 +175,13 @@ def report_position(row: Row) -> Position:
 
 
 def claim_preference(row: Row) -> tuple[float, int, Any]:
-    """Sorts the preferred row first: highest support, impression before findings, report order (implicit.md section 2)."""
-    return -row.support, _SECTION_PREFERENCE[row.section], report_position(row)
+    """Sorts the preferred row first: highest claim, impression before findings, report order (implicit.md section 2)."""
+    return -row.claim, _SECTION_PREFERENCE[row.section], report_position(row)
 
 
 def resolution_preference(row: Row) -> tuple[float, int, int, Any]:
-    """Sorts the preferred row first: highest support, dp > tp > tn > dn, impression before findings, report order (section 5)."""
-    return -row.support, _STATUS_ORDER[row.status], _SECTION_PREFERENCE[row.section], report_position(row)
+    """Sorts the preferred row first: highest claim, dp > tp > tn > dn, impression before findings, report order (section 5)."""
+    return -row.claim, _STATUS_ORDER[row.status], _SECTION_PREFERENCE[row.section], report_position(row)
 
 
 def attribute_values(names: Sequence[str]) -> Callable[[Row], tuple[str, ...]]:

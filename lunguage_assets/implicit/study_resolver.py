@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from lunguage_assets.implicit.conflict_rules import RULES, Rule, decide
 from lunguage_assets.implicit.conflicts import grouped, type_of
 from lunguage_assets.implicit.pathways import PathwayDictionary
-from lunguage_assets.implicit.rows import ATTRIBUTE_NAMES, BARE, Row, natural, report_position
+from lunguage_assets.implicit.rows import ATTRIBUTE_NAMES, BARE, CLAIM_DECIMALS, PAPER, Row, natural, report_position
 from lunguage_assets.implicit.words import united_cells, united_tokens
 
 
@@ -148,7 +148,7 @@ class StudyResolver:
         holders = [
             row for row in self.living.values() if child.finding_id in row.evidence and row.positive and not self._hangs_on(row, child)
         ]
-        return min(holders, key=lambda row: (-row.support, report_position(row)), default=None)
+        return min(holders, key=lambda row: (-row.claim, report_position(row)), default=None)
 
     def _hangs_on(self, row: Row, ancestor: Row) -> bool:
         while row is not ancestor and row.parent_id is not None and row.parent_id in self.living:
@@ -170,8 +170,10 @@ class StudyResolver:
             child.support = parent.support
             if child.positive:
                 child.prob, child.p_low = parent.support, min(child.p_low, parent.p_low)
+            elif child.mode == PAPER:
+                child.prob, child.p_low, child.p_high = parent.support, min(child.p_low, parent.p_low), min(child.p_high, parent.p_high)
             else:
-                child.p_high = round(1.0 - parent.support, 12)
+                child.p_high = round(1.0 - parent.support, CLAIM_DECIMALS)
                 child.prob = child.p_high / 2.0
             for grandchild in self._living_children(child):
                 self._limit_support(grandchild, child)

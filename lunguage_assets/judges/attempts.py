@@ -9,7 +9,7 @@ import hashlib
 import json
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -131,6 +131,17 @@ class Attempt:
     @property
     def valid(self) -> bool:
         return self.failure is None
+
+
+def adopted(attempt: Attempt, failure: Flaw | None) -> Attempt:
+    """A reply of another model as one of the requested model, whose name it has turned out to be: recorded again, and not paid again.
+
+    It takes its place after everything recorded before, so that no question that is settled changes; the receipt follows from the
+    first one's, so that it is stored once, whoever adopts it.
+    """
+    receipt = hashlib.sha256(f"adopted {attempt.receipt}".encode("ascii")).hexdigest()[:32]
+    unpaid: dict[str, Any] = {"input_tokens": 0, "output_tokens": 0, "reasoning_tokens": 0, "cost_usd": 0.0, "latency_s": 0.0}
+    return replace(attempt, failure=failure, receipt=receipt, time=now(), **unpaid)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,9 @@ _MILLION = 1_000_000
 _FRAME_TOKENS = 32
 """Tokens that roles, separators and a constrained answer's schema add to a short prompt."""
 
+_EXPECTED_FRAME_TOKENS = 8
+"""Of these, what two roles and their separators take."""
+
 _OUTPUT_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens")
 
 
@@ -31,15 +34,29 @@ class Pricing(Protocol):
 
 
 def cost(reply: Reply, price: Pricing | None) -> float | None:
-    """US dollars of a reply, None without a price. `output_tokens` already includes reasoning."""
-    return None if price is None else price.cost(reply.input_tokens, reply.output_tokens)
+    """US dollars of a reply, None without a price or a token count. `output_tokens` already includes reasoning."""
+    return price.cost(reply.input_tokens, reply.output_tokens) if price is not None and reply.metered else None
+
+
+def letters(text: str) -> tuple[int, int]:
+    """Plain (ASCII) and other characters of a text: what tokens are estimated from."""
+    plain = sum(character.isascii() for character in text) if not text.isascii() else len(text)
+    return plain, len(text) - plain
+
+
+def tokens_at_most(plain: int, other: int) -> int:
+    """Tokens of a prompt with so many letters, rather too many: three a token (English has about four), two tokens for any other character."""
+    return math.ceil(plain / 3) + 2 * other + _FRAME_TOKENS
+
+
+def expected_tokens(plain: int, other: int) -> float:
+    """Tokens of a prompt with so many letters, about: four a token in English, one token for any other character."""
+    return plain / 4 + other + _EXPECTED_FRAME_TOKENS
 
 
 def estimated_input_tokens(prompt: Prompt) -> int:
-    """Tokens of a prompt, rather too many: three letters a token (English has about four), two tokens for any other character."""
-    text = prompt.system + prompt.user
-    plain = sum(character.isascii() for character in text) if not text.isascii() else len(text)
-    return math.ceil(plain / 3) + 2 * (len(text) - plain) + _FRAME_TOKENS
+    """Tokens of a prompt, rather too many, so that a budget holds; see `tokens_at_most`."""
+    return tokens_at_most(*letters(prompt.system + prompt.user))
 
 
 def output_limit(binding: ModelBinding) -> int | None:

@@ -7,7 +7,7 @@ does one attempt. Prompts and answers appear in no message here.
 from __future__ import annotations
 
 import asyncio
-import json
+import itertools
 import math
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
@@ -15,11 +15,12 @@ from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
 from lunguage_assets.errors import LunguageError, MethodError
-from lunguage_assets.judges.attempts import Attempt, Entry, Flaw, request_key, storable
-from lunguage_assets.judges.budget import Budget, BudgetExceeded, Pricing, Reservation, cost, estimated_input_tokens, output_limit
+from lunguage_assets.judges.attempts import Attempt, Entry, request_key
+from lunguage_assets.judges.budget import Budget, BudgetExceeded, Pricing, Reservation, estimated_input_tokens, output_limit
 from lunguage_assets.judges.ledger import Ledger
 from lunguage_assets.judges.limiter import Limiter, Slot
-from lunguage_assets.judges.policy import is_requested, wrong_model
+from lunguage_assets.judges.progress import Progress
+from lunguage_assets.judges.recording import Parse, Recording
 from lunguage_assets.judges.requests import Provider, ProviderFailure, Reply, Request
 
 T = TypeVar("T")
@@ -27,8 +28,13 @@ T = TypeVar("T")
 GRACE_S = 10.0
 """An interrupted run waits so long for the calls in flight: their answers are paid, and are recorded when they come."""
 
-_MAY_BE_BILLED = frozenset({"timeout", "connection", "malformed"})
 _BUDGET_LOOK_S = 0.05
+_ROUNDS = itertools.count(1)
+
+
+def next_round() -> int:
+    """The number of a round of questions, for `Progress`."""
+    return next(_ROUNDS)
 
 
 class JudgeIncomplete(LunguageError):
@@ -53,25 +59,6 @@ class Outcome(Generic[T]):
     @property
     def valid(self) -> bool:
         return self.value is not None
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """Where a run of one judge stands. `questions` are distinct; `hits` of them came from the ledger; `calls` include `failures`."""
-
-    judge: str
-    questions: int
-    hits: int
-    settled: int
-    calls: int
-    failures: int
-    input_tokens: int
-    output_tokens: int
-    cost_usd: float
-
-
-Parse = Callable[[str], T | None]
-"""Reads an answer strictly; None: it is not one. Never raises."""
 
 
 async def ask(
@@ -111,11 +98,12 @@ async def ask(
     keys = [request_key(provider.binding, request) for request in requests]
     run = _Run(provider, ledger, limiter, budget, parse, judge, price, progress)
     entries = await run.settle(dict(zip(keys, requests, strict=True)))
-    outcomes = {key: _outcome(judge, entry, parse) for key, entry in entries.items()}
+    outcomes = {key: outcome_of(judge, entry, parse) for key, entry in entries.items()}
     return [outcomes[key] for key in keys]
 
 
-def _outcome(judge: str, entry: Entry, parse: Parse[T]) -> Outcome[T]:
+def outcome_of(judge: str, entry: Entry, parse: Parse[T]) -> Outcome[T]:
+    """An entry read again."""
     value = parse(entry.answer) if entry.valid and entry.answer is not None else None
     if entry.valid and value is None:
         raise MethodError(
@@ -141,6 +129,7 @@ class _Run(Generic[T]):
     ) -> None:
         self.provider, self.ledger, self.limiter, self.budget = provider, ledger, limiter, budget
         self.parse, self.judge, self.price, self.progress = parse, judge, price, progress
+        self.recording = Recording(judge, provider.binding, ledger, parse, price, self._stop)
         self.output_limit = output_limit(provider.binding)
         self.underestimated = 1.0
         self.entries: dict[str, Entry] = {}
@@ -151,7 +140,8 @@ class _Run(Generic[T]):
         self.cost_usd = 0.0
 
     async def settle(self, questions: Mapping[str, Request]) -> dict[str, Entry]:
-        self.entries = await asyncio.to_thread(self.ledger.answers, list(questions))
+        self.stage, self.round = next((request.stage for request in questions.values()), ""), next_round()
+        self.entries = await asyncio.to_thread(self.recording.settled, list(questions))
         self.questions, self.hits = len(questions), len(self.entries)
         self._report()
         open_ = deque((key, request) for key, request in questions.items() if key not in self.entries)
@@ -190,9 +180,9 @@ class _Run(Generic[T]):
                 self._stop(error)
 
     async def _settle_one(self, key: str, request: Request) -> None:
-        failures = 0
+        failures = unusable = 0
         while not self._stopped():
-            result = await self._attempt(key, request)
+            result = await self._attempt(key, replace(request, attempt=unusable))
             if isinstance(result, Entry):
                 self.entries[key] = result
                 self._report()
@@ -207,6 +197,8 @@ class _Run(Generic[T]):
                         self.halted.set()
                     return
                 await self._pause(wait)
+            else:
+                unusable += 1
 
     async def _attempt(self, key: str, request: Request) -> Entry | ProviderFailure | None:
         """One call, recorded. The entry that settles the question, the failure, or None: an answer that is not used, or stopped."""
@@ -232,8 +224,7 @@ class _Run(Generic[T]):
 
     async def _call(self, key: str, request: Request) -> tuple[Attempt, Reply | ProviderFailure]:
         """Send; what came, and its record, which holds what is known even of a failure."""
-        prompt = json.dumps([request.prompt.system, request.prompt.user]) if self.ledger.stores_prompts else None
-        attempt = Attempt(key, self.judge, request.stage, self.provider.binding.model, prompt=prompt)
+        attempt = self.recording.blank(key, request)
         started = self.limiter.clock()
         result: Reply | ProviderFailure
         try:
@@ -246,41 +237,14 @@ class _Run(Generic[T]):
             self._stop(MethodError(f"judge {self.judge!r}: its provider failed unexpectedly ({type(error).__name__}). Please report this."))
             result = ProviderFailure("malformed")
         attempt = replace(attempt, latency_s=max(0.0, self.limiter.clock() - started))
-        return self._filled(attempt, result), result
-
-    def _filled(self, attempt: Attempt, result: Reply | ProviderFailure) -> Attempt:
-        if isinstance(result, ProviderFailure):
-            return replace(attempt, failure=result.kind, cost_usd=None if result.kind in _MAY_BE_BILLED else 0.0)
-        text = storable(result.text)
-        return replace(
-            attempt,
-            answer=text,
-            failure=self._flaw(result, text),
-            returned_model=storable(result.returned_model),
-            input_tokens=result.input_tokens,
-            output_tokens=result.output_tokens,
-            reasoning_tokens=result.reasoning_tokens,
-            cost_usd=cost(result, self.price),
-        )
-
-    def _flaw(self, reply: Reply, text: str) -> Flaw | None:
-        if not is_requested(self.provider.binding, reply.returned_model) and not (reply.refused and not reply.returned_model):
-            self._stop(wrong_model(self.judge, self.provider.binding, reply.returned_model))
-            return "wrong_model"
-        if reply.refused:
-            return "refused"
-        try:
-            return "unreadable" if self.parse(text) is None else None
-        except Exception as error:  # the reply is paid: it must be recorded all the same
-            self._stop(MethodError(f"judge {self.judge!r}: the parser of answers failed ({type(error).__name__}). Please report this."))
-            return "unreadable"
+        return self.recording.filled(attempt, result), result
 
     def _end(self, slot: Slot, result: Reply | ProviderFailure, request: Request) -> None:
         """Only now, recorded, is the call no longer in flight: what a crash can lose is never more than `in_flight`."""
         if isinstance(result, ProviderFailure):
             slot.failed(result)
             return
-        slot.succeeded(result.input_tokens + result.output_tokens)
+        slot.succeeded(result.input_tokens + result.output_tokens if result.metered else None)
         self.underestimated = max(self.underestimated, result.input_tokens / estimated_input_tokens(request.prompt))
 
     async def _reserve(self, expected: int) -> Reservation | None:
@@ -321,7 +285,7 @@ class _Run(Generic[T]):
     def _report(self) -> None:
         if self.progress is not None:
             counts = (self.calls, self.failures, self.input_tokens, self.output_tokens, self.cost_usd)
-            self.progress(Progress(self.judge, self.questions, self.hits, len(self.entries), *counts))
+            self.progress(Progress(self.judge, self.stage, self.round, self.questions, self.hits, len(self.entries), *counts))
 
     def _raise_if_incomplete(self) -> None:
         missing = self.questions - len(self.entries)

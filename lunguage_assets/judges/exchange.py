@@ -67,7 +67,7 @@ STATISTICS = Table(
         Column("output_tokens", "int", "Tokens of answers, reasoning included", minimum=0),
         Column("reasoning_tokens", "int", "Tokens of reasoning", minimum=0),
         Column("cost_usd", "float", "Known cost in US dollars", minimum=0.0),
-        Column("unpriced", "int", "Attempts whose cost is not known", minimum=0),
+        Column("unpriced", "int", "Attempts of unknown cost: no price, no token count, or a failure that may be billed", minimum=0),
         Column("first", "string", "Time of the first attempt, UTC"),
         Column("last", "string", "Time of the last attempt, UTC"),
     ),

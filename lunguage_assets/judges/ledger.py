@@ -6,6 +6,7 @@ Storage only: SQLite or PostgreSQL, durable and safe for several processes. What
 
 from __future__ import annotations
 
+import logging
 import os
 import stat
 import time
@@ -97,8 +98,8 @@ class Ledger:
         Raises:
             LedgerError: no driver, no permission, not a ledger, or a file system without SQLite's write-ahead log.
         """
-        url = _url(where)
-        place = _place(url)
+        url = ledger_url(where)
+        place = shown_place(url)
         if url.get_backend_name() == "sqlite":
             _make_private(Path(str(url.database)))
         ledger = cls(_engine(url), place, store_prompts=store_prompts)
@@ -117,13 +118,18 @@ class Ledger:
 
     def answers(self, keys: Sequence[str]) -> dict[str, Entry]:
         """The settled ones among `keys`: the first valid answer, or invalid once `TRIES` replies were (see `attempts.settle`)."""
-        distinct = list(dict.fromkeys(keys))
         with self._reading() as connection:
-            return {
-                key: entry
-                for start in range(0, len(distinct), _CHUNK)
-                for key, entry in _entries(connection, distinct[start : start + _CHUNK]).items()
-            }
+            return settled(connection, list(dict.fromkeys(keys)))
+
+    def answers_of(self, models: Sequence[str], keys: Sequence[str]) -> list[Attempt]:
+        """Recorded replies to `keys` that were not used because one of these models gave them, in the order of key and recording."""
+        c, found = ATTEMPTS.c, list[Attempt]()
+        with self._reading() as connection:
+            for start in range(0, len(keys) if models else 0, _CHUNK):
+                those = c.key.in_(keys[start : start + _CHUNK]) & (c.failure == "wrong_model") & c.returned_model.in_(models)
+                rows = connection.execute(select(*(c[name] for name in exchange.PLAIN)).where(those).order_by(c.key, c.attempt))
+                found += [Attempt(**row) for row in rows.mappings()]
+        return found
 
     def record(self, attempt: Attempt) -> Entry | None:
         """Store one attempt; on disk when this returns. What settles its question now: perhaps an earlier answer of another process."""
@@ -137,14 +143,19 @@ class Ledger:
         """
 
         def write(connection: Connection) -> list[Entry | None]:
-            self._add(connection, [self._row(attempt) for attempt in attempts])
-            keys = sorted({attempt.key for attempt in attempts})
-            entries: dict[str, Entry] = {}
-            for start in range(0, len(keys), _CHUNK):
-                entries |= _entries(connection, keys[start : start + _CHUNK])
+            self.add(connection, attempts)
+            entries = settled(connection, sorted({attempt.key for attempt in attempts}))
             return [entries.get(attempt.key) for attempt in attempts]
 
         return self._write(write) if attempts else []
+
+    def add(self, connection: Connection, attempts: Sequence[Attempt]) -> int:
+        """Store attempts as part of a `transaction`; how many of them were not there."""
+        return self._add(connection, [self._row(attempt) for attempt in attempts])
+
+    def transaction(self, work: Callable[[Connection], T]) -> T:
+        """What `work` returns, done in one transaction, alone among all writers; for tables that stand beside the attempts."""
+        return self._write(work)
 
     def export(self, path: Path, *, prompts: bool = False) -> int:
         """All attempts as one Parquet file (mode 0600), sorted by key and attempt; the number of rows.
@@ -274,17 +285,19 @@ class Ledger:
             ) from None
 
 
-def _entries(connection: Connection, keys: Sequence[str]) -> dict[str, Entry]:
+def settled(connection: Connection, keys: Sequence[str]) -> dict[str, Entry]:
+    """The settled ones among distinct `keys`."""
     c = ATTEMPTS.c
-    relevant = select(c.key, c.answer, c.failure).where(c.key.in_(keys), or_(c.valid, c.failure.in_(sorted(COUNTED))))
     replies: dict[str, list[tuple[str | None, str | None]]] = defaultdict(list)
-    for key, answer, failure in connection.execute(relevant.order_by(c.key, c.attempt)):
-        replies[key].append((answer, failure))
-    settled = {key: settle(key, those, TRIES) for key, those in replies.items()}
-    return {key: entry for key, entry in settled.items() if entry is not None}
+    for start in range(0, len(keys), _CHUNK):
+        relevant = c.key.in_(keys[start : start + _CHUNK]) & or_(c.valid, c.failure.in_(sorted(COUNTED)))
+        for key, answer, failure in connection.execute(select(c.key, c.answer, c.failure).where(relevant).order_by(c.key, c.attempt)):
+            replies[key].append((answer, failure))
+    entries = {key: settle(key, those, TRIES) for key, those in replies.items()}
+    return {key: entry for key, entry in entries.items() if entry is not None}
 
 
-def _url(where: str | Path) -> URL:
+def ledger_url(where: str | Path) -> URL:
     """An SQLAlchemy URL with a driver that is installed; from SQLAlchemy 2.1 plain `postgresql://` means psycopg 3 only."""
     if isinstance(where, Path) or "://" not in where:
         return URL.create("sqlite", database=str(Path(where).expanduser().absolute()))
@@ -305,7 +318,7 @@ def _url(where: str | Path) -> URL:
     return url
 
 
-def _place(url: URL) -> str:
+def shown_place(url: URL) -> str:
     if url.get_backend_name() == "sqlite":
         return str(url.database)
     return f"postgresql://{url.host or ''}{f':{url.port}' if url.port else ''}/{url.database or ''}"
@@ -331,18 +344,22 @@ def _make_private(path: Path) -> None:
         ) from None
 
 
+_QUIET: dict[str, Any] = {"hide_parameters": True, "logging_name": "ledger"}
+logging.getLogger("sqlalchemy.engine.Engine.ledger").setLevel(logging.WARNING)  # at level DEBUG it shows every row, answers among them
+
+
 def _engine(url: URL) -> Engine:
     if url.get_backend_name() == "postgresql":
         try:
-            engine = create_engine(url, isolation_level="READ COMMITTED", pool_pre_ping=True, hide_parameters=True)
+            engine = create_engine(url, isolation_level="READ COMMITTED", pool_pre_ping=True, **_QUIET)
         except (ImportError, SQLAlchemyError) as error:
             raise LedgerError(
-                f"ledger {_place(url)}: driver {url.drivername!r} cannot be used ({type(error).__name__})."
+                f"ledger {shown_place(url)}: driver {url.drivername!r} cannot be used ({type(error).__name__})."
                 " Install one: pip install 'lunguage-assets[scale]'."
             ) from None
         event.listen(engine, "connect", _prepare_postgresql)
         return engine
-    engine = create_engine(url, connect_args={"timeout": _BUSY_S}, hide_parameters=True)
+    engine = create_engine(url, connect_args={"timeout": _BUSY_S}, **_QUIET)
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine

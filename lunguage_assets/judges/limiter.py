@@ -146,8 +146,8 @@ class Slot:
     def __init__(self, limiter: Limiter, tokens: list[float], probe: bool) -> None:
         self._limiter, self._tokens, self._probe, self._ended = limiter, tokens, probe, False
 
-    def succeeded(self, tokens: int) -> None:
-        """A reply came that used `tokens` in all."""
+    def succeeded(self, tokens: int | None) -> None:
+        """A reply came that used `tokens` in all; None: it did not say, and the estimate stands."""
         self._end(tokens)
         self._limiter._breaker.succeeded()
 

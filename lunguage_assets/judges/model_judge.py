@@ -16,16 +16,22 @@ from concurrent.futures import Future
 from typing import Any, Protocol, TypeVar, cast
 
 from lunguage_assets.judges.attempts import request_key
+from lunguage_assets.judges.batching import Batching, ask_in_batches
 from lunguage_assets.judges.budget import Budget, Pricing
-from lunguage_assets.judges.engine import GRACE_S, Outcome, Parse, Progress, ask
+from lunguage_assets.judges.engine import GRACE_S, Outcome, ask
 from lunguage_assets.judges.ledger import Ledger
 from lunguage_assets.judges.limiter import Limiter
+from lunguage_assets.judges.progress import Progress
+from lunguage_assets.judges.prompts import LABELS, comparison_request, extraction_request
 from lunguage_assets.judges.protocol import MASK, Choice, ComparisonAnswer, ComparisonQuestion, ExtractionAnswer, ExtractionQuestion
-from lunguage_assets.judges.requests import Mode, Prompt, Provider, Request
+from lunguage_assets.judges.recording import Parse
+from lunguage_assets.judges.requests import Mode, ModelBinding, Prompt, Provider, Request
 
 T = TypeVar("T")
 
-LABELS = ("sentence_1", "sentence_2")
+
+class _Ask(Protocol):
+    def __call__(self, requests: Sequence[Request], parse: Parse[T], /) -> list[Outcome[T]]: ...
 
 
 class PromptMaker(Protocol):
@@ -34,6 +40,17 @@ class PromptMaker(Protocol):
     def extraction(self, question: ExtractionQuestion, /) -> Prompt: ...
 
     def comparison(self, question: ComparisonQuestion, /) -> Prompt: ...
+
+
+def identity_of(binding: ModelBinding, prompts: PromptMaker, mode: Mode) -> str:
+    """A language model's identity as a judge; see `ModelJudge.identity`."""
+    versions = [
+        prompts.extraction(ExtractionQuestion("finding", "sentence", MASK)).template_version,
+        prompts.comparison(ComparisonQuestion(MASK, MASK)).template_version,
+    ]
+    blank = Request("compare", Prompt("", "", json.dumps(versions)), mode, LABELS)
+    digest = hashlib.sha256(request_key(binding, blank).encode("ascii")).hexdigest()[:12]
+    return f"{binding.endpoint_class}/{binding.model}/{mode}/{digest}"
 
 
 class ModelJudge:
@@ -57,7 +74,9 @@ class ModelJudge:
         budget: Budget | None = None,
         price: Pricing | None = None,
         progress: Callable[[Progress], None] | None = None,
+        batching: Batching | None = None,
     ) -> None:
+        self._batching = batching
         self._key, self._provider, self._ledger, self._limiter = key, provider, ledger, limiter
         self._prompts, self._parse_phrases, self._parse_label = prompts, parse_phrases, parse_label
         self._mode, self._budget, self._price, self._progress = mode, budget, price, progress
@@ -70,25 +89,15 @@ class ModelJudge:
     @property
     def identity(self) -> str:
         """Provider, model, mode, and a hash of binding, prompt templates and mode: everything in a ledger key but the question."""
-        binding = self._provider.binding
-        versions = [
-            self._prompts.extraction(ExtractionQuestion("finding", "sentence", MASK)).template_version,
-            self._prompts.comparison(ComparisonQuestion(MASK, MASK)).template_version,
-        ]
-        blank = Request("compare", Prompt("", "", json.dumps(versions)), self._mode, LABELS)
-        digest = hashlib.sha256(request_key(binding, blank).encode("ascii")).hexdigest()[:12]
-        return f"{binding.endpoint_class}/{binding.model}/{self._mode}/{digest}"
+        return identity_of(self._provider.binding, self._prompts, self._mode)
 
     def extract(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
-        """Phrases per question; a free list cannot be constrained to labels, so the mode is always `text`.
+        """Phrases per question, in the questions' order.
 
         Raises:
             LunguageError: see `engine.ask`; what was answered is in the ledger.
         """
-        requests = [Request("extract", self._prompts.extraction(question)) for question in questions]
-        return [
-            ExtractionAnswer(tuple(outcome.value or ()), outcome.valid, outcome.tries) for outcome in self._ask(requests, self._phrases)
-        ]
+        return self._extract(questions, self._ask)
 
     def compare(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
         """A label per question, in the questions' order.
@@ -96,10 +105,23 @@ class ModelJudge:
         Raises:
             LunguageError: see `engine.ask`; what was answered is in the ledger.
         """
-        requests = [Request("compare", self._prompts.comparison(q), self._mode, LABELS, q.replicate) for q in questions]
-        parse: Parse[Choice] = self._choice
-        outcomes: list[Outcome[Choice]] = self._ask(requests, parse)
-        return [_compared(outcome) for outcome in outcomes]
+        return self._compare(questions, self._ask)
+
+    def extract_patiently(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
+        """As `extract`, through the provider's batch endpoint where the judge has leave to use it.
+
+        Raises:
+            LunguageError: see `batching.ask_in_batches`; what was answered is in the ledger.
+        """
+        return self._extract(questions, self._ask_in_batches)
+
+    def compare_patiently(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
+        """As `compare`, through the provider's batch endpoint where the judge has leave to use it.
+
+        Raises:
+            LunguageError: see `batching.ask_in_batches`; what was answered is in the ledger.
+        """
+        return self._compare(questions, self._ask_in_batches)
 
     def interrupt(self) -> None:
         """End what other threads are asking: calls in flight are recorded, nothing more is sent, and the asking threads get an error."""
@@ -108,6 +130,16 @@ class ModelJudge:
     def close(self) -> None:
         """Close the connections and end the thread."""
         self._background.close(self._provider.close)
+
+    def _extract(self, questions: Sequence[ExtractionQuestion], ask_all: _Ask) -> list[ExtractionAnswer]:
+        requests = [extraction_request(self._prompts.extraction(question)) for question in questions]
+        outcomes: list[Outcome[tuple[str, ...]]] = ask_all(requests, self._phrases)
+        return [ExtractionAnswer(tuple(outcome.value or ()), outcome.valid, outcome.tries) for outcome in outcomes]
+
+    def _compare(self, questions: Sequence[ComparisonQuestion], ask_all: _Ask) -> list[ComparisonAnswer]:
+        requests = [comparison_request(self._prompts.comparison(q), self._mode, q.replicate) for q in questions]
+        outcomes: list[Outcome[Choice]] = ask_all(requests, self._choice)
+        return [_compared(outcome) for outcome in outcomes]
 
     def _phrases(self, text: str) -> tuple[str, ...] | None:
         phrases = self._parse_phrases(text)
@@ -128,6 +160,23 @@ class ModelJudge:
                 parse,
                 judge=self._key,
                 price=self._price,
+                progress=self._progress,
+            )
+        )
+
+    def _ask_in_batches(self, requests: Sequence[Request], parse: Parse[T]) -> list[Outcome[T]]:
+        if self._batching is None:
+            return self._ask(requests, parse)
+        return self._background.run(
+            ask_in_batches(
+                requests,
+                self._batching,
+                self._provider.binding,
+                self._ledger,
+                self._limiter,
+                self._budget,
+                parse,
+                judge=self._key,
                 progress=self._progress,
             )
         )

@@ -5,6 +5,7 @@ Fails closed. Takes plain values; where they are configured is not known here.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -17,6 +18,8 @@ DataClass = Literal["synthetic", "credentialed"]
 """What a corpus holds: invented text, or text under a data use agreement."""
 
 WARN_DAYS = 30
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}")
+NO_NAME = "(not a model's name)"
 
 
 class PolicyRefused(LunguageError):
@@ -108,10 +111,16 @@ def is_requested(binding: ModelBinding, returned_model: str) -> bool:
     return returned_model == binding.model or returned_model in binding.aliases
 
 
+def told_name(binding: ModelBinding, returned_model: str) -> str:
+    """What is recorded and shown of the model that says it answered: a broken service may put anything there, the prompt too."""
+    plausible = not returned_model or is_requested(binding, returned_model) or _NAME.fullmatch(returned_model)
+    return returned_model if plausible else NO_NAME
+
+
 def wrong_model(judge: str, binding: ModelBinding, returned_model: str) -> WrongModel:
     """The error for a reply that `is_requested` denies."""
-    shown = "".join(character for character in returned_model[:80] if character.isprintable())
     return WrongModel(
-        f"judge {judge!r}: model {binding.model!r} was requested and {shown!r} answered; expected the requested one or a listed alias."
-        " The judge was stopped and the answer is not used. If both are the same model, add the name to the judge's aliases."
+        f"judge {judge!r}: model {binding.model!r} was requested and {told_name(binding, returned_model)!r} answered; expected the requested one or a listed alias."
+        " The judge was stopped and the answer is not used. If both are the same model, add the name"
+        " to the judge's aliases: what it answered then counts and is not asked again."
     )

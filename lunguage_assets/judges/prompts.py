@@ -16,7 +16,7 @@ from pathlib import Path
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.protocol import ComparisonQuestion, ExtractionQuestion
-from lunguage_assets.judges.requests import Prompt
+from lunguage_assets.judges.requests import Mode, Prompt, Request
 
 LABELS = ("sentence_1", "sentence_2")
 """The allowed answers of a comparison."""
@@ -47,6 +47,16 @@ class Prompts:
     def _filled(self, stage: str, **texts: str) -> Prompt:
         one_line = {name: " ".join(text.split()) for name, text in texts.items()}  # a line break would end the sentence in the prompt
         return Prompt(self.templates[stage, "system"].substitute(), self.templates[stage, "user"].substitute(one_line), self.version)
+
+
+def extraction_request(prompt: Prompt) -> Request:
+    """How an extraction is asked; a free list cannot be constrained to labels, so its mode is always `text`."""
+    return Request("extract", prompt)
+
+
+def comparison_request(prompt: Prompt, mode: Mode, replicate: int) -> Request:
+    """How a comparison is asked; `replicate` numbers repeated draws of one question."""
+    return Request("compare", prompt, mode, LABELS, replicate)
 
 
 def load_prompts(folder: Path | None = None) -> Prompts:

@@ -85,21 +85,35 @@ class Judge(Protocol):
 
 
 @runtime_checkable
+class Patient(Protocol):
+    """A judge that has another way for questions that may wait up to a day: cheaper, and with the same answers for whoever asks later."""
+
+    def extract_patiently(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]: ...
+
+    def compare_patiently(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]: ...
+
+
+@runtime_checkable
 class Interruptible(Protocol):
     """A judge whose questions take long: another thread can end the asking, and what was answered is kept."""
 
     def interrupt(self) -> None: ...
 
 
-def ask_to_extract(judge: Judge, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
-    """All answers of a judge; an answer too few or too many would shift every later one, so it is an error."""
-    answers = judge.extract(questions) if questions else []
+def ask_to_extract(judge: Judge, questions: Sequence[ExtractionQuestion], *, may_wait: bool = False) -> list[ExtractionAnswer]:
+    """All answers of a judge; an answer too few or too many would shift every later one, so it is an error.
+
+    `may_wait`: nobody needs the answers within minutes; a judge that has no other way for such questions answers as always.
+    """
+    extract = judge.extract_patiently if may_wait and isinstance(judge, Patient) else judge.extract
+    answers = extract(questions) if questions else []
     return _complete(judge, answers, len(questions))
 
 
-def ask_to_compare(judge: Judge, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
-    """All answers of a judge, exactly one per question."""
-    answers = judge.compare(questions) if questions else []
+def ask_to_compare(judge: Judge, questions: Sequence[ComparisonQuestion], *, may_wait: bool = False) -> list[ComparisonAnswer]:
+    """All answers of a judge, exactly one per question; `may_wait` as in `ask_to_extract`."""
+    compare = judge.compare_patiently if may_wait and isinstance(judge, Patient) else judge.compare
+    answers = compare(questions) if questions else []
     return _complete(judge, answers, len(questions))
 
 

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import ipaddress
 import math
+from collections.abc import Mapping
 from datetime import date
 from typing import Annotated, Any, Literal, get_args
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from lunguage_assets.judges import limiter
 from lunguage_assets.judges.requests import Mode
 
 OfflineProvider = Literal["cues", "lexicon"]
-ModelProvider = Literal["anthropic", "azure-openai", "gemini", "openai", "openai-compatible", "vertex"]
+ModelProvider = Literal["anthropic", "azure-openai", "gemini", "openai", "openai-compatible", "transformers", "vertex"]
 DataClass = Literal["synthetic", "credentialed"]
 
 OFFLINE_PROVIDERS: tuple[str, ...] = get_args(OfflineProvider)
@@ -32,6 +34,20 @@ _NOT_PARAMETERS = frozenset(
 """Fields of a request that the package sets itself, or that would bring several answers or none in text."""
 
 
+_IN_PROCESS = ("revision", "device", "dtype", "batch_size")
+_SERVED = (
+    "base_url", "base_url_env", "api_key_env", "api_version", "batch_allowed", "batches", "zero_retention_attested_on", "zero_retention_attested_by",
+)  # fmt: skip
+"""Fields that only a model in this process has, and those that only a model at a service has."""
+
+
+_NO_BATCHES: Mapping[str, str] = {
+    "azure-openai": "a deployment of Azure OpenAI answers batches or single calls, and a judge needs both",
+    "openai-compatible": "an openai-compatible server has no batch endpoint",
+    "vertex": "Vertex AI takes batches from a storage bucket only, which is not supported",
+}
+
+
 class Part(BaseModel):
     """A table of the judges file: no field that is not known, no change after reading."""
 
@@ -39,24 +55,66 @@ class Part(BaseModel):
 
 
 class Price(Part):
-    """US dollars per million tokens as of a date; reasoning is billed as output."""
+    """US dollars per million tokens as of a date; reasoning is billed as output. `batch_discount` is the share that a batch saves."""
 
     input: float = Field(ge=0, allow_inf_nan=False)
     output: float = Field(ge=0, allow_inf_nan=False)
     as_of: date
+    batch_discount: float = Field(default=0.5, ge=0, lt=1)
+
+    @property
+    def in_batches(self) -> Price:
+        """The price of what goes through the provider's batch endpoint."""
+        share = 1.0 - self.batch_discount
+        return self.model_copy(update={"input": share * self.input, "output": share * self.output, "batch_discount": 0.0})
 
     def cost(self, input_tokens: float, output_tokens: float) -> float:
         """US dollars for that many tokens, reasoning counted among the output."""
         return (input_tokens * self.input + output_tokens * self.output) / 1e6
 
 
-class Limits(Part):
-    """What a judge may be asked at once: per minute (none: unlimited), in flight, and seconds for one answer."""
+_FREE: Mapping[str, Any] = {"input": 0.0, "output": 0.0, "as_of": date(2026, 11, 20)}
+_FLOW = limiter.Limits()
 
-    requests_per_minute: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+
+class Limits(Part):
+    """What a judge may be asked at once, and how long a failing one is tried; what each does is in `limiter.Limits`.
+
+    Rates are per minute (none: unlimited) and hold within one process. `timeout_s` bounds one answer, `deadline_s` all answers that one
+    partition, or one round of a fit, needs.
+    """
+
+    requests_per_minute: float | None = Field(default=None, ge=1, allow_inf_nan=False)
     tokens_per_minute: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     in_flight: int = Field(default=8, ge=1, le=4096)
     timeout_s: float = Field(default=60.0, gt=0, le=3600)
+    deadline_s: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    failures_per_request: int = Field(default=_FLOW.failures_per_request, ge=1, le=1000)
+    backoff_s: float = Field(default=_FLOW.backoff_s, ge=0, le=3600)
+    longest_backoff_s: float = Field(default=_FLOW.longest_backoff_s, ge=0, le=3600)
+    longest_wait_s: float = Field(default=_FLOW.longest_wait_s, ge=0, le=86400)
+    breaker_failures: int = Field(default=_FLOW.breaker_failures, ge=1, le=100000)
+    breaker_pause_s: float = Field(default=_FLOW.breaker_pause_s, ge=0, le=3600)
+    breaker_probes: int = Field(default=_FLOW.breaker_probes, ge=1, le=100)
+
+    @property
+    def flow(self) -> limiter.Limits:
+        """These limits as the limiter takes them."""
+        return limiter.Limits(**self.model_dump(exclude={"timeout_s"}))
+
+
+class Batches(Part):
+    """How a judge's batch endpoint is used, where `batch_allowed` is true: the most questions and megabytes of one batch (none: as much as
+    the provider takes), batches out at a time, and seconds between two looks at them, growing from the first to the longest.
+
+    Accounts have limits of their own on what is out: a provider that refuses a batch as too large needs smaller ones, fewer at a time.
+    """
+
+    questions: int | None = Field(default=None, ge=1)
+    megabytes: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    at_once: int = Field(default=8, ge=1, le=1000)
+    first_look_s: float = Field(default=15.0, gt=0, le=3600)
+    longest_look_s: float = Field(default=300.0, gt=0, le=86400)
 
 
 class OfflineSlot(Part):
@@ -64,6 +122,21 @@ class OfflineSlot(Part):
 
     provider: OfflineProvider
     description: str = ""
+
+
+class Generation(Part):
+    """Parameters of a model in this process, with what is taken for those not given: plain sampling, as in the paper (explicit.md section 2).
+
+    `do_sample` false: always the likeliest token. `chat_template_kwargs` go to the model's chat template, such as `enable_thinking`.
+    """
+
+    max_new_tokens: int = Field(ge=1, strict=True)
+    do_sample: bool = Field(default=True, strict=True)
+    temperature: float = Field(default=1.0, gt=0, strict=True)
+    top_p: float = Field(default=1.0, gt=0, le=1, strict=True)
+    top_k: int = Field(default=0, ge=0, strict=True)
+    min_p: float = Field(default=0.0, ge=0, lt=1, strict=True)
+    chat_template_kwargs: dict[str, Any] = Field(default_factory=dict)
 
 
 def on_this_machine(base_url: str) -> bool:
@@ -117,7 +190,8 @@ class ModelSlot(Part):
 
     `params` go into the request as they are. `aliases`: names under which the same model may say that it answered. `allowed_data`: classes of
     corpus whose text may be sent; `credentialed` needs somebody's attestation that the endpoint keeps nothing, or a server on this machine.
-    `base_url_env`, `api_key_env`: names of environment variables, never values.
+    `base_url_env`, `api_key_env`: names of environment variables, never values. `revision`, `device`, `dtype` and `batch_size` are for provider
+    `transformers`, a model in this process: its calls cost nothing unless a price is given, and without other limits two batches are in flight.
     """
 
     provider: ModelProvider
@@ -137,11 +211,30 @@ class ModelSlot(Part):
     zero_retention_attested_on: date | None = None
     zero_retention_attested_by: str = ""
     batch_allowed: bool = False
+    batches: Batches = Batches()
+    revision: str = Field(default="main", min_length=1)
+    device: str = Field(default="auto", pattern=r"^(auto|cpu|cuda(:[0-9]+)?)$")
+    dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
+    batch_size: int = Field(default=8, ge=1, le=4096)
 
-    @property
-    def leaves_machine(self) -> bool:
-        """Whether what is sent goes to somebody else; a gateway on this machine to a public service does, an own server here does not."""
-        return not (self.provider == "openai-compatible" and on_this_machine(self.base_url))
+    def leaves_machine(self, environ: Mapping[str, str]) -> bool:
+        """Whether what is sent goes to somebody else; a gateway on this machine to a public service does, an own server here does not.
+
+        A server that only the environment names is here when the variable says so, and elsewhere while it is not set.
+        """
+        if self.provider == "transformers":
+            return False
+        address = environ.get(self.base_url_env, "").strip() if self.base_url_env else self.base_url
+        return not (self.provider == "openai-compatible" and on_this_machine(address))
+
+    @model_validator(mode="before")
+    @classmethod
+    def _in_process(cls, values: Any) -> Any:
+        if not isinstance(values, dict) or values.get("provider") != "transformers":
+            return values
+        batch, limits = values.get("batch_size", cls.model_fields["batch_size"].default), values.get("limits", {})
+        filled = {"price": _FREE, **values}
+        return filled | {"limits": {"in_flight": 2 * batch, **limits}} if _positive(batch) and isinstance(limits, dict) else filled
 
     @field_validator("model")
     @classmethod
@@ -162,6 +255,11 @@ class ModelSlot(Part):
             raise ValueError("api_version is given; expected for azure-openai only")
         if self.api_key_env and self.provider == "vertex":
             raise ValueError("api_key_env is given; Vertex AI takes Google's application default credentials")
+        foreign = [name for name in (_SERVED if self.provider == "transformers" else _IN_PROCESS) if name in self.model_fields_set]
+        if foreign:
+            raise ValueError(f"{foreign[0]} is given; provider {self.provider!r} has no use for it")
+        if self.provider == "transformers":
+            _checked_generation(self.params)
         if self.provider == "anthropic" and not _positive(self.params.get("max_tokens")):
             raise ValueError("params.max_tokens is missing; anthropic expects a whole number of at least 1")
         return self
@@ -170,17 +268,28 @@ class ModelSlot(Part):
     def _trusted(self) -> ModelSlot:
         if (self.zero_retention_attested_on is None) != (not self.zero_retention_attested_by.strip()):
             raise ValueError("zero_retention_attested_on and zero_retention_attested_by belong together; one of them is missing")
-        if "credentialed" in self.allowed_data and self.zero_retention_attested_on is None and self.leaves_machine:
+        open_to_patients = "credentialed" in self.allowed_data and self.zero_retention_attested_on is None
+        known_later = self.provider == "openai-compatible" and self.base_url_env  # the policy refuses it before the first call
+        if open_to_patients and not known_later and self.leaves_machine({}):
             raise ValueError(
                 "allowed_data names 'credentialed'; expected zero_retention_attested_on and zero_retention_attested_by, "
                 "or an openai-compatible server whose base_url is on this machine"
             )
-        if self.batch_allowed and self.provider == "openai-compatible":
-            raise ValueError("batch_allowed is true; an openai-compatible server has no batch endpoint")
+        if self.batch_allowed and self.provider in _NO_BATCHES:
+            raise ValueError(f"batch_allowed is true; {_NO_BATCHES[self.provider]}")
         return self
 
 
 JudgeSlot = Annotated[OfflineSlot | ModelSlot, Field(discriminator="provider")]
+
+
+def _checked_generation(params: dict[str, Any]) -> None:
+    try:
+        Generation.model_validate(params)
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        known = ", ".join(Generation.model_fields)
+        raise ValueError(f"params.{problem['loc'][0]}: {problem['msg']}; a model in this process takes {known}") from None
 
 
 def _positive(value: Any) -> bool:

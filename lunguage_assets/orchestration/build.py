@@ -8,6 +8,7 @@ import dagster as dg
 
 from lunguage_assets.home import Home
 from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
+from lunguage_assets.orchestration.assets.analysis import analysis_assets
 from lunguage_assets.orchestration.assets.corpus import corpus_assets
 from lunguage_assets.orchestration.assets.explicit import explicit_assets
 from lunguage_assets.orchestration.assets.implicit import implicit_assets
@@ -17,11 +18,14 @@ from lunguage_assets.orchestration.io_manager import TableStore
 from lunguage_assets.orchestration.jobs import stage_jobs
 from lunguage_assets.orchestration.partitions import build_partitions
 from lunguage_assets.orchestration.resources import HomeResource, judges_file
+from lunguage_assets.orchestration.withheld import withhold_messages
 
 
 def build_defs(home: Home | None = None, judges: JudgesConfiguration | None = None) -> dg.Definitions:
     """Definitions for a home (default: `$LUNGUAGE_HOME`) and a judges configuration (default: `$LUNGUAGE_JUDGES` or the bundled one)."""
     place = home or Home.from_environment()
+    corpus = place.corpus()
+    withhold_messages(corpus.data_class if corpus is not None else None)
     # Partition mappings and partitioned checks are marked beta and preview; the dagster range in pyproject.toml bounds what may change.
     warnings.filterwarnings("ignore", category=dg.BetaWarning)
     warnings.filterwarnings("ignore", category=dg.PreviewWarning)
@@ -30,6 +34,7 @@ def build_defs(home: Home | None = None, judges: JudgesConfiguration | None = No
         assets=[
             *corpus_assets(partitions),
             *explicit_assets(partitions),
+            *analysis_assets(partitions),
             *implicit_assets(partitions),
             *release_assets(partitions, str(place.tables)),
         ],

@@ -12,7 +12,8 @@ import pandas as pd
 
 from lunguage_assets.implicit.accounting import explained_studies
 from lunguage_assets.implicit.guarantees import violations
-from lunguage_assets.orchestration.partitions import Partitions
+from lunguage_assets.orchestration.checks_explicit import explicit_checks
+from lunguage_assets.orchestration.partitions import Partitions, partition_of
 from lunguage_assets.quality.validation import EXAMPLES, RuleResult, validate
 from lunguage_assets.tables import TABLES
 
@@ -29,7 +30,7 @@ def expectation_check(table: str, partitions: Partitions) -> dg.AssetChecksDefin
         partitions_def=partitions.of(table),
     )
     def expectations(context: dg.AssetCheckExecutionContext, frame: pd.DataFrame) -> dg.AssetCheckResult:
-        return suite_result(validate(TABLES[table], frame), len(frame), _partition(context))
+        return suite_result(validate(TABLES[table], frame), len(frame), partition_of(context))
 
     return expectations
 
@@ -76,7 +77,7 @@ def guarantee_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
         lines = ["| guarantee | study | rows |", "|---|---|---|"]
         lines += [f"| {v.guarantee} | {v.study_id} | {', '.join(v.finding_ids[:5])} |" for v in found[:EXAMPLES]]
         metadata = {
-            "partition": _partition(context),
+            "partition": partition_of(context),
             "rows": len(frame),
             "violations": len(found),
             "report": dg.MetadataValue.md("\n".join(lines) if found else f"All guarantees hold for {len(frame)} rows."),
@@ -95,7 +96,7 @@ def guarantee_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
         unbalanced = frame.loc[~frame["balanced"], "study_id"].tolist()
         unlisted = sorted(set(reports["study_id"]) - set(frame["study_id"]))
         metadata = {
-            "partition": _partition(context),
+            "partition": partition_of(context),
             "studies": len(frame),
             "unbalanced": len(unbalanced),
             "unlisted": len(unlisted),
@@ -109,8 +110,4 @@ def guarantee_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
 
 
 def all_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
-    return [*(expectation_check(table, partitions) for table in TABLES), *guarantee_checks(partitions)]
-
-
-def _partition(context: dg.AssetCheckExecutionContext) -> str:
-    return context.partition_key if context.has_partition_key else ""
+    return [*(expectation_check(table, partitions) for table in TABLES), *guarantee_checks(partitions), *explicit_checks(partitions)]

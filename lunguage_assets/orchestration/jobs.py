@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dagster as dg
 
+from lunguage_assets.orchestration.assets.analysis import TABLES_OF_ANALYSIS
 from lunguage_assets.orchestration.assets.corpus import TABLES_OF_INTAKE
 from lunguage_assets.orchestration.assets.implicit import TABLES_OF_EXPANSION, TABLES_OF_RESOLUTION
 
@@ -13,7 +14,8 @@ STAGES: dict[str, tuple[str, tuple[str, ...]]] = {
     "build_vocabulary": ("Collect one judge's hedging phrases over all batches.", ("hedge_vocabulary",)),
     "compare": ("Have one judge play all comparisons of the vocabulary.", ("comparison_matches",)),
     "rank": ("Rank the phrases from the matches of a judge or panel.", ("reference_ranking",)),
-    "fit": ("Give every tentative finding of a batch its probability.", ("fitted_probabilities",)),
+    "fit": ("Give every tentative finding of a batch its probability.", ("fitted_probabilities", "fit_log")),
+    "analyse": ("Agreement of judges and experts, robustness of the ranking, validation of the fit.", TABLES_OF_ANALYSIS),
     "expand": (
         "Merge duplicates, expand diagnoses, resolve contradictions.",
         ("deduplicated_findings", *TABLES_OF_EXPANSION, *TABLES_OF_RESOLUTION),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,11 +12,16 @@ import dagster as dg
 import pandas as pd
 
 from lunguage_assets.errors import LunguageError
-from lunguage_assets.judges.engine import Progress
+from lunguage_assets.judges.progress import Meter, Progress, announce
+from lunguage_assets.orchestration.withheld import messages_are_withheld, where
+from lunguage_assets.release.documents import markdown_table
 from lunguage_assets.schema import Table
 from lunguage_assets.tables import TABLES
 
 OWNERS = ["team:radiology-nlp"]
+
+LOG_EVERY_S = 30.0
+"""A judge that is being asked reports so often in the run's log."""
 
 
 def column_schema(table: Table) -> dg.TableSchema:
@@ -59,45 +65,75 @@ def counts(values: pd.Series | Mapping[str, int], label: str) -> dg.MetadataValu
     return dg.MetadataValue.md("\n".join(lines))
 
 
+def rows_table(frame: pd.DataFrame, columns: Sequence[str]) -> dg.MetadataValue:
+    """Columns of a small frame as a table in the UI; an empty frame has none to show."""
+    return dg.MetadataValue.md(markdown_table(frame[list(columns)]) if len(frame) else "no rows")
+
+
 def picture(png: bytes) -> dg.MetadataValue:
     """A PNG that the UI shows inside the metadata."""
     return dg.MetadataValue.md(f"![plot](data:image/png;base64,{base64.b64encode(png).decode()})")
 
 
 class Spending:
-    """What the language models of a partition were asked and what it cost; rule-based judges leave nothing to show."""
+    """What the language models of a partition were asked and what it cost; rule-based judges leave nothing to show.
 
-    def __init__(self) -> None:
-        self._latest: dict[str, list[Progress]] = {}
+    Counts go to the run's log now and then, and to whoever listens in this process.
+    """
+
+    def __init__(self, context: dg.AssetExecutionContext, clock: Callable[[], float] = time.monotonic) -> None:
+        self._log, self._clock = context.log, clock
+        self._meter = Meter(clock)
+        self._last: dict[str, float] = {}
 
     def note(self, progress: Progress) -> None:
-        """Take note of where a judge stands; a new round of questions starts its counts anew."""
-        rounds = self._latest.setdefault(progress.judge, [])
-        if rounds and rounds[-1].settled < rounds[-1].questions:
-            rounds[-1] = progress
-        else:
-            rounds.append(progress)
+        """Take note of where a judge stands; a line in the log at its first report and then every half minute."""
+        self._meter.note(progress)
+        announce(progress)
+        now = self._clock()
+        if now - self._last.get(progress.judge, -LOG_EVERY_S) >= LOG_EVERY_S:
+            self._last[progress.judge] = now
+            self._log.info(next(standing.line() for standing in self._meter.standings() if standing.judge == progress.judge))
 
     def metadata(self) -> dict[str, Any]:
-        """Calls, ledger hits, failures, tokens and US dollars of this materialization, over all its language models."""
-        rounds = [progress for judge in self._latest.values() for progress in judge]
-        if not rounds:
+        """Calls, ledger hits, failures, tokens and US dollars of this materialization, in all and per language model."""
+        standings = self._meter.standings()
+        if not standings:
             return {}
+        for standing in standings:
+            self._log.info(standing.line())
+        lines = [
+            "| judge | questions | from the ledger | calls | failed | tokens in | tokens out | US dollars |",
+            "|---|---|---|---|---|---|---|---|",
+        ]
+        lines += [
+            f"| {s.judge} | {s.questions} | {s.hits} | {s.calls} | {s.failures} | {s.input_tokens} | {s.output_tokens} | {s.cost_usd:.4f} |"
+            for s in standings
+        ]
         return {
-            "llm_questions": sum(p.questions for p in rounds),
-            "llm_ledger_hits": sum(p.hits for p in rounds),
-            "llm_calls": sum(p.calls for p in rounds),
-            "llm_failed_calls": sum(p.failures for p in rounds),
-            "llm_input_tokens": sum(p.input_tokens for p in rounds),
-            "llm_output_tokens": sum(p.output_tokens for p in rounds),
-            "llm_cost_usd": round(sum(p.cost_usd for p in rounds), 6),
+            "llm_questions": sum(s.questions for s in standings),
+            "llm_ledger_hits": sum(s.hits for s in standings),
+            "llm_calls": sum(s.calls for s in standings),
+            "llm_failed_calls": sum(s.failures for s in standings),
+            "llm_input_tokens": sum(s.input_tokens for s in standings),
+            "llm_output_tokens": sum(s.output_tokens for s in standings),
+            "llm_cost_usd": round(sum(s.cost_usd for s in standings), 6),
+            "llm_by_judge": dg.MetadataValue.md("\n".join(lines)),
         }
 
 
 @contextmanager
 def plain_failures() -> Iterator[None]:
-    """Turn an error that a person can act on into a Dagster failure with that message, and no retry."""
+    """Turn an error that a person can act on into a Dagster failure with that message, and no retry.
+
+    Of an unexpected error only its kind and place are told when its message might quote a report.
+    """
     try:
         yield
     except LunguageError as error:
         raise dg.Failure(description=str(error), metadata={"kind": type(error).__name__}, allow_retries=False) from None
+    except Exception as error:
+        if not messages_are_withheld():
+            raise
+        description = f"unexpected {where(error)}; its message is withheld, because it may quote a report. Please report this."
+        raise dg.Failure(description=description, metadata={"kind": type(error).__name__}, allow_retries=False) from None

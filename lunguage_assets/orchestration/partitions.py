@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import dagster as dg
+import pandas as pd
 
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.store import PARTITIONED_BY
@@ -87,3 +90,17 @@ def build_partitions(judges: JudgesConfiguration) -> Partitions:
         extractor=judges.extractor,
         panel_members={key: judges.members(key) for key in judges.rankers},
     )
+
+
+def partition_frames(value: Any, keys: list[str]) -> dict[str, pd.DataFrame]:
+    """Frames by partition key, whether the input spans no, one or many partitions (Dagster hands one over bare)."""
+    if value is None:
+        return {}
+    if isinstance(value, Mapping):
+        return dict(value)
+    return {keys[0]: value}
+
+
+def partition_of(context: dg.AssetCheckExecutionContext) -> str:
+    """The partition that a check looks at; empty for an asset without partitions."""
+    return context.partition_key if context.has_partition_key else ""

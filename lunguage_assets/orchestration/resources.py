@@ -11,11 +11,12 @@ import dagster as dg
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.home import Home
+from lunguage_assets.judges.binding_record import BindingRecord, BoundJudge
 from lunguage_assets.judges.budget import Budget
 from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
-from lunguage_assets.judges.engine import Progress
 from lunguage_assets.judges.ledger import Ledger
 from lunguage_assets.judges.opening import Surroundings, open_judge
+from lunguage_assets.judges.progress import Progress
 from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.settings import Settings, load_settings
 
@@ -73,8 +74,12 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         return load_judges(judges_file())
 
     def judge(self, key: str, progress: Callable[[Progress], None] | None = None) -> Judge:
-        """A judge of the active preset, ready to be asked about this home's corpus."""
-        corpus = self.home.corpus()
+        """A judge of the active preset, ready to be asked about this home's corpus.
+
+        Raises:
+            ConfigurationError: no such judge, or one whose key stands for another model in this home.
+        """
+        corpus, configuration = self.home.corpus(), self.judges
         surroundings = Surroundings(
             data_class=corpus.data_class if corpus is not None else "credentialed",
             open_ledger=lambda: open_ledger(ledger_place(self.home)),
@@ -82,4 +87,7 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
             prompts=Path(os.environ[PROMPTS_VARIABLE]) if os.environ.get(PROMPTS_VARIABLE) else None,
             progress=progress,
         )
-        return open_judge(key, self.judges, surroundings)
+        judge = open_judge(key, configuration, surroundings)
+        record = BindingRecord(self.home.binding_file)
+        record.require(key, configuration.judges[key])
+        return BoundJudge(judge, configuration.judges[key], record)

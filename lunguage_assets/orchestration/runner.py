@@ -21,7 +21,7 @@ from lunguage_assets.errors import LunguageError
 from lunguage_assets.files import replace_text
 from lunguage_assets.home import Home
 from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
-from lunguage_assets.orchestration.assets.explicit import stick_settings
+from lunguage_assets.orchestration.assets.explicit import fit_settings, stick_settings
 from lunguage_assets.orchestration.assets.release import BUNDLE_OP
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.io_manager import build_catalog
@@ -55,11 +55,11 @@ class Stage:
 
 @dataclass
 class Outcome:
-    """What the runs reported: checks passed, and those that did not."""
+    """What the runs reported: checks passed, those that failed, and those that only warn."""
 
     checks_passed: int = 0
     checks_failed: list[str] = field(default_factory=list)
-    metadata: dict[str, Any] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
 
 
 @contextmanager
@@ -122,15 +122,18 @@ class Runner:
         self._instance.add_dynamic_partitions(REPORT_BATCH.name, [batch.key for batch in self._home.registered()])
 
     def pending_batches(self, ranker: str, requested: str) -> list[str]:
-        """The requested batch, and every other one whose result is missing or was made with another ranking."""
-        return [
-            batch.key
-            for batch in self._home.registered()
-            if batch.key == requested
-            or not self._stored("accounting", ranker, batch.key)
-            or self._noted("lunguage_plus_plus", {"ranker": ranker, "report_batch": batch.key}).get("ranking_version")
-            != self._noted("reference_ranking", ranker).get("ranking_version")
-        ]
+        """The requested batch, and every other one whose result is missing or was made with another ranking or another fit."""
+        return [batch.key for batch in self._home.registered() if batch.key == requested or not self._is_fitted(ranker, batch.key)]
+
+    def _is_fitted(self, ranker: str, batch: str) -> bool:
+        """Finished, from the present ranking, with the present settings of the fit."""
+        partition: dict[str, str] = {"ranker": ranker, "report_batch": batch}
+        return (
+            self._stored("accounting", ranker, batch)
+            and self._noted("lunguage_plus_plus", partition).get("ranking_version")
+            == self._noted("reference_ranking", ranker).get("ranking_version")
+            and self._noted("fitted_probabilities", partition).get("fit_settings") == fit_settings(self._resource)
+        )
 
     def run(
         self,
@@ -177,6 +180,22 @@ class Runner:
             1,
         )
         execute([Stage("release", ranker)])
+        return outcome
+
+    def analyse(self, ranker: str, *, progress: Callable[[Stage, int, int], None] = lambda *_: None) -> Outcome:
+        """Materialise the analyses of a ranker: agreement, robustness, validation. The ranking must be there.
+
+        Raises:
+            RunFailed: there is no ranking yet, or a run failed.
+        """
+        close_abandoned_runs(self._instance)
+        self.register_partitions()
+        if not self._stored("reference_ranking", ranker):
+            raise RunFailed(f"there is no ranking of {ranker!r} in {self._home.root} to analyse. Run `lunguage run` first.")
+        outcome, stage = Outcome(), Stage("analyse", ranker)
+        progress(stage, 0, 1)
+        self._execute(stage, outcome, None)
+        build_catalog(self._home.tables, self._home.database)
         return outcome
 
     def _build_stick(self, ranker: str, extractor: str, rebuild: bool, execute: Callable[[list[Stage], int], None]) -> None:
@@ -229,7 +248,9 @@ class Runner:
             if evaluation.passed:
                 outcome.checks_passed += 1
             else:
-                outcome.checks_failed.append(f"{evaluation.asset_key.to_user_string()}: {evaluation.check_name} ({stage.label})")
+                warns = evaluation.severity is dg.AssetCheckSeverity.WARN
+                said = outcome.warnings if warns else outcome.checks_failed
+                said.append(f"{evaluation.asset_key.to_user_string()}: {evaluation.check_name} ({stage.label})")
         if not result.success:
             raise RunFailed(f"{stage.job} ({stage.label}): {_reason(result)} [Dagster run {result.run_id}]")
 

@@ -8,6 +8,7 @@ or `~name` for a bare name that resolves to no row (implicit.md section 1).
 from __future__ import annotations
 
 from lunguage_assets.schema import Table
+from lunguage_assets.tables.agreement import EXPERT_AGREEMENT, JUDGE_AGREEMENT, RANKING_CORRELATIONS
 from lunguage_assets.tables.columns import (
     ATTRIBUTES,
     CATEGORIES,
@@ -17,13 +18,21 @@ from lunguage_assets.tables.columns import (
     FINDING,
     FINDING_COLUMNS,
     MATCH_REASONS,
+    MODES,
     P_SOURCES,
     SECTIONS,
     STATUSES,
     VIEWS,
 )
 from lunguage_assets.tables.corpus import FINDINGS, INTAKE_NOTES, REJECTED, REPORTS, TERMS
-from lunguage_assets.tables.explicit import COMPARISON_MATCHES, FITTED_PROBABILITIES, HEDGE_PHRASES, HEDGE_VOCABULARY, REFERENCE_RANKING
+from lunguage_assets.tables.explicit import (
+    COMPARISON_MATCHES,
+    FIT_LOG,
+    FITTED_PROBABILITIES,
+    HEDGE_PHRASES,
+    HEDGE_VOCABULARY,
+    REFERENCE_RANKING,
+)
 from lunguage_assets.tables.implicit import (
     ACCOUNTING,
     CONFLICTS,
@@ -34,6 +43,7 @@ from lunguage_assets.tables.implicit import (
     RESOLUTION_LOG,
 )
 from lunguage_assets.tables.released import PUBLISHED_COLUMNS, RELEASE
+from lunguage_assets.tables.validation import FIT_VALIDATION, RANKING_ROBUSTNESS
 
 TABLES: dict[str, Table] = {
     table.name: table
@@ -48,6 +58,12 @@ TABLES: dict[str, Table] = {
         COMPARISON_MATCHES,
         REFERENCE_RANKING,
         FITTED_PROBABILITIES,
+        FIT_LOG,
+        JUDGE_AGREEMENT,
+        RANKING_CORRELATIONS,
+        RANKING_ROBUSTNESS,
+        FIT_VALIDATION,
+        EXPERT_AGREEMENT,
         DEDUPLICATED_FINDINGS,
         PATHWAY_MATCHES,
         EXPANSIONS,
@@ -70,18 +86,25 @@ __all__ = [
     "CURRENCIES",
     "DEDUPLICATED_FINDINGS",
     "EXPANSIONS",
+    "EXPERT_AGREEMENT",
     "FINDING",
     "FINDINGS",
     "FINDING_COLUMNS",
     "FITTED_PROBABILITIES",
+    "FIT_LOG",
+    "FIT_VALIDATION",
     "HEDGE_PHRASES",
     "HEDGE_VOCABULARY",
     "INTAKE_NOTES",
+    "JUDGE_AGREEMENT",
     "LUNGUAGE_PLUS_PLUS",
     "MATCH_REASONS",
+    "MODES",
     "PATHWAY_MATCHES",
     "PUBLISHED_COLUMNS",
     "P_SOURCES",
+    "RANKING_CORRELATIONS",
+    "RANKING_ROBUSTNESS",
     "REFERENCE_RANKING",
     "REJECTED",
     "RELEASE",

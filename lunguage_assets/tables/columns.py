@@ -8,6 +8,7 @@ SECTIONS = ("hist", "find", "impr")
 STATUSES = ("dp", "dn", "tp", "tn")
 CATEGORIES = ("PF", "CF", "OTH", "COF", "NCD", "PATIENT INFO.")
 CURRENCIES = ("current dx", "past dx")
+MODES = ("method", "paper")
 P_SOURCES = ("definitive", "fitted", "phrase", "none")
 VIEWS = ("ap", "pa", "lateral", "erect", "supine", "recumbent")
 CONFLICT_TYPES = ("polarity", "certainty_pos", "certainty_neg", "duplicate_pos", "duplicate_neg", "repeat_dp", "repeat_dn")
@@ -53,6 +54,7 @@ def probability(name: str, description: str, *, nullable: bool = False) -> Colum
     return Column(name, "float", description, minimum=0.0, maximum=1.0, nullable=nullable)
 
 
+MODE = Column("mode", "string", "Which rules made the row: the method's, or those of mode `paper`", choices=MODES)
 STUDY = text("study_id", "Study, 's' and eight digits")
 FINDING_ID = text("finding_id", "Stable identity of the row: study:row number; a generated row appends /edge to its parent's")
 

@@ -71,6 +71,13 @@ REFERENCE_RANKING = Table(
         Column("mu_high", "float", "97.5% quantile of mu over the bootstrap"),
         Column("rank_low", "float", "2.5% quantile of the rank over the bootstrap"),
         Column("rank_high", "float", "97.5% quantile of the rank over the bootstrap"),
+        Column(
+            "mu_order_free",
+            "float",
+            "Place given all matches at once (probit MAP), a cross-check; null for the published ruler",
+            nullable=True,
+        ),
+        Column("sd_order_free", "float", "Posterior deviation of mu_order_free, answers taken as independent", nullable=True, minimum=0.0),
         Column("n_matches", "int", "Valid matches that the phrase played", minimum=0),
         Column(
             "win_rate", "float", "Share of its valid matches that it won; null without matches", nullable=True, minimum=0.0, maximum=1.0
@@ -83,6 +90,8 @@ REFERENCE_RANKING = Table(
     ("phrase",),
 )
 
+FITS = ("paper", "economy")
+
 FITTED_PROBABILITIES = Table(
     "fitted_probabilities",
     "Every tentative finding placed in the ranking and mapped to a probability that the finding is present, with an interval.",
@@ -93,7 +102,7 @@ FITTED_PROBABILITIES = Table(
         text("sentence_key", "Hash of the masked sentence: identical masked sentences are fitted once; empty when unmaskable"),
         Column("same_name_in_sentence", "bool", "Another finding of the same name masks this sentence identically"),
         Column("mu", "float", "Fitted position on the ranking; null when not fitted", nullable=True),
-        Column("sigma", "float", "TrueSkill deviation of the fit; null when not fitted", nullable=True, minimum=0.0),
+        Column("sigma", "float", "Deviation that the fit states, no error bar in the paper's; null when not fitted", nullable=True, minimum=0.0),
         Column("rank", "int", "Reference phrases above it (0-based); null when not fitted", nullable=True, minimum=0),
         Column("steps", "int", "Opponents played", minimum=0, maximum=110),
         Column("answers", "int", "Valid answers used", minimum=0),
@@ -102,8 +111,13 @@ FITTED_PROBABILITIES = Table(
             "stop",
             "string",
             "Why the fit ended",
-            choices=("stable rank", "step limit", "no opponent left", "no valid answers", "not located"),
+            choices=(
+                "stable rank", "step limit", "no opponent left", "no valid answers", "narrow posterior", "round limit", "not located",
+            ),
         ),
+        Column("fit", "string", "Which fit was asked for: the paper's, or the economical one", choices=FITS),
+        Column("mu_centre", "float", "Mean of the place given all answers at once, around which the interval is made", nullable=True),
+        Column("mu_sd", "float", "Deviation of the place given all answers at once; null when not fitted", nullable=True, minimum=0.0),
         probability("p", "Probability that the finding is present"),
         probability("p_low", "Lower end of the 95% interval of p"),
         probability("p_high", "Upper end of the 95% interval of p"),
@@ -112,4 +126,21 @@ FITTED_PROBABILITIES = Table(
         text("ranking_version", "Ranking that the fit was made with"),
     ),
     ("finding_id",),
+)
+
+FIT_LOG = Table(
+    "fit_log",
+    "Every play of every fit: which phrase a sentence met, what the judges said, and where the sentence stood afterwards.",
+    (
+        text("sentence_key", "Hash of the masked sentence, as in fitted_probabilities"),
+        Column("step", "int", "0-based number of the play, those without a valid answer included", minimum=0),
+        Column("round", "int", "0-based number of the round; in the paper's fit a round is a step", minimum=0),
+        text("opponent", "Reference phrase that was played"),
+        probability("draw_probability", "How even the play was expected to be: draw probability before the round"),
+        text("answers", "What each judge said of the sentence, 'judge=won', 'judge=lost' or 'judge=invalid', in panel order"),
+        Column("mu", "float", "Place after the round"),
+        Column("sigma", "float", "Deviation after the round", minimum=0.0),
+        Column("rank", "int", "Reference phrases above the place after the round (0-based)", minimum=0),
+    ),
+    ("sentence_key", "step"),
 )

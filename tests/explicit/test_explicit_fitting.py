@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -15,10 +16,12 @@ from hypothesis import strategies as st
 
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.draws import coins, mix, smallest, text_hash, text_hashes
+from lunguage_assets.explicit.fit_log import FitLog
 from lunguage_assets.explicit.fitting import EXAMPLES_DRAWN_FROM, STOPS, Reference, fit_pairs, fit_sentences
 from lunguage_assets.explicit.hedging import hedge_phrases
-from lunguage_assets.explicit.probability import Anchor, load_anchors
+from lunguage_assets.explicit.probability import Anchor, calibrate, load_anchors
 from lunguage_assets.explicit.ranking import reference_ranking
+from lunguage_assets.explicit.reference import draw_probability
 from lunguage_assets.explicit.vocabulary import hedge_vocabulary
 from lunguage_assets.judges.cues import CuesJudge
 from lunguage_assets.judges.lexicon import LexiconJudge
@@ -41,13 +44,42 @@ def reference(stick: tuple[pd.DataFrame, pd.DataFrame]) -> Reference:
     return Reference.of(stick[1], stick[0])
 
 
-def fit_one(sentence: str, reference: Reference, panel: Sequence[Judge], options: ExplicitSettings) -> dict[str, float | str]:
+@dataclass
+class Step:
+    """A line of the log, as the page's algorithm would write it."""
+
+    opponent: str
+    draw: float
+    answers: str
+    mu: float
+    sigma: float
+    rank: int
+
+
+@dataclass
+class FitOfOne:
+    mu: float
+    variance: float
+    steps: int
+    void: int
+    answers: int
+    invalid: int
+    stop: str
+    log: list[Step]
+
+
+def rank_of(mu: float, reference: Reference) -> int:
+    return sum(1 for place in reference.mu.tolist() if place > mu)
+
+
+def fit_one(sentence: str, reference: Reference, panel: Sequence[Judge], options: ExplicitSettings) -> FitOfOne:
     """The page's algorithm for one sentence, written without arrays; only the hashed draws are shared with the code under test."""
     beta, tau, b = 4.167, 0.083, 25.0 / 6.0
     mu, variance = 25.0, 8.333**2
     counts = [0] * len(reference.mu)
     steps = void = answers = invalid = 0
     history: list[int] = []
+    log: list[Step] = []
     seed = mix(text_hash(options.seed, "fit"), text_hashes([sentence]))
     while True:
         best, opponent = -1.0, -1
@@ -58,15 +90,17 @@ def fit_one(sentence: str, reference: Reference, panel: Sequence[Judge], options
                 best, opponent = draw, i
         keys = [mix(seed, steps + void, text_hash(judge.key)) for judge in panel]
         playing = range(len(panel)) if steps < options.panel_steps else [min(range(len(panel)), key=lambda j: int(mix(keys[j], 2)[0]))]
-        results = []
+        results, said_by = [], []
         for j in playing:
             theirs = reference.sentences[opponent][int(smallest(mix(keys[j], 0), reference.hashes[opponent])[0])]
             second = options.position == "coin" and bool(coins(mix(keys[j], 1))[0])
             shown = (theirs, sentence) if second else (sentence, theirs)
             said = panel[j].compare([ComparisonQuestion(*shown, steps + void)])[0].answer
+            won = (said == "sentence_2") == second
+            said_by.append(f"{panel[j].key}={'invalid' if said == 'invalid' else 'won' if won else 'lost'}")
             invalid += said == "invalid"
             if said != "invalid":
-                results.append((said == "sentence_2") == second)
+                results.append(won)
         answers += len(results)
         for won in results:
             v_t, v_o = variance + tau**2, float(reference.variance[opponent]) + tau**2
@@ -79,9 +113,10 @@ def fit_one(sentence: str, reference: Reference, panel: Sequence[Judge], options
         if results:
             steps += 1
             counts[opponent] += 1
-            history.append(sum(1 for place in reference.mu if place > mu))
+            history.append(rank_of(mu, reference))
         else:
             void += 1
+        log.append(Step(reference.phrases[opponent], best, " ".join(said_by), mu, math.sqrt(variance), rank_of(mu, reference)))
         stop = ""
         if len(history) >= options.patience and len(set(history[-options.patience :])) == 1:
             stop = "stable rank"
@@ -92,7 +127,7 @@ def fit_one(sentence: str, reference: Reference, panel: Sequence[Judge], options
         elif void >= 10:
             stop = "no valid answers"
         if stop:
-            return {"mu": mu, "variance": variance, "steps": steps, "void": void, "answers": answers, "invalid": invalid, "stop": stop}
+            return FitOfOne(mu, variance, steps, void, answers, invalid, stop, log)
 
 
 def moody(rate: float) -> Callable[[ComparisonQuestion], Choice]:
@@ -116,13 +151,22 @@ def moody(rate: float) -> Callable[[ComparisonQuestion], Choice]:
 def test_lockstep_fits_equal_fits_of_one_sentence_at_a_time(reference: Reference, options: ExplicitSettings, rate: float) -> None:
     panel = [ScriptedJudge(moody(rate), key="moody"), *PANEL] if rate < 0.7 else [ScriptedJudge(moody(rate), key="moody")]
     sentences = sorted(set(invented_findings(40)["masked_sentence"]))[:25]
-    fits = fit_sentences(sentences, reference, panel, options)
+    log = FitLog([judge.key for judge in panel], reference.phrases)
+    fits = fit_sentences(sentences, reference, panel, options, log)
+    logged = log.table(sentences).to_pandas().groupby("sentence_key", sort=False)
     for i, sentence in enumerate(sentences):
         expected = fit_one(sentence, reference, panel, options)
-        assert (STOPS[fits.stop[i]], fits.steps[i], fits.void[i]) == (expected["stop"], expected["steps"], expected["void"])
-        assert (fits.answers[i], fits.invalid[i]) == (expected["answers"], expected["invalid"])
-        assert fits.mu[i] == pytest.approx(expected["mu"], abs=1e-9)
-        assert fits.variance[i] == pytest.approx(expected["variance"], abs=1e-9)
+        assert (STOPS[fits.stop[i]], fits.steps[i], fits.void[i]) == (expected.stop, expected.steps, expected.void)
+        assert (fits.answers[i], fits.invalid[i], fits.rank[i]) == (expected.answers, expected.invalid, rank_of(expected.mu, reference))
+        assert fits.mu[i] == pytest.approx(expected.mu, abs=1e-9)
+        assert fits.variance[i] == pytest.approx(expected.variance, abs=1e-9)
+        rows = logged.get_group(sentence)
+        assert rows["step"].tolist() == rows["round"].tolist() == list(range(len(expected.log)))
+        assert rows["opponent"].tolist() == [step.opponent for step in expected.log]
+        assert rows["answers"].tolist() == [step.answers for step in expected.log]
+        assert rows["rank"].tolist() == [step.rank for step in expected.log]
+        for column, values in (("draw_probability", "draw"), ("mu", "mu"), ("sigma", "sigma")):
+            assert rows[column].to_numpy() == pytest.approx([getattr(step, values) for step in expected.log], abs=1e-9)
 
 
 def fitted(rows: list[dict[str, object]], stick: tuple[pd.DataFrame, pd.DataFrame], panel: Sequence[Judge] = PANEL) -> pd.DataFrame:
@@ -282,3 +326,64 @@ def test_a_pair_may_meet_its_own_sentence_as_an_example_of_the_opponent() -> Non
     fits = fit_sentences([own], reference, [judge], ExplicitSettings(opponent_limit=5))
     assert [(question.sentence_1, question.sentence_2) for question in judge.compared] == [(own, own)] * 5
     assert fits.answers.tolist() == [5]
+
+
+def tiny(places: dict[str, float]) -> Reference:
+    """A reference of invented phrases with one sentence each."""
+    sentences = tuple((f"{phrase} <finding>.",) for phrase in places)
+    return Reference(
+        np.array(list(places.values())), np.ones(len(places)), sentences, tuple(text_hashes(known) for known in sentences), tuple(places)
+    )
+
+
+def test_the_draw_probability_takes_b_unrounded() -> None:
+    expected = math.sqrt(2 * (25 / 6) ** 2 / (2 * (25 / 6) ** 2 + 3.0)) * math.exp(-(4.0**2) / (2 * (2 * (25 / 6) ** 2 + 3.0)))
+    assert draw_probability(24.0, 2.0, 20.0, 1.0) == pytest.approx(expected, abs=1e-12)
+    rounded = math.sqrt(2 * 4.167**2 / (2 * 4.167**2 + 3.0)) * math.exp(-(4.0**2) / (2 * (2 * 4.167**2 + 3.0)))
+    assert abs(draw_probability(24.0, 2.0, 20.0, 1.0) - rounded) > 1e-6
+
+
+def test_a_phrase_at_exactly_the_same_place_is_not_above() -> None:
+    reference = tiny({"above": 25.5, "level": 25.0, "below": 10.0})
+    panel = [ScriptedJudge(lambda question: "invalid", key="a")]
+    fits = fit_sentences(["Possible <finding>."], reference, panel, ExplicitSettings())
+    assert (fits.mu[0], fits.rank[0]) == (25.0, 1)  # never moved: level with one phrase, below one
+
+
+@pytest.mark.parametrize("wins", [True, False])
+def test_a_ruler_of_two_phrases_fits_until_no_opponent_is_left(wins: bool) -> None:
+    reference = tiny({"likely": 35.0, "may": 15.0})
+    judge = ScriptedJudge(lambda question: "sentence_1" if wins else "sentence_2")
+    fits = fit_sentences(["Possible <finding>."], reference, [judge], ExplicitSettings(position="fixed", patience=11))
+    assert (STOPS[fits.stop[0]], fits.steps[0], fits.counts[0].tolist()) == ("no opponent left", 10, [5, 5])
+    assert (fits.mu[0] > 25.0) == wins
+
+
+def test_a_ranking_without_phrases_is_refused(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    with pytest.raises(MethodError, match="do not belong together"):
+        Reference.of(stick[1].iloc[:0], stick[0])
+
+
+@pytest.mark.parametrize("column", ["mu", "sigma"])
+def test_a_ranking_with_places_that_are_not_numbers_is_refused(stick: tuple[pd.DataFrame, pd.DataFrame], column: str) -> None:
+    broken = stick[1].copy()
+    broken.loc[3, column] = np.nan
+    with pytest.raises(MethodError, match="not numbers"):
+        Reference.of(broken, stick[0])
+
+
+def test_an_anchor_without_a_place_is_found_before_any_judge_is_asked(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    broken, judge, findings = stick[1].copy(), ScriptedJudge(), findings_frame([finding(0)])
+    broken.loc[broken["phrase"] == "most likely", "mu"] = np.nan
+    with pytest.raises(MethodError, match="'most likely' have places that are not numbers"):
+        fit_pairs(findings, hedge_phrases(findings, PANEL[0]), stick[0], broken, [judge], load_anchors(), PUBLISHED)
+    assert judge.calls == 0
+
+
+def test_the_place_stays_the_filters_whatever_the_interval_is_made_from(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    frame = fitted([finding(i, sent=f"Possible pneumonia, film {i}.") for i in range(20)], stick)
+    line = calibrate(stick[1], load_anchors())
+    assert frame["p"].to_numpy() == pytest.approx(1 / (1 + np.exp(-line.alpha * (frame["mu"].to_numpy() - line.mu_half))), abs=1e-12)
+    assert frame["fit"].eq("paper").all()
+    assert (frame["mu"] != frame["mu_centre"]).any()
+    assert (frame["mu"] - frame["mu_centre"]).abs().max() < 1.0

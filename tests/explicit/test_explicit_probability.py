@@ -65,6 +65,22 @@ def test_probabilities_rise_with_mu_inside_their_intervals(mus: list[float], sig
     assert ((low > 0) & (low <= p) & (p <= high) & (high < 1)).all()
 
 
+@given(st.floats(-10, 60), st.floats(-10, 60), st.floats(0, 5))
+def test_an_interval_around_another_centre_still_contains_p(mu: float, centre: float, sd: float) -> None:
+    p, low, high = probability(mu, sd, line(0.5, 0.02), centre)
+    assert p == probability(mu, 0.0, line())[0]
+    assert low <= p <= high
+    around = probability(centre, sd, line(0.5, 0.02))
+    assert low == min(around[1], p)
+    assert high == max(around[2], p)
+
+
+@pytest.mark.parametrize("place", [math.nan, math.inf])
+def test_an_anchor_without_a_place_is_an_error(place: float) -> None:
+    with pytest.raises(MethodError, match="not numbers"):
+        calibrate(ranking({"less likely": 7.0, "most likely": place}), load_anchors())
+
+
 def test_the_ranking_uncertainty_is_that_of_the_neighbouring_phrases() -> None:
     steps = PUBLISHED.assign(mu_sd=np.where(PUBLISHED["mu"] > 25.0, 3.0, 0.0))
     steps.loc[steps["phrase"].isin(["most likely", "less likely"]), "mu_sd"] = 0.0

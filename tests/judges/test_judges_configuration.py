@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import datetime
+from dataclasses import asdict
+from datetime import date
 from pathlib import Path
 
 import pytest
+import tiny_model
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges, make_judge, make_provider, model_slot, price_of
+from lunguage_assets.judges.limiter import Limits
+from lunguage_assets.judges.opening import slot_policy
+from lunguage_assets.judges.policy import preflight
 from lunguage_assets.judges.providers import DeferredProvider, binding_of
 from lunguage_assets.judges.providers.endpoints import KEY_VARIABLES, required_variables
 from lunguage_assets.judges.requests import Prompt, Request
@@ -50,6 +56,7 @@ zero_retention_attested_by = "Data office"
 batch_allowed = true
 """
 SERVER = 'provider = "openai-compatible"\nmodel = "m"\nbase_url = "http://localhost:8000/v1"\n'
+LOCAL = 'provider = "transformers"\nmodel = "m"\nparams = { max_new_tokens = 9 }\n'
 
 
 @pytest.fixture(autouse=True)
@@ -138,6 +145,17 @@ def test_the_preset_is_the_arguments_then_the_environments_then_the_files(tmp_pa
     (GPT + 'base_url = "https://x"\nbase_url_env = "X"\n', "judges.gpt", "both given"),
     (SERVER.replace("base_url", "api_version").replace('"http://localhost:8000/v1"', '""'), "judges.gpt", "base_url is missing"),
     (SERVER + "batch_allowed = true\n", "judges.gpt", "no batch endpoint"),
+    (SERVER + 'revision = "main"\n', "judges.gpt", "'openai-compatible' has no use for it"),
+    (LOCAL + 'base_url = "http://localhost:1/v1"\n', "judges.gpt", "base_url is given; provider 'transformers' has no use"),
+    (LOCAL + 'api_key_env = "KEY"\n', "judges.gpt", "api_key_env is given"),
+    (LOCAL + "batch_allowed = true\n", "judges.gpt", "batch_allowed is given"),
+    (LOCAL + 'device = "gpu"\n', "judges.gpt.device", "match pattern"),
+    (LOCAL + 'dtype = "int4"\n', "judges.gpt.dtype", "'auto', 'float32', 'bfloat16' or 'float16'"),
+    (LOCAL + "batch_size = 0\n", "judges.gpt.batch_size", "greater than or equal to 1"),
+    (LOCAL.replace("max_new_tokens = 9", "top_k = 3"), "judges.gpt", "params.max_new_tokens: Field required"),
+    (LOCAL.replace("= 9", "= true"), "judges.gpt", "params.max_new_tokens: Input should be a valid integer"),
+    (LOCAL.replace("= 9", "= 9, temperature = 0"), "judges.gpt", "params.temperature: Input should be greater than 0"),
+    (LOCAL.replace("= 9", "= 9, num_beams = 4"), "judges.gpt", "a model in this process takes max_new_tokens, do_sample, temperature"),
 ])  # fmt: skip
 def test_a_wrong_table_is_refused_by_file_and_field(tmp_path: Path, gpt: str, place: str, problem: str) -> None:
     message = refused(tmp_path, gpt)
@@ -159,7 +177,8 @@ def test_credentialed_text_needs_an_attestation_or_a_server_on_this_machine(tmp_
     for address in ("http://gpu.hospital.example:8000/v1", "http://localhost.example/v1", "http://10.0.0.7/v1"):
         assert "credentialed" in refused(tmp_path, SERVER.replace("http://localhost:8000/v1", address) + open_to_all)
     by_name = SERVER.replace('base_url = "http://localhost:8000/v1"', 'base_url_env = "SERVER"')
-    assert "credentialed" in refused(tmp_path, by_name + open_to_all)
+    assert model_slot("gpt", read(tmp_path, by_name + open_to_all)).allowed_data == ("credentialed",), "its address is examined later"
+    assert "credentialed" in refused(tmp_path, (by_name + open_to_all).replace("openai-compatible", "openai"))
 
 
 @pytest.mark.parametrize(("address", "here"), [
@@ -172,9 +191,56 @@ def test_which_addresses_are_this_machine(address: str, here: bool) -> None:
 
 
 def test_text_stays_here_only_with_an_own_server_here() -> None:
-    assert not ModelSlot(provider="openai-compatible", model="m", base_url="http://localhost:1/v1").leaves_machine
-    assert ModelSlot(provider="openai-compatible", model="m", base_url="https://gpu.example/v1").leaves_machine
-    assert ModelSlot(provider="openai", model="m", base_url="http://localhost:1/v1").leaves_machine
+    assert not ModelSlot(provider="openai-compatible", model="m", base_url="http://localhost:1/v1").leaves_machine({})
+    assert ModelSlot(provider="openai-compatible", model="m", base_url="https://gpu.example/v1").leaves_machine({})
+    assert ModelSlot(provider="openai", model="m", base_url="http://localhost:1/v1").leaves_machine({})
+
+
+@pytest.mark.parametrize(("address", "refused"), [
+    ("http://localhost:8000/v1", False), (" http://127.0.0.1:9/v1 ", False), ("https://gpu.example/v1", True), ("", True), (None, True),
+])  # fmt: skip
+def test_a_server_that_only_the_environment_names_is_examined_there_and_refused_while_it_is_not_named(
+    address: str | None, refused: bool
+) -> None:
+    slot = ModelSlot(provider="openai-compatible", model="m", base_url_env="SERVER", allowed_data=("credentialed",))
+    environ = {} if address is None else {"SERVER": address}
+    problems = preflight([slot_policy("gpt", slot, environ)], "credentialed", date(2026, 11, 1))
+    assert [problem.severity for problem in problems] == (["refusal"] if refused else [])
+    assert slot_policy("gpt", slot.model_copy(update={"provider": "openai"}), environ).leaves_machine, "a gateway is not the model"
+
+
+def test_every_limit_of_the_file_reaches_the_limiter(tmp_path: Path) -> None:
+    given = {
+        "requests_per_minute": 30.0, "tokens_per_minute": 1e5, "in_flight": 3, "deadline_s": 90.0, "failures_per_request": 4, "backoff_s": 0.5,
+        "longest_backoff_s": 8.0, "longest_wait_s": 20.0, "breaker_failures": 7, "breaker_pause_s": 2.0, "breaker_probes": 2,
+    }  # fmt: skip
+    written = ", ".join(f"{name} = {value}" for name, value in given.items())
+    slot = model_slot("gpt", read(tmp_path, f"{SERVER}limits = {{ {written}, timeout_s = 5 }}\n"))
+    assert asdict(slot.limits.flow) == given
+    assert asdict(model_slot("gpt", read(tmp_path, SERVER)).limits.flow) == asdict(Limits(in_flight=8)), "and what is not said is as usual"
+
+
+@pytest.mark.parametrize("wrong", ["deadline_s = 0", "breaker_probes = 0", "backoff_s = -1", "requests_per_minute = 0.5", "patience = 3"])
+def test_a_limit_that_would_block_for_ever_is_refused_with_its_name(tmp_path: Path, wrong: str) -> None:
+    assert f"judges.gpt.limits.{wrong.split()[0]}" in refused(tmp_path, f"{SERVER}limits = {{ {wrong} }}\n")
+
+
+def test_a_model_in_this_process_is_free_keeps_text_here_and_has_the_next_batch_waiting(tmp_path: Path) -> None:
+    slot = model_slot("gpt", read(tmp_path, LOCAL + "batch_size = 24\n"))
+    assert not slot.leaves_machine({})
+    assert required_variables(slot) == ()
+    assert slot.limits.in_flight == 48
+    price = price_of("gpt", read(tmp_path, LOCAL))
+    assert price.cost(1e6, 1e6) == 0
+    binding = binding_of(slot)
+    assert (binding.endpoint_class, dict(binding.parameters)) == (
+        "transformers",
+        {"max_new_tokens": 9, "revision": "main", "dtype": "auto"},
+    )
+    own = "price = { input = 0.1, output = 0.2, as_of = 2026-11-01 }\nlimits = { in_flight = 5 }\nallowed_data = ['credentialed']\n"
+    changed = model_slot("gpt", read(tmp_path, LOCAL + own))
+    assert changed.price is not None
+    assert (changed.price.output, changed.limits.in_flight) == (0.2, 5)
 
 
 def test_the_bundled_file_stays_offline_and_has_the_papers_panel_and_a_live_one() -> None:
@@ -228,7 +294,9 @@ def test_every_bundled_model_can_be_made_when_its_variables_are_set() -> None:
     judges = load_judges()
     environ = dict.fromkeys(KEY_VARIABLES.values(), "key")
     slots = {key: slot for key, slot in judges.judges.items() if isinstance(slot, ModelSlot)}
-    assert len(slots) == 9
+    assert len(slots) == 10
+    if tiny_model.missing():
+        del slots["medgemma-27b-local"]
     for key, slot in slots.items():
         assert slot.provider in MODEL_PROVIDERS
         assert make_provider(key, judges, environ).binding == binding_of(slot)

@@ -10,21 +10,24 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
-from fake_model import BINDING, FakeModel, Time, label, question, questions, read_label, reply
+from fake_model import BINDING, LABELS, FakeModel, Time, label, question, questions, read_label, reply
 
 from lunguage_assets.errors import LunguageError, MethodError
 from lunguage_assets.judges.attempts import TRIES, request_key
 from lunguage_assets.judges.budget import Budget, BudgetExceeded, estimated_input_tokens
-from lunguage_assets.judges.engine import JudgeIncomplete, Outcome, Progress, ask
+from lunguage_assets.judges.engine import JudgeIncomplete, Outcome, ask
 from lunguage_assets.judges.ledger import Ledger, LedgerError
 from lunguage_assets.judges.limiter import Limiter, Limits
 from lunguage_assets.judges.policy import WrongModel
-from lunguage_assets.judges.requests import FailureKind, ProviderFailure, Reply, Request
+from lunguage_assets.judges.progress import Progress
+from lunguage_assets.judges.requests import FailureKind, ModelBinding, ProviderFailure, Reply, Request
 from lunguage_assets.judges.slots import Price
 
 PRICE = Price(input=1.0, output=10.0, as_of=date(2026, 1, 1))
@@ -217,6 +220,65 @@ def test_the_answer_of_another_model_is_recorded_but_not_used_and_stops_the_judg
     assert model.calls <= 16
     assert (counts(ledger)["valid"], counts(ledger)["invalid"]) == (0, model.calls)
     assert all(outcome.valid for outcome in asked(questions(100), FakeModel(), ledger))
+
+
+def aliased(*aliases: str) -> ModelBinding:
+    return replace(BINDING, aliases=aliases)
+
+
+def test_answers_under_a_name_that_is_listed_later_count_and_are_not_asked_again(ledger: Ledger) -> None:
+    renamed = FakeModel(answer=lambda request, occurrence: reply(label(request), returned_model="fake-2"), latency=0.01)
+    with pytest.raises(WrongModel):
+        asked(questions(100), renamed, ledger)
+    model = FakeModel(answer=lambda request, occurrence: reply(label(request), returned_model="fake-2"), binding=aliased("fake-2"))
+    spent = counts(ledger)["cost_usd"]
+    assert values(asked(questions(100), model, ledger)) == [label(request) for request in questions(100)]
+    assert renamed.calls > 1
+    assert (model.calls, set(model.sent) & set(renamed.sent)) == (100 - renamed.calls, set())
+    assert counts(ledger)["cost_usd"] == pytest.approx(spent + model.calls * COST)
+    assert counts(ledger)["valid"] == 100
+    replay = FakeModel(binding=aliased("fake-2"))
+    asked(questions(100), replay, ledger)
+    asked(questions(100), FakeModel(), ledger)  # nor when the alias is taken away again
+    assert (replay.calls, counts(ledger)["valid"]) == (0, 100)
+
+
+def test_listing_a_name_changes_no_answer_that_was_used(ledger: Ledger) -> None:
+    other = LABELS[label(question(0)) == LABELS[0]]
+    with pytest.raises(WrongModel):
+        asked(questions(1), FakeModel(answer=always(reply(other, returned_model="fake-2"))), ledger)
+    first = asked(questions(1), FakeModel(), ledger)
+    assert values(first) == [label(question(0))] != [other]
+    assert asked(questions(1), FakeModel(binding=aliased("fake-2")), ledger) == first
+
+
+def test_an_unreadable_answer_under_a_listed_name_is_one_try_however_often_the_judge_is_opened(ledger: Ledger) -> None:
+    with pytest.raises(WrongModel):
+        asked(questions(1), FakeModel(answer=always(reply("hm", returned_model="fake-2"))), ledger)
+    for _ in range(3):
+        with pytest.raises(JudgeIncomplete):
+            asked(questions(1), FakeModel(answer=always(ProviderFailure("rejected", 400)), binding=aliased("fake-2")), ledger)
+    (outcome,) = asked(questions(1), FakeModel(answer=always(reply("hm")), binding=aliased("fake-2")), ledger)
+    assert (outcome.valid, outcome.tries, counts(ledger)["invalid"]) == (False, TRIES, 1 + TRIES)
+
+
+def test_what_a_broken_service_gives_as_its_name_is_neither_shown_nor_stored(ledger: Ledger, tmp_path: Path) -> None:
+    with pytest.raises(WrongModel) as caught:
+        asked(questions(1), FakeModel(answer=always(reply("sentence_1", returned_model=f"You asked: {SECRET}"))), ledger)
+    ledger.export(tmp_path / "all.parquet")
+    stored = pq.read_table(tmp_path / "all.parquet").to_pylist()
+    assert SECRET not in str(caught.value) + str(stored)
+    assert stored[0]["answer"] == "sentence_1"
+
+
+def test_a_reply_without_token_counts_costs_a_budget_its_worst_case_and_is_counted_as_unpriced(ledger: Ledger) -> None:
+    budget = Budget(WORST * 10.5)
+    silent = FakeModel(answer=lambda request, occurrence: reply(label(request), input_tokens=0, output_tokens=0, metered=False))
+    with pytest.raises(BudgetExceeded):
+        asked(questions(100), silent, ledger, budget=budget)
+    assert silent.calls == 10
+    assert (counts(ledger)["valid"], counts(ledger)["unpriced"], counts(ledger)["cost_usd"]) == (10, 10, 0.0)
+    assert budget.spent_usd == pytest.approx(10 * WORST)
 
 
 def test_a_ledger_that_cannot_record_stops_the_run_before_the_answer_is_used(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:

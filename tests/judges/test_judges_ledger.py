@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sqlalchemy.event import listen
 
 from lunguage_assets.errors import InputError
 from lunguage_assets.judges.attempts import TRIES, Attempt, Entry, settle
@@ -174,6 +175,37 @@ def test_writers_that_race_for_the_same_key_wait_for_each_other(place: str) -> N
         thread.join()
     assert problems == []
     assert ledgers[0].statistics()["attempts"].tolist() == [200]
+
+
+def _record_when(go: Any, done: Any, place: str) -> None:
+    ledger = Ledger.open(place)
+    ledger.statistics()  # connected and ready
+    done.release()
+    go.wait(60)
+    ledger.record(attempt(answer="the other"))
+    done.release()
+
+
+def test_a_writer_that_has_looked_finds_nothing_changed_when_it_writes(tmp_path: Path) -> None:
+    """What `record` decides from reading (who was first) still holds as it inserts: no other process comes in between."""
+    place, context = str(tmp_path / "ledger.sqlite"), multiprocessing.get_context("spawn")
+    ledger, looked = Ledger.open(place), list[int]()
+    go, done = context.Event(), context.Semaphore(0)
+    other = context.Process(target=_record_when, args=(go, done, place))
+    other.start()
+    assert done.acquire(timeout=60)
+
+    def slow_look(*event: Any) -> None:
+        if "max(" in event[2].lower() and "insert" not in event[2].lower():
+            looked.append(len(looked))
+            go.set()
+            done.acquire(timeout=0.7)  # a chance to come in between
+
+    listen(ledger._engine, "after_cursor_execute", slow_look)
+    entry = ledger.record(attempt(answer="mine"))
+    other.join(60)
+    assert other.exitcode == 0
+    assert (entry, len(looked)) == (Entry(KEY, "mine", True, 1), 1), "the transaction was done once, and first"
 
 
 def test_a_forked_process_does_not_disturb_its_parents_connection(place: str) -> None:

@@ -79,7 +79,13 @@ def test_only_the_requested_name_or_a_listed_alias_is_the_requested_model(return
 
 
 def test_the_error_names_both_models_on_one_short_line() -> None:
-    message = str(wrong_model("gpt", BINDING, "other\nmodel\x1b[31m" + "y" * 5000))
+    assert "'other-2'" in str(wrong_model("gpt", BINDING, "other-2"))
+
+
+@pytest.mark.parametrize("told", ["other\nmodel\x1b[31m" + "y" * 5000, "There is a nodule.", "x" * 200, "\u200b"])
+def test_what_is_no_models_name_is_not_shown(told: str) -> None:
+    message = str(wrong_model("gpt", BINDING, told))
+    assert told not in message
     assert "'fake-1'" in message
     assert message.isprintable()
     assert len(message) < 500

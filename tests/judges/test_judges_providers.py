@@ -19,12 +19,13 @@ from loopback import WRONG_MODEL, Act, Arrival, LoopbackServer, Outcome
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.answers import parse_label, parse_phrase_list
+from lunguage_assets.judges.budget import cost
 from lunguage_assets.judges.prompts import LABELS, load_prompts
 from lunguage_assets.judges.protocol import ComparisonQuestion, ExtractionQuestion
 from lunguage_assets.judges.providers import DeferredProvider, provider_of
 from lunguage_assets.judges.providers.endpoints import required_variables
 from lunguage_assets.judges.requests import Provider, ProviderFailure, Reply, Request
-from lunguage_assets.judges.slots import ModelSlot
+from lunguage_assets.judges.slots import ModelSlot, Price
 
 for _module in ("openai", "anthropic", "google.genai"):
     pytest.importorskip(_module, reason="needs the LLM SDKs: pip install 'lunguage-assets[llm]'")
@@ -275,10 +276,14 @@ def test_the_model_that_answered_is_named_even_when_it_is_another(provider: str,
 
 
 @pytest.mark.parametrize("provider", CLIENTS)
-def test_an_answer_without_token_counts_is_still_an_answer(provider: str, server: LoopbackServer) -> None:
+def test_an_answer_without_token_counts_is_still_an_answer_and_not_a_free_one(provider: str, server: LoopbackServer) -> None:
     server.plan(Act("no_usage"))
-    (reply,) = ask(made(provider, server), comparison())
-    assert (reply.text, reply.input_tokens, reply.output_tokens) == ("sentence_2", 0, 0)
+    bare, whole = ask(made(provider, server), comparison(), comparison())
+    assert (bare.text, bare.input_tokens, bare.output_tokens, bare.metered) == ("sentence_2", 0, 0, False)
+    assert whole.metered
+    price = Price(input=1.0, output=2.0, as_of=datetime.date(2026, 1, 1))
+    assert cost(bare, price) is None
+    assert cost(whole, price) == price.cost(whole.input_tokens, whole.output_tokens)
 
 
 @pytest.mark.parametrize("provider", CLIENTS)

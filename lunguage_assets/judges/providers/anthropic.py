@@ -8,6 +8,7 @@ from lunguage_assets.judges.providers.clients import PerLoop, http_client, sdk
 from lunguage_assets.judges.providers.constrained import bare_label, constrained, label_schema
 from lunguage_assets.judges.providers.endpoints import Endpoint
 from lunguage_assets.judges.providers.failures import attempt
+from lunguage_assets.judges.providers.metering import tokens, well_formed
 from lunguage_assets.judges.requests import ModelBinding, ProviderFailure, Reply, Request
 
 
@@ -27,15 +28,31 @@ class AnthropicProvider:
     async def answer(self, request: Request) -> Reply:
         body = self._body(request)
         limit = body.pop("max_tokens")
-        messages = [{"role": "user", "content": request.prompt.user}]
         create = self._clients.here.messages.create
         response = await attempt(
             lambda: create(
-                model=self._binding.model, max_tokens=limit, system=request.prompt.system, messages=messages, extra_body=body or None
+                model=self._binding.model, max_tokens=limit, system=request.prompt.system, messages=_messages(request), extra_body=body or None
             ),
             self._timeout_s,
         )
-        return _reply(response, unpack=constrained(request))
+        return self.reply(response, request)
+
+    @property
+    def client(self) -> Any:
+        """The SDK's client of the running event loop."""
+        return self._clients.here
+
+    def body(self, request: Request) -> dict[str, Any]:
+        """The whole body of a request, as it stands in a batch."""
+        return {"model": self._binding.model, "system": request.prompt.system, "messages": _messages(request), **self._body(request)}
+
+    def reply(self, response: Any, request: Request) -> Reply:
+        """What a message says.
+
+        Raises:
+            ProviderFailure: malformed.
+        """
+        return well_formed(lambda: _reply(response, unpack=constrained(request)))
 
     async def close(self) -> None:
         await self._clients.close()
@@ -58,17 +75,23 @@ class AnthropicProvider:
         return body | {"output_config": output}
 
 
+def _messages(request: Request) -> list[dict[str, str]]:
+    return [{"role": "user", "content": request.prompt.user}]
+
+
 def _reply(message: Any, *, unpack: bool) -> Reply:
     model, blocks, usage = getattr(message, "model", None), getattr(message, "content", None), getattr(message, "usage", None)
     if not isinstance(model, str) or not isinstance(blocks, list):
         raise ProviderFailure("malformed")
     text = "".join(block.text or "" for block in blocks if block.type == "text")
-    asked = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    asked = sum(tokens(usage, name) or 0 for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"))
+    answered = tokens(usage, "output_tokens")
     return Reply(
         text=bare_label(text) if unpack else text,
         returned_model=model,
-        input_tokens=sum(getattr(usage, name, None) or 0 for name in asked),
-        output_tokens=getattr(usage, "output_tokens", None) or 0,
-        reasoning_tokens=getattr(getattr(usage, "output_tokens_details", None), "thinking_tokens", None) or 0,
+        input_tokens=asked,
+        output_tokens=answered or 0,
+        reasoning_tokens=tokens(getattr(usage, "output_tokens_details", None), "thinking_tokens") or 0,
         refused=getattr(message, "stop_reason", None) == "refusal",
+        metered=asked > 0 and answered is not None,
     )

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import itertools
 import logging
+import math
 import weakref
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from types import ModuleType
 from typing import Any, Generic, TypeVar
+from urllib.request import getproxies
 
 from lunguage_assets.errors import ConfigurationError
 
 INSTALL = "pip install 'lunguage-assets[llm]'"
 _TALKATIVE = ("openai", "anthropic", "google_genai", "google.auth", "httpx2", "httpcore2", "httpx", "httpcore")
+
+_CONNECTIONS_OF_A_POOL = 8
 
 Client = TypeVar("Client")
 
@@ -43,12 +48,30 @@ def http_client(timeout_s: float, in_flight: int, *, on_this_machine: bool) -> A
     import httpx2
 
     connections = max(100, in_flight)
-    return httpx2.AsyncClient(
-        timeout=timeout_s,
-        limits=httpx2.Limits(max_connections=2 * connections, max_keepalive_connections=connections),
-        follow_redirects=False,
-        trust_env=not on_this_machine,
-    )
+    limits = httpx2.Limits(max_connections=2 * connections, max_keepalive_connections=connections)
+    shared: dict[str, Any] = {"timeout": timeout_s, "follow_redirects": False, "trust_env": not on_this_machine}
+    if shared["trust_env"] and getproxies():  # a transport of our own would pass by the proxies
+        return httpx2.AsyncClient(limits=limits, **shared)
+    certificates = httpx2.create_ssl_context(trust_env=shared["trust_env"])
+    parts = [httpx2.AsyncHTTPTransport(verify=certificates, limits=limits) for _ in range(math.ceil(in_flight / _CONNECTIONS_OF_A_POOL))]
+    spread: Any = _Spread(parts)
+    return httpx2.AsyncClient(transport=spread, **shared)
+
+
+class _Spread:
+    """Several small connection pools in turn: a pool looks at all its connections for every request, which for 64 costs as much as the call."""
+
+    def __init__(self, pools: Sequence[Any]) -> None:
+        self._pools, self._turn = pools, itertools.cycle(pools)
+
+    async def handle_async_request(self, request: Any) -> Any:
+        """The response of the next pool."""
+        return await next(self._turn).handle_async_request(request)
+
+    async def aclose(self) -> None:
+        """Close all pools."""
+        for pool in self._pools:
+            await pool.aclose()
 
 
 class PerLoop(Generic[Client]):

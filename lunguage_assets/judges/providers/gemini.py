@@ -9,6 +9,7 @@ from lunguage_assets.judges.providers.clients import PerLoop, http_client, sdk
 from lunguage_assets.judges.providers.constrained import constrained
 from lunguage_assets.judges.providers.endpoints import Endpoint
 from lunguage_assets.judges.providers.failures import attempt
+from lunguage_assets.judges.providers.metering import tokens, well_formed
 from lunguage_assets.judges.requests import ModelBinding, ProviderFailure, Reply, Request
 
 _SCOPE = "https://www.googleapis.com/auth/cloud-platform"
@@ -32,14 +33,34 @@ class GeminiProvider:
         return self._binding
 
     async def answer(self, request: Request) -> Reply:
-        config = self._types.GenerateContentConfig(
-            **self._parameters, **self._constraint(request), system_instruction=request.prompt.system
-        )
-        models = self._clients.here.sdk.aio.models
+        config = self.config(request)
+        models = self.client.models
         response = await attempt(
             lambda: models.generate_content(model=self._binding.model, contents=request.prompt.user, config=config), self._timeout_s
         )
-        return _reply(response)
+        return self.reply(response)
+
+    @property
+    def client(self) -> Any:
+        """The SDK's asynchronous client of the running event loop."""
+        return self._clients.here.sdk.aio
+
+    @property
+    def types(self) -> Any:
+        """The SDK's types."""
+        return self._types
+
+    def config(self, request: Request) -> Any:
+        """Everything of a request but its user text."""
+        return self._types.GenerateContentConfig(**self._parameters, **self._constraint(request), system_instruction=request.prompt.system)
+
+    def reply(self, response: Any) -> Reply:
+        """What a response says.
+
+        Raises:
+            ProviderFailure: malformed.
+        """
+        return well_formed(lambda: _reply(response))
 
     async def close(self) -> None:
         await self._clients.close()
@@ -107,12 +128,13 @@ def _reply(response: Any) -> Reply:
     parts = (content.parts or []) if content is not None else []
     finish = getattr(candidates[0].finish_reason, "value", candidates[0].finish_reason) if candidates else ""
     blocked = getattr(response.prompt_feedback, "block_reason", None)
-    thoughts = getattr(usage, "thoughts_token_count", None) or 0
+    asked, thoughts = tokens(usage, "prompt_token_count"), tokens(usage, "thoughts_token_count") or 0
     return Reply(
         text="".join(part.text or "" for part in parts if not part.thought),
         returned_model=model,
-        input_tokens=getattr(usage, "prompt_token_count", None) or 0,
-        output_tokens=(getattr(usage, "candidates_token_count", None) or 0) + thoughts,
+        input_tokens=asked or 0,
+        output_tokens=(tokens(usage, "candidates_token_count") or 0) + thoughts,
         reasoning_tokens=thoughts,
         refused=bool(blocked) or (finish or "") not in _FINISHED,
+        metered=bool(asked),  # the other counts are left out when they are 0
     )

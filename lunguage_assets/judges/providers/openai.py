@@ -8,6 +8,7 @@ from lunguage_assets.judges.providers.clients import PerLoop, http_client, sdk
 from lunguage_assets.judges.providers.constrained import bare_label, constrained, label_schema
 from lunguage_assets.judges.providers.endpoints import Endpoint
 from lunguage_assets.judges.providers.failures import attempt, code_of
+from lunguage_assets.judges.providers.metering import tokens, well_formed
 from lunguage_assets.judges.requests import ModelBinding, ProviderFailure, Reply, Request
 
 _NO_KEY = "none"  # the client insists on a key; a server without one ignores it
@@ -30,16 +31,32 @@ class OpenAIProvider:
         return self._binding
 
     async def answer(self, request: Request) -> Reply:
-        messages = [{"role": "system", "content": request.prompt.system}, {"role": "user", "content": request.prompt.user}]
         create, body = self._clients.here.chat.completions.create, self._body(request)
         response = await attempt(
-            lambda: create(model=self._binding.model, messages=messages, extra_body=body),
+            lambda: create(model=self._binding.model, messages=_messages(request), extra_body=body),
             self._timeout_s,
             lambda error: code_of(error) == "content_filter",  # Azure refuses a prompt by HTTP 400
         )
         if response is None:
-            return Reply("", self._binding.model, 0, 0, refused=True)
-        return _reply(response, unpack=constrained(request) and self._binding.provider != "openai-compatible")
+            return Reply("", self._binding.model, 0, 0, refused=True, metered=False)  # Azure may bill a prompt that it filters
+        return self.reply(response, request)
+
+    @property
+    def client(self) -> Any:
+        """The SDK's client of the running event loop."""
+        return self._clients.here
+
+    def body(self, request: Request) -> dict[str, Any]:
+        """The whole body of a request, as it stands in a batch."""
+        return {"model": self._binding.model, "messages": _messages(request), **self._body(request)}
+
+    def reply(self, response: Any, request: Request) -> Reply:
+        """What a completion says.
+
+        Raises:
+            ProviderFailure: malformed.
+        """
+        return well_formed(lambda: _reply(response, unpack=constrained(request) and self._binding.provider != "openai-compatible"))
 
     async def close(self) -> None:
         await self._clients.close()
@@ -62,6 +79,10 @@ class OpenAIProvider:
         return body | {"response_format": {"type": "json_schema", "json_schema": schema}}
 
 
+def _messages(request: Request) -> list[dict[str, str]]:
+    return [{"role": "system", "content": request.prompt.system}, {"role": "user", "content": request.prompt.user}]
+
+
 def _reply(response: Any, *, unpack: bool) -> Reply:
     model, choices, usage = getattr(response, "model", None), getattr(response, "choices", None), getattr(response, "usage", None)
     if not isinstance(model, str) or not isinstance(choices, list):
@@ -69,12 +90,13 @@ def _reply(response: Any, *, unpack: bool) -> Reply:
     message = choices[0].message if choices else None
     finish = choices[0].finish_reason if choices else None
     text = (getattr(message, "content", None) or "") if message is not None else ""
-    details = getattr(usage, "completion_tokens_details", None)
+    asked, answered = tokens(usage, "prompt_tokens"), tokens(usage, "completion_tokens")
     return Reply(
         text=bare_label(text) if unpack else text,
         returned_model=model,
-        input_tokens=getattr(usage, "prompt_tokens", None) or 0,
-        output_tokens=getattr(usage, "completion_tokens", None) or 0,
-        reasoning_tokens=getattr(details, "reasoning_tokens", None) or 0,
+        input_tokens=asked or 0,
+        output_tokens=answered or 0,
+        reasoning_tokens=tokens(getattr(usage, "completion_tokens_details", None), "reasoning_tokens") or 0,
         refused=bool(getattr(message, "refusal", None)) or finish == "content_filter",
+        metered=bool(asked) and answered is not None,  # no prompt has no tokens
     )

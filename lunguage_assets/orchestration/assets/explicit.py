@@ -1,49 +1,33 @@
 """Group `explicit`: hedging phrases, their ranking by pairwise judgement, and the probability of every tentative finding."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import dagster as dg
 import pandas as pd
 
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.fitting import fit_pairs
+from lunguage_assets.explicit.amendments import newest_only
+from lunguage_assets.explicit.fitting import fit_with_log
 from lunguage_assets.explicit.hedging import hedge_phrases as extract_hedge_phrases
 from lunguage_assets.explicit.hedging import load_corrections, review_queue, unknown_corrections
 from lunguage_assets.explicit.matches import comparison_matches as play_matches
-from lunguage_assets.explicit.probability import load_anchors, require_anchors
+from lunguage_assets.explicit.order_free import compare_with_order
+from lunguage_assets.explicit.probability import calibrate, load_anchors, require_anchors
 from lunguage_assets.explicit.ranking import reference_ranking as rank_phrases
+from lunguage_assets.explicit.shown import shown_phrase
+from lunguage_assets.explicit.verification import verify_with_package
 from lunguage_assets.explicit.vocabulary import hedge_vocabulary as collect_vocabulary
 from lunguage_assets.files import write_csv
+from lunguage_assets.orchestration.checks_explicit import VERIFIED, verification_result
 from lunguage_assets.orchestration.metadata import Spending, counts, picture, plain_failures, table_options
-from lunguage_assets.orchestration.partitions import Partitions
+from lunguage_assets.orchestration.partitions import Partitions, partition_frames
 from lunguage_assets.orchestration.resources import HomeResource
-from lunguage_assets.release.plots import probability_histogram, ranking_plot
+from lunguage_assets.release.plots import calibration_plot, probability_histogram, ranking_plot, vocabulary_histogram
 from lunguage_assets.tables import HEDGE_PHRASES
 
 GROUP = "explicit"
-
-
-def partition_frames(value: Any, keys: list[str]) -> dict[str, pd.DataFrame]:
-    """Frames by partition key, whether the input spans no, one or many partitions (Dagster hands one over bare)."""
-    if value is None:
-        return {}
-    if isinstance(value, Mapping):
-        return dict(value)
-    return {keys[0]: value}
-
-
-def newest_only(frames: Mapping[str, pd.DataFrame], order: list[str]) -> pd.DataFrame | None:
-    """Concatenate the batches in `order`; of a study that came again, only the newest version counts."""
-    present = [frames[key] for key in order if key in frames]
-    if not present:
-        return None
-    seen: set[str] = set()
-    kept = []
-    for frame in reversed(present):
-        kept.append(frame[~frame["study_id"].isin(seen)])
-        seen |= set(frame["study_id"])
-    return pd.concat(reversed(kept), ignore_index=True)
+TABLES_OF_FIT = ("fitted_probabilities", "fit_log")
 
 
 def _same_vocabulary(frame: pd.DataFrame, vocabulary: pd.DataFrame, what: str) -> None:
@@ -63,7 +47,7 @@ def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
     def hedge_phrases(context: dg.AssetExecutionContext, home: HomeResource, findings: pd.DataFrame) -> dg.Output[pd.DataFrame]:
         key = context.partition_key.keys_by_dimension["judge"]  # type: ignore[attr-defined]
         with plain_failures():
-            spending = Spending()
+            spending = Spending(context)
             judge = home.judge(key, spending.note)
             frame = extract_hedge_phrases(findings, judge, load_corrections(home.home.corrections_file))
             queue = home.home.review_queue(key, context.partition_key.keys_by_dimension["report_batch"])  # type: ignore[attr-defined]
@@ -99,6 +83,7 @@ def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
             metadata={
                 "batches": ", ".join(by_batch) or "none",
                 "retained": int(frame["retained"].sum()),
+                "histogram": picture(vocabulary_histogram(frame)),
                 "corrections_of_unknown_findings": ", ".join(unknown) or "none",
                 "ruler": str(frame["ruler"].iloc[0]) if len(frame) else "none",
                 "vocabulary_version": _version(frame, "vocabulary_version"),
@@ -116,7 +101,7 @@ def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
     ) -> dg.Output[pd.DataFrame]:
         with plain_failures():
             require_anchors(set(hedge_vocabulary.loc[hedge_vocabulary["retained"], "phrase"]), load_anchors(home.home.anchor_ratings))
-            spending = Spending()
+            spending = Spending(context)
             judge = home.judge(context.partition_key, spending.note)
             frame = play_matches(hedge_vocabulary, judge, home.settings.explicit)
         valid = frame["answer"] != "invalid"
@@ -135,6 +120,7 @@ def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
 
     @dg.asset(
         **table_options("reference_ranking", GROUP),
+        check_specs=[VERIFIED],
         partitions_def=partitions.of("reference_ranking"),
         ins={
             "hedge_vocabulary": dg.AssetIn(partition_mapping=partitions.extractors_vocabulary),
@@ -143,7 +129,7 @@ def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
     )
     def reference_ranking(
         context: dg.AssetExecutionContext, home: HomeResource, hedge_vocabulary: pd.DataFrame, comparison_matches: Any
-    ) -> dg.Output[pd.DataFrame]:
+    ) -> Iterator[dg.Output | dg.AssetCheckResult]:
         frames = partition_frames(comparison_matches, list(context.asset_partition_keys_for_input("comparison_matches")))
         with plain_failures():
             for judge, frame in frames.items():
@@ -151,7 +137,8 @@ def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
             in_panel_order = {judge: frames[judge] for judge in home.judges.members(context.partition_key)}
             identities = [home.judge(judge).identity for judge in in_panel_order]
             ranking = rank_phrases(hedge_vocabulary, in_panel_order, home.settings.explicit, identities)
-        return dg.Output(
+            verified = verify_with_package(ranking, in_panel_order, home.settings.explicit)
+        yield dg.Output(
             ranking,
             metadata={
                 "judges": ", ".join(in_panel_order),
@@ -162,11 +149,13 @@ def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
                 "settings": stick_settings(home, list(in_panel_order)),
                 "ranking": _ranking_table(ranking),
                 "plot": picture(ranking_plot(ranking)),
+                **_cross_check(ranking),
             },
         )
+        yield verification_result(verified)
 
-    @dg.asset(
-        **table_options("fitted_probabilities", GROUP),
+    @dg.multi_asset(
+        name="fitting",
         partitions_def=partitions.of("fitted_probabilities"),
         ins={
             "findings": dg.AssetIn(partition_mapping=partitions.batch_only),
@@ -174,50 +163,51 @@ def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
             "hedge_vocabulary": dg.AssetIn(partition_mapping=partitions.extractors_vocabulary),
             "reference_ranking": dg.AssetIn(partition_mapping=partitions.ranker_only),
         },
+        outs={name: dg.AssetOut(**table_options(name, GROUP)) for name in TABLES_OF_FIT},
     )
-    def fitted_probabilities(
+    def fitting(
         context: dg.AssetExecutionContext,
         home: HomeResource,
         findings: pd.DataFrame,
         hedge_phrases: pd.DataFrame,
         hedge_vocabulary: pd.DataFrame,
         reference_ranking: pd.DataFrame,
-    ) -> dg.Output[pd.DataFrame]:
+    ) -> Iterator[dg.Output]:
+        """Place every tentative finding in the ranking and map its place to a probability."""
         ranker = context.partition_key.keys_by_dimension["ranker"]  # type: ignore[attr-defined]
+        settings, anchors = home.settings.explicit, load_anchors(home.home.anchor_ratings)
         with plain_failures():
             _same_vocabulary(reference_ranking, hedge_vocabulary, f"reference_ranking[{ranker}]")
-            spending = Spending()
+            spending = Spending(context)
             panel = [home.judge(key, spending.note) for key in home.judges.members(ranker)]
-            frame = fit_pairs(
-                findings,
-                hedge_phrases,
-                hedge_vocabulary,
-                reference_ranking,
-                panel,
-                load_anchors(home.home.anchor_ratings),
-                home.settings.explicit,
-            )
-        fitted = frame[frame["p_source"] == "fitted"]
-        return dg.Output(
+            tables = fit_with_log(findings, hedge_phrases, hedge_vocabulary, reference_ranking, panel, anchors, settings)
+        frame = tables.probabilities
+        yield dg.Output(
             frame,
+            "fitted_probabilities",
             metadata={
                 "pairs": len(frame),
                 **spending.metadata(),
-                "p_source": counts(frame["p_source"], "source of p"),
-                "stop": counts(frame["stop"], "fit ended by"),
-                "mean_p": float(fitted["p"].mean()) if len(fitted) else 0.0,
-                "sd_p": float(fitted["p"].std(ddof=0)) if len(fitted) else 0.0,
-                "mean_steps": float(fitted["steps"].mean()) if len(fitted) else 0.0,
+                "fit_settings": fit_settings(home),
                 "ranking_version": _version(reference_ranking, "ranking_version"),
                 "ruler": str(reference_ranking["ruler"].iloc[0]),
-                "histogram": picture(probability_histogram(frame["p"])),
+                **_summary_of_fits(frame),
+                **({"calibration": picture(calibration_plot(frame, calibrate(reference_ranking, anchors), anchors))} if len(frame) else {}),
             },
         )
+        yield dg.Output(tables.log, "fit_log", metadata={"plays": len(tables.log)})
 
-    return [hedge_phrases, hedge_vocabulary, comparison_matches, reference_ranking, fitted_probabilities]
+    return [hedge_phrases, hedge_vocabulary, comparison_matches, reference_ranking, fitting]
 
 
-_OF_THE_FIT = {"opponent_limit", "panel_steps", "patience", "step_limit"}
+_OF_THE_FIT = {
+    "opponent_limit", "panel_steps", "patience", "step_limit", "fit", "fit_log", "economy_sd", "economy_answers", "economy_rounds",
+}  # fmt: skip
+
+
+def fit_settings(home: HomeResource) -> str:
+    """The settings on which fits depend besides the measuring stick; fits made with others are stale."""
+    return home.settings.explicit.model_dump_json(include=_OF_THE_FIT - {"fit_log"})
 
 
 def stick_settings(home: HomeResource, members: Sequence[str]) -> str:
@@ -227,6 +217,18 @@ def stick_settings(home: HomeResource, members: Sequence[str]) -> str:
     """
     who = ", ".join(f"{key}: {home.judge(key).identity}" for key in dict.fromkeys([home.judges.extractor, *members]))
     return f"{home.settings.explicit.model_dump_json(exclude=_OF_THE_FIT)} {who}"
+
+
+def _summary_of_fits(frame: pd.DataFrame) -> dict[str, Any]:
+    fitted = frame[frame["p_source"] == "fitted"]
+    return {
+        "p_source": counts(frame["p_source"], "source of p"),
+        "stop": counts(frame["stop"], "fit ended by"),
+        "mean_p": float(fitted["p"].mean()) if len(fitted) else 0.0,
+        "sd_p": float(fitted["p"].std(ddof=0)) if len(fitted) else 0.0,
+        "mean_steps": float(fitted["steps"].mean()) if len(fitted) else 0.0,
+        "histogram": picture(probability_histogram(frame["p"])),
+    }
 
 
 def _version(frame: pd.DataFrame, column: str) -> str:
@@ -241,10 +243,23 @@ def _dimensions(key: str | dg.MultiPartitionKey) -> dict[str, str]:
     return {"judge": judge, "report_batch": batch}
 
 
+def _cross_check(ranking: pd.DataFrame) -> dict[str, Any]:
+    """How the order-free estimate agrees; nothing for the published ruler."""
+    compared = compare_with_order(ranking)
+    if compared is None:
+        return {}
+    return {
+        "order_free_largest_deviation": compared.largest_deviation,
+        "order_free_differs_most": compared.phrase,
+        "order_free_spearman": float("nan") if compared.spearman is None else compared.spearman,
+    }
+
+
 def _ranking_table(ranking: pd.DataFrame) -> dg.MetadataValue:
     lines = ["| rank | phrase | mu | 95% interval | matches |", "|---|---|---|---|---|"]
     columns = [ranking[name].tolist() for name in ("rank", "phrase", "mu", "mu_low", "mu_high", "n_matches")]
     lines += [
-        f"| {rank} | {phrase} | {mu:.2f} | {low:.2f} to {high:.2f} | {n} |" for rank, phrase, mu, low, high, n in zip(*columns, strict=True)
+        f"| {rank} | {shown_phrase(phrase)} | {mu:.2f} | {low:.2f} to {high:.2f} | {n} |"
+        for rank, phrase, mu, low, high, n in zip(*columns, strict=True)
     ]
     return dg.MetadataValue.md("\n".join(lines))

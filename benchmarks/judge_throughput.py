@@ -1,0 +1,226 @@
+"""How many answers a second language models give: python benchmarks/judge_throughput.py [calls per judge] [in flight] [latency in ms].
+
+Four judges behind the real SDKs, asked at the same time, each with a SQLite ledger entry for every answer, against a loopback server in
+a process of its own that answers after a fixed time. Beside it a serial loop over the plain SDK on the same server, and what a call
+costs the processor when the server answers at once. Two bounds are shown: calls in flight / latency, and the processor time of a call,
+because one Python process computes on one core at a time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "tests" / "judges"))
+
+from loopback import Arrival, LoopbackServer, Outcome
+
+from lunguage_assets.judges.answers import parse_label, parse_phrase_list
+from lunguage_assets.judges.ledger import Ledger
+from lunguage_assets.judges.limiter import Limiter
+from lunguage_assets.judges.model_judge import ModelJudge
+from lunguage_assets.judges.prompts import load_prompts
+from lunguage_assets.judges.protocol import ComparisonQuestion
+from lunguage_assets.judges.providers import provider_of
+from lunguage_assets.judges.slots import Limits, ModelProvider, ModelSlot, Price
+
+PANEL: tuple[ModelProvider, ...] = ("openai", "openai-compatible", "anthropic", "gemini")
+KEYS = {"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k", "GEMINI_API_KEY": "k"}
+PRICE = Price.model_validate({"input": 1.0, "output": 2.0, "as_of": "2026-01-01"})
+SERIAL_CALLS = 12
+
+
+# --- the server, in its own process -------------------------------------------------------------------------------------------------
+
+
+def serve(latency_s: float) -> None:
+    async def processor_time(_: Arrival) -> Outcome:
+        return Outcome(200, str(time.process_time()).encode())
+
+    with LoopbackServer(latency=latency_s, answer=lambda call: "sentence_1") as server:
+        server.route("GET", "/processor-time", processor_time)
+        print(server.url, flush=True)
+        sys.stdin.read()  # until the client closes it
+
+
+@contextmanager
+def served(latency_s: float) -> Iterator[str]:
+    command = [sys.executable, __file__, "--serve", str(latency_s)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        yield process.stdout.readline().strip()
+        process.communicate()
+
+
+def servers_time(url: str) -> float:
+    with urllib.request.urlopen(f"{url}/processor-time") as response:
+        return float(response.read())
+
+
+# --- what is measured -----------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Measured:
+    """`calls` answers in `wall` seconds, with so many processor seconds of this process and of the server."""
+
+    calls: int
+    wall: float
+    client: float
+    server: float
+
+    @property
+    def rate(self) -> float:
+        return self.calls / self.wall
+
+    @property
+    def client_ms(self) -> float:
+        return 1000 * self.client / self.calls
+
+
+def measured(url: str, calls: int, work: Callable[[], object]) -> Measured:
+    before = servers_time(url), time.process_time(), time.perf_counter()
+    work()
+    wall, client = time.perf_counter() - before[2], time.process_time() - before[1]
+    return Measured(calls, wall, client, servers_time(url) - before[0])
+
+
+def questions(count: int, start: int = 0) -> list[ComparisonQuestion]:
+    sentence = "There may be an invented <finding> in the lower zone, number"
+    return [ComparisonQuestion(f"{sentence} {n}.", f"{sentence} {n}, and it is likely.") for n in range(start, start + count)]
+
+
+def judge_of(provider: ModelProvider, url: str, ledger: Ledger, in_flight: int) -> ModelJudge:
+    limits = Limits(in_flight=in_flight)
+    params = {"max_output_tokens" if provider == "gemini" else "max_tokens": 100}
+    address = f"{url}/v1" if provider.startswith("openai") else url
+    slot = ModelSlot(provider=provider, model="model-1", base_url=address, params=params, limits=limits)
+    flow = Limiter(limits.flow)
+    return ModelJudge(
+        provider, provider_of(provider, slot, KEYS), ledger, flow, load_prompts(), parse_phrase_list, parse_label, price=PRICE
+    )
+
+
+def together(judges: list[ModelJudge], asked: list[ComparisonQuestion]) -> None:
+    threads = [threading.Thread(target=judge.compare, args=(asked,)) for judge in judges]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def panel(url: str, providers: tuple[ModelProvider, ...], calls: int, in_flight: int) -> Measured:
+    """These judges at once, `calls` questions each; connections are opened before the clock starts."""
+    with tempfile.TemporaryDirectory() as folder:
+        ledger = Ledger.open(Path(folder) / "ledger.sqlite")
+        judges = [judge_of(provider, url, ledger, in_flight) for provider in providers]
+        together(judges, questions(in_flight, start=1_000_000))
+        result = measured(url, calls * len(judges), lambda: together(judges, questions(calls)))
+        stored = int(ledger.statistics()["valid"].sum())
+        assert stored == len(judges) * (calls + in_flight), "every answer is in the ledger"
+        for judge in judges:
+            judge.close()
+        return result
+
+
+def serial(url: str, provider: ModelProvider, calls: int) -> Measured:
+    """One call after the other with the plain SDK, as a script would."""
+    prompt = load_prompts().comparison(questions(1)[0])
+    if provider == "anthropic":
+        import anthropic
+
+        messages = anthropic.Anthropic(api_key="k", base_url=url).messages
+        one = lambda: messages.create(  # noqa: E731
+            model="model-1", max_tokens=100, system=prompt.system, messages=[{"role": "user", "content": prompt.user}]
+        )
+    elif provider == "gemini":
+        from google import genai
+
+        client = genai.Client(vertexai=False, api_key="k", http_options=genai.types.HttpOptions(base_url=url))
+        config = genai.types.GenerateContentConfig(max_output_tokens=100, system_instruction=prompt.system)
+        one = lambda: client.models.generate_content(model="model-1", contents=prompt.user, config=config)  # noqa: E731
+    else:
+        import openai
+
+        completions = openai.OpenAI(api_key="k", base_url=f"{url}/v1").chat.completions
+        spoken = [{"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.user}]
+        one = lambda: completions.create(model="model-1", max_tokens=100, messages=spoken)  # type: ignore[arg-type]  # noqa: E731
+    one()
+    return measured(url, calls, lambda: [one() for _ in range(calls)])
+
+
+def plain_concurrent(url: str, calls: int, in_flight: int) -> Measured:
+    """The plain asynchronous SDK of OpenAI with as many calls in flight, and nothing around it: no ledger, no limits."""
+    import openai
+
+    prompt = load_prompts().comparison(questions(1)[0])
+    spoken = [{"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.user}]
+
+    async def work() -> None:
+        client = openai.AsyncOpenAI(api_key="k", base_url=f"{url}/v1", max_retries=0)
+        left = iter(range(calls))
+
+        async def worker() -> None:
+            for _ in left:
+                await client.chat.completions.create(model="model-1", max_tokens=100, messages=spoken)  # type: ignore[arg-type]
+
+        await asyncio.gather(*(worker() for _ in range(in_flight)))
+
+    return measured(url, calls, lambda: asyncio.run(work()))
+
+
+# --- the report -----------------------------------------------------------------------------------------------------------------------
+
+
+def report_costs(calls: int, in_flight: int) -> None:
+    print(f"{'processor time of a call, server answering at once':<52}{'judge':>10}{'plain SDK':>12}   (ms, this process)")
+    with served(0.0) as url:
+        for provider in PANEL:
+            ours, theirs = panel(url, (provider,), calls, in_flight), serial(url, provider, min(calls, 200))
+            print(f"  {provider:<50}{ours.client_ms:>10.2f}{theirs.client_ms:>12.2f}")
+        bare = plain_concurrent(url, calls, in_flight)
+        print(f"  {f'openai, asynchronous, {in_flight} in flight, nothing around it':<50}{'':>10}{bare.client_ms:>12.2f}")
+
+
+def report_panel(calls: int, in_flight: int, latency_s: float) -> None:
+    with served(latency_s) as url:
+        all_at_once = panel(url, PANEL, calls, in_flight)
+        one_by_one = serial(url, "openai", SERIAL_CALLS)
+        alone = panel(url, ("openai",), calls, in_flight)
+    bound = in_flight / latency_s
+    processor = len(PANEL) * all_at_once.calls / (all_at_once.client * len(PANEL))
+    print(
+        f"\n{'calls per second, ' + format(latency_s * 1000, '.0f') + ' ms latency':<52}{'measured':>10}{'bound':>12}{'bound/measured':>16}"
+    )
+    print(f"  {f'one judge x {in_flight} in flight':<50}{alone.rate:>10.0f}{bound:>12.0f}{bound / alone.rate:>16.2f}")
+    whole = len(PANEL) * bound
+    print(
+        f"  {f'{len(PANEL)} judges x {in_flight}, against the latency':<50}{all_at_once.rate:>10.0f}{whole:>12.0f}{whole / all_at_once.rate:>16.2f}"
+    )
+    print(
+        f"  {'the same, against one core of this process':<50}{all_at_once.rate:>10.0f}{processor:>12.0f}{processor / all_at_once.rate:>16.2f}"
+    )
+    both = min(whole, processor)
+    print(f"  {'the same, against the nearer of the two':<50}{all_at_once.rate:>10.0f}{both:>12.0f}{both / all_at_once.rate:>16.2f}")
+    print(f"  {'serial loop over the plain SDK':<50}{one_by_one.rate:>10.1f}{'':>12}{all_at_once.rate / one_by_one.rate:>15.0f}x")
+    print(f"  processor seconds: this process {all_at_once.client:.2f}, server {all_at_once.server:.2f}, in {all_at_once.wall:.2f} s")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--serve"]:
+        serve(float(sys.argv[2]))
+    else:
+        numbers = [int(value) for value in sys.argv[1:]]
+        calls_, in_flight_, latency_ms = (*numbers, *(1000, 64, 300)[len(numbers) :])
+        report_costs(calls_, in_flight_)
+        report_panel(calls_, in_flight_, latency_ms / 1000)

@@ -1,0 +1,165 @@
+"""Agreement between judges over the comparison matches (explicit.md section 3).
+
+The published kappa was coded with phrases as categories and the published alpha with first/second, which is why the two differ so much.
+Both codings are reported for both coefficients:
+
+- `phrase`: the category is the phrase that was chosen, among all phrases of the vocabulary. Chance agreement is then near zero.
+- `position`: the category is whether the sentence shown first or the one shown second was chosen. Chance agreement is about one half.
+
+Diagnostics of a single judge are in `diagnostics.py`, the coefficients themselves in `reliability.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lunguage_assets.errors import MethodError
+from lunguage_assets.explicit.agreement_rows import NOT_DEFINED, agreement_row
+from lunguage_assets.explicit.diagnostics import diagnostic_rows
+from lunguage_assets.explicit.extractors import extractor_rows
+from lunguage_assets.explicit.reliability import Resampling, fleiss_kappa, krippendorff_alpha, pairwise_agreement
+from lunguage_assets.settings import ExplicitSettings
+from lunguage_assets.tables.agreement import JUDGE_AGREEMENT
+
+ALL_JUDGES = "all judges"
+NO_MATCHES, OTHER_VOCABULARY, ALL_INVALID = "no matches", "matches of another vocabulary", "no valid answer"
+"""Why a judge is not compared with the others."""
+
+Integers = NDArray[np.int64]
+_INVALID, _NOT_ASKED = -1, -2
+_QUESTION = ["match_id", "sentence_a", "sentence_b", "swapped"]
+_PAIR = ["phrase_a", "phrase_b", "sentence_a", "sentence_b"]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What several judges said to the same questions.
+
+    A question is two sentences in the order in which they were shown, so a judge who was asked with other sentences or in another
+    order was not asked the same. `position` (questions, judges): 0 sentence_1, 1 sentence_2, -1 invalid, -2 not asked. `phrase`: number
+    of the chosen phrase, negative likewise. `cluster`: number of the question's sentence pair, whose answers depend on each other.
+    """
+
+    judges: tuple[str, ...]
+    position: Integers
+    phrase: Integers
+    cluster: Integers
+
+
+def judge_agreement(
+    matches: Mapping[str, pd.DataFrame],
+    hedges: Mapping[tuple[str, str], pd.DataFrame],
+    settings: ExplicitSettings,
+    vocabulary_version: str | None = None,
+) -> pd.DataFrame:
+    """Every measure of agreement as one row, a `JUDGE_AGREEMENT` frame.
+
+    Args:
+        matches: `COMPARISON_MATCHES` frame per judge.
+        hedges: `HEDGE_PHRASES` frame per (judge, batch), for the agreement of extractors.
+        settings: seed and number of bootstrap resamples (fewer than two: no intervals from resampling).
+        vocabulary_version: judges with matches of another vocabulary are left out and listed; None: all must have the same.
+
+    Intervals of agreement, kappa and alpha come from a bootstrap of sentence pairs. Fleiss' kappa takes the questions with a valid answer of every judge,
+    alpha those with two or more; pairwise agreement those with valid answers of both.
+
+    Raises:
+        MethodError: judges have matches of different vocabularies and no version is given.
+    """
+    compared, rows = comparable(matches, vocabulary_version)
+    for judge, frame in compared.items():
+        rows += diagnostic_rows(judge, frame, settings)
+    answering = {judge: frame for judge, frame in compared.items() if (frame["answer"] != "invalid").any()}
+    judged = same_questions(answering)
+    resampling = Resampling(judged.cluster, settings.seed, settings.bootstrap)
+    rows += [*_pairwise_rows(judged, resampling), *_coefficient_rows(judged, resampling)]
+    rows += [_left_out(judge, frame, ALL_INVALID) for judge, frame in compared.items() if judge not in answering]
+    rows += extractor_rows(hedges, settings)
+    order = {measure: i for i, measure in enumerate(JUDGE_AGREEMENT.column("measure").choices)}
+    rows.sort(key=lambda row: (order[row["measure"]], row["coding"], row["first"], row["second"]))
+    return JUDGE_AGREEMENT.frame([{"p_value": None, **row} for row in rows])
+
+
+def comparable(matches: Mapping[str, pd.DataFrame], vocabulary_version: str | None) -> tuple[dict[str, pd.DataFrame], list[dict[str, Any]]]:
+    """Judges with matches of the vocabulary, by name, and a row for every other one.
+
+    Raises:
+        MethodError: judges have matches of different vocabularies and no version is given.
+    """
+    versions = {judge: set(frame["vocabulary_version"]) for judge, frame in matches.items() if len(frame)}
+    known = set().union(*versions.values())
+    if vocabulary_version is None and len(known) > 1:
+        raise MethodError(
+            f"judges {', '.join(sorted(versions))} have matches of {len(known)} vocabularies; expected one. "
+            "Materialise comparison_matches of all judges again."
+        )
+    wanted = {vocabulary_version} if vocabulary_version is not None else known
+    compared, rows = {}, []
+    for judge in sorted(matches):
+        if judge not in versions:
+            rows.append(_left_out(judge, matches[judge], NO_MATCHES))
+        elif versions[judge] - wanted:
+            rows.append(_left_out(judge, matches[judge], OTHER_VOCABULARY))
+        else:
+            compared[judge] = matches[judge]
+    return compared, rows
+
+
+def same_questions(matches: Mapping[str, pd.DataFrame]) -> Judged:
+    """Answers side by side, sorted by question; `matches` as `comparable` returns them."""
+    if not matches:
+        none = np.zeros((0, 0), dtype=np.int64)
+        return Judged((), none, none, np.zeros(0, dtype=np.int64))
+    together = pd.concat(list(matches.values()), ignore_index=True)
+    judge = np.repeat(np.arange(len(matches)), [len(frame) for frame in matches.values()])
+    question = np.asarray(together.groupby(_QUESTION, sort=True).ngroup(), dtype=np.int64)
+    answer = together["answer"].to_numpy()
+    position = np.full((question.max() + 1, len(matches)), _NOT_ASKED, dtype=np.int64)
+    position[question, judge] = np.select([answer == "sentence_1", answer == "sentence_2"], [0, 1], _INVALID)
+    first = np.unique(question, return_index=True)[1]
+    questions = together.iloc[first]
+    phrases = np.unique(questions[["phrase_a", "phrase_b"]].to_numpy().astype(str))
+    a, b = (np.searchsorted(phrases, questions[name].to_numpy().astype(str)) for name in ("phrase_a", "phrase_b"))
+    swapped = questions["swapped"].to_numpy(dtype=bool)
+    shown = np.stack([np.where(swapped, b, a), np.where(swapped, a, b)], axis=1)
+    phrase = np.where(position >= 0, np.take_along_axis(shown, np.maximum(position, 0), axis=1), position)
+    cluster: Integers = np.asarray(questions.groupby(_PAIR, sort=True).ngroup(), dtype=np.int64)
+    return Judged(tuple(matches), position, phrase, cluster)
+
+
+def _pairwise_rows(judged: Judged, resampling: Resampling) -> Iterator[dict[str, Any]]:
+    table = pairwise_agreement(judged.position, resampling)
+    asked, valid = judged.position > _NOT_ASKED, judged.position >= 0
+    for number, (a, b) in enumerate(table.pairs):
+        both, either = asked[:, a] & asked[:, b], asked[:, a] | asked[:, b]
+        left_out = {
+            "invalid answer": int((both & ~(valid[:, a] & valid[:, b])).sum()),
+            "not asked of both": int((either & ~both).sum()),
+        }
+        yield agreement_row("pairwise agreement", table.of_pair(number), first=judged.judges[a], second=judged.judges[b], left_out=left_out)
+    if len(judged.judges) > 1:
+        for number, judge in enumerate(judged.judges):
+            mean = table.mean(number)
+            apart = {"judge without a common question": len(judged.judges) - 1 - mean.n}
+            yield agreement_row("mean pairwise agreement", mean, first=judge, left_out=apart)
+
+
+def _coefficient_rows(judged: Judged, resampling: Resampling) -> Iterator[dict[str, Any]]:
+    valid = (judged.position >= 0).sum(axis=1)
+    incomplete = {"no valid answer of every judge": int((valid < len(judged.judges)).sum())}
+    unpaired = {"fewer than two valid answers": int((valid < 2).sum())}
+    for coding, ratings in (("phrase", judged.phrase), ("position", judged.position)):
+        kappa, alpha = fleiss_kappa(ratings, resampling), krippendorff_alpha(ratings, resampling)
+        yield agreement_row("fleiss kappa", kappa, first=ALL_JUDGES, coding=coding, left_out=incomplete)
+        yield agreement_row("krippendorff alpha", alpha, first=ALL_JUDGES, coding=coding, left_out=unpaired)
+
+
+def _left_out(judge: str, frame: pd.DataFrame, reason: str) -> dict[str, Any]:
+    """A judge that is not compared; one without matches leaves out none, but is listed all the same."""
+    return {**agreement_row("not compared", NOT_DEFINED, first=judge, left_out={reason: len(frame)}), "reasons": reason}

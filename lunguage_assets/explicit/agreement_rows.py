@@ -1,0 +1,29 @@
+"""The form in which every agreement is reported: one row with its value, interval, cases, and what was left out and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from lunguage_assets.explicit.reliability import Estimate
+
+NOT_DEFINED = Estimate(None, None, None, 0)
+
+
+def agreement_row(
+    measure: str, estimate: Estimate, *, first: str = "", second: str = "", coding: str = "none", left_out: Mapping[str, int] | None = None
+) -> dict[str, Any]:
+    """A row of an agreement table, but for the columns that only one of them has; `left_out` counts cases by reason."""
+    present = {reason: count for reason, count in (left_out or {}).items() if count}
+    return {
+        "measure": measure,
+        "coding": coding,
+        "first": first,
+        "second": second,
+        "value": estimate.value,
+        "low": estimate.low,
+        "high": estimate.high,
+        "n": estimate.n,
+        "left_out": sum(present.values()),
+        "reasons": "; ".join(f"{reason}: {count}" for reason, count in present.items()),
+    }

@@ -1,0 +1,25 @@
+"""Batches of one corpus as one table: of a study that came again only the newest version counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+
+def newest_only(frames: Mapping[str, pd.DataFrame], order: Sequence[str]) -> pd.DataFrame | None:
+    """The batches' rows in `order` (of registration), without those of studies that a later batch has again; None without any batch.
+
+    Args:
+        frames: tables with a column `study_id`, by batch.
+        order: keys of the batches, oldest first; keys without a frame are skipped.
+    """
+    present = [frames[key] for key in order if key in frames]
+    if not present:
+        return None
+    seen: set[str] = set()
+    kept = []
+    for frame in reversed(present):
+        kept.append(frame[~frame["study_id"].isin(seen)])
+        seen |= set(frame["study_id"])
+    return pd.concat(reversed(kept), ignore_index=True)

@@ -1,0 +1,112 @@
+"""Where a sentence can be, given all its answers at once: the exact one-dimensional posterior on a grid (docs/intervals.md).
+
+TrueSkill's filter depends on the order of the answers and slowly forgets; this does neither. The prior is TrueSkill's, N(25, 8.333 squared);
+an answer against a reference phrase is a probit with TrueSkill's noise, the phrase's place fixed. Which answers there are is in `fits.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.special import log_ndtr, ndtr
+
+from lunguage_assets.explicit import trueskill
+from lunguage_assets.explicit.fits import Counts
+from lunguage_assets.explicit.reference import Floats, Reference
+
+_STEP = 0.5
+_GRID = np.arange(-25.0, 75.0 + _STEP / 2, _STEP)
+"""Six prior deviations to either side; the step is exact to 1e-8 for posteriors of deviation 0.5 and more, which takes over 200 answers."""
+
+_PRIOR = -0.5 * ((_GRID - trueskill.MU) / trueskill.SIGMA) ** 2
+_BLOCK = 512
+"""Sentences at a time, for memory; each sentence is a matrix product of its own, so that its result depends on no other sentence."""
+
+READING_DEVIATION = trueskill.BETA / 4.0
+"""Scale of the half-normal prior of how far judges' persistent readings of one sentence lie apart."""
+
+_DEVIATIONS = np.array([0.0, 0.5, 1.0, 2.0, 4.0])
+
+
+def posterior(won: Counts, lost: Counts, reference: Reference) -> tuple[Floats, Floats]:
+    """Mean and deviation of each sentence's place, every answer counted as independent.
+
+    Args:
+        won, lost: valid answers, shape (sentences, judges, phrases).
+        reference: the phrases.
+
+    Returns:
+        Two arrays of shape (sentences,); without an answer they are the prior's.
+    """
+    mean, sd = np.empty(len(won)), np.empty(len(won))
+    for part in _blocks(len(won)):
+        together = _likelihood(won[part].sum(axis=1, keepdims=True), lost[part].sum(axis=1, keepdims=True), reference)
+        mean[part], sd[part] = _moments(together[:, 0] + _PRIOR)
+    return mean, sd
+
+
+def posterior_of_a_panel(won: Counts, lost: Counts, reference: Reference) -> tuple[Floats, Floats]:
+    """Mean and deviation of each sentence's place when a judge may read the sentence higher or lower than judges on average do.
+
+    A judge's answers about one sentence share its reading, so that ten more answers of the same judge say less than ten of another one.
+    Readings are normal around the place; how far they lie apart is unknown (half-normal, `READING_DEVIATION`), is learnt from how much
+    the judges disagree about this sentence, and is summed out for each sentence alone.
+
+    Args, Returns: as for `posterior`.
+    """
+    mean, sd = np.empty(len(won)), np.empty(len(won))
+    for part in _blocks(len(won)):
+        alone = _likelihood(won[part], lost[part], reference)
+        highest = alone.max(axis=-1, keepdims=True)
+        likelihood = np.exp(alone - highest)
+        by_deviation = [
+            np.log(np.maximum(likelihood @ kernel if kernel is not None else likelihood, _TINY)).sum(axis=1) + _PRIOR + weight
+            for kernel, weight in zip(_KERNELS, _WEIGHTS, strict=True)
+        ]
+        mean[part], sd[part] = _moments(np.logaddexp.reduce(by_deviation, axis=0))
+    return mean, sd
+
+
+_TINY = 1e-300
+
+
+def _likelihood(won: Counts, lost: Counts, reference: Reference) -> Floats:
+    """Log likelihood on the grid, shape (sentences, judges, grid)."""
+    noise = np.sqrt(2.0 * trueskill.BETA**2 + reference.variance)[:, None]
+    ahead = (_GRID - reference.mu[:, None]) / noise
+    likelihood: Floats = won.astype(np.float64) @ log_ndtr(ahead) + lost.astype(np.float64) @ log_ndtr(-ahead)
+    return likelihood
+
+
+def _moments(log_density: Floats) -> tuple[Floats, Floats]:
+    """Mean and deviation of densities on the grid, shape (sentences, grid)."""
+    density = np.exp(log_density - log_density.max(axis=-1, keepdims=True))
+    density /= density.sum(axis=-1, keepdims=True)
+    mean = (density * _GRID).sum(axis=-1)
+    variance = (density * (_GRID - mean[:, None]) ** 2).sum(axis=-1)
+    return mean, np.sqrt(variance)
+
+
+def _kernel(deviation: float) -> Floats | None:
+    """Weights of readings (rows) around a place (columns); None when a judge's reading is the place."""
+    if deviation == 0.0:
+        return None
+    weights = np.exp(-0.5 * ((_GRID[:, None] - _GRID) / deviation) ** 2)
+    kernel: Floats = weights / weights.sum(axis=0)
+    return kernel
+
+
+def _prior_weights() -> Floats:
+    """Log weight of each deviation: the half-normal's mass between the midpoints to its neighbours."""
+    edges = np.concatenate([[0.0], (_DEVIATIONS[1:] + _DEVIATIONS[:-1]) / 2.0, [np.inf]])
+    weights: Floats = np.log(np.diff(2.0 * ndtr(edges / READING_DEVIATION)))
+    return weights
+
+
+_KERNELS = [_kernel(deviation) for deviation in _DEVIATIONS.tolist()]
+_WEIGHTS = _prior_weights()
+
+
+def _blocks(size: int) -> Iterator[slice]:
+    return (slice(start, min(start + _BLOCK, size)) for start in range(0, size, _BLOCK))

@@ -1,0 +1,75 @@
+"""The ranking as a fit sees it: phrases in ranking order with their example sentences, and who is the best opponent (explicit.md section 5).
+
+How sentences are fitted against it is in `fitting.py` and `economy.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lunguage_assets.errors import MethodError
+from lunguage_assets.explicit.draws import U64, text_hash, text_hashes
+
+DRAW_BETA = 25.0 / 6.0
+"""b of the draw probability; not the rounded 4.167 of the updates (explicit.md section 5)."""
+
+EXAMPLES_DRAWN_FROM = 512
+"""Examples of a phrase from which opponents are drawn in a fit: all of them in the published corpus, and in a larger one a random, stable
+subset, so that the cost of a fit does not grow with the corpus."""
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The ranked phrases in ranking order with their distinct example sentences, those sentences' hashes, and the phrases' names."""
+
+    mu: Floats
+    variance: Floats
+    sentences: tuple[tuple[str, ...], ...]
+    hashes: tuple[U64, ...]
+    phrases: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, ranking: pd.DataFrame, vocabulary: pd.DataFrame) -> Reference:
+        """Raises MethodError when a ranked phrase has no example sentence in the vocabulary, or a place that is not a number."""
+        ordered = ranking.sort_values("rank", kind="stable")
+        retained = vocabulary[vocabulary["retained"].to_numpy(dtype=bool)]
+        examples = dict(zip(retained["phrase"].tolist(), retained["example_sentences"].tolist(), strict=True))
+        phrases = ordered["phrase"].tolist()
+        if not phrases or any(not len(examples.get(phrase, ())) for phrase in phrases):
+            raise MethodError("the ranking and the vocabulary do not belong together. Materialise reference_ranking again.")
+        mu, sigma = (ordered[name].to_numpy(dtype=np.float64) for name in ("mu", "sigma"))
+        if not (np.isfinite(mu) & np.isfinite(sigma)).all():
+            raise MethodError("the ranking has places that are not numbers. Materialise reference_ranking again.")
+        sentences = tuple(_drawn_from(examples[phrase]) for phrase in phrases)
+        return cls(mu, sigma**2, sentences, tuple(text_hashes(known) for known in sentences), tuple(phrases))
+
+
+def draw_probability(mu: Any, variance: Any, opponent_mu: Any, opponent_variance: Any) -> Floats:
+    """How even a game would be: the draw probability of explicit.md section 5, step 1; arrays broadcast."""
+    c2 = 2.0 * DRAW_BETA**2 + variance + opponent_variance
+    draw: Floats = np.sqrt(2.0 * DRAW_BETA**2 / c2) * np.exp(-((mu - opponent_mu) ** 2) / (2.0 * c2))
+    return draw
+
+
+def choose_opponents(mu: Floats, variance: Floats, counts: NDArray[np.integer[Any]], reference: Reference, limit: int) -> Integers:
+    """For each sentence the phrase with the highest draw probability among those played fewer than `limit` times (step 1).
+
+    The first maximum in ranking order wins a tie. `counts` has shape (sentences, phrases); every row has an eligible phrase.
+    """
+    draw = draw_probability(mu[:, None], variance[:, None], reference.mu, reference.variance)
+    chosen: Integers = np.argmax(np.where(counts < limit, draw, -1.0), axis=1).astype(np.int64)
+    return chosen
+
+
+def _drawn_from(examples: Sequence[str]) -> tuple[str, ...]:
+    """The distinct examples, or the ones with the smallest hashes: an added example displaces at most one."""
+    return tuple(sorted(set(examples), key=lambda sentence: (text_hash("drawn from", sentence), sentence))[:EXAMPLES_DRAWN_FROM])

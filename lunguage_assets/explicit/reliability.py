@@ -1,0 +1,218 @@
+"""Coefficients of agreement between raters, and their bootstrap intervals; what is rated does not matter here.
+
+Point values come from statsmodels (Fleiss' kappa) and krippendorff (Krippendorff's alpha). Both coefficients are functions of sums over units, so a resample of
+units is a weighted sum: all resamples are one matrix product, where calling the packages for each would take minutes.
+
+Ratings are integers of shape (units, raters): a category from 0 on, any negative number for a missing rating.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lunguage_assets.explicit.draws import below, mix, text_hash
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+_LEVELS = (0.025, 0.975)
+_AT_ONCE = 25
+_PACKAGE_CELLS = 5_000_000
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value with its 95% interval and the number of cases behind it; None where it is not defined."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+
+
+@dataclass(frozen=True)
+class Resampling:
+    """Resamples of clusters with replacement; units of one cluster (0-based numbers, shape (units,)) always go together.
+
+    A resample is a function of seed, resample number and the number of clusters alone. Fewer than two resamples: no intervals.
+    """
+
+    cluster: Integers
+    seed: int
+    resamples: int
+
+    def totals(self, terms: Floats) -> Floats:
+        """Sums of `terms` (units, k) over each resample, shape (resamples, k)."""
+        n_clusters = int(self.cluster.max(initial=-1)) + 1
+        by_cluster = np.zeros((n_clusters, terms.shape[1]))
+        np.add.at(by_cluster, self.cluster, terms)
+        return np.concatenate([np.zeros((0, terms.shape[1])), *(weights @ by_cluster for weights in self._weights(n_clusters))])
+
+    def _weights(self, n_clusters: int) -> Iterator[Floats]:
+        """How often each cluster was drawn, shape (a few resamples, clusters)."""
+        if n_clusters == 0 or self.resamples < 2:
+            return
+        seed = text_hash(self.seed, "resampled agreement")
+        drawn = np.arange(n_clusters, dtype=np.uint64)
+        for first in range(0, self.resamples, _AT_ONCE):
+            numbers = range(first, min(first + _AT_ONCE, self.resamples))
+            yield np.stack([np.bincount(below(mix(seed, number, drawn), n_clusters), minlength=n_clusters) for number in numbers]).astype(
+                float
+            )
+
+
+def independent(n_units: int, seed: int, resamples: int) -> Resampling:
+    """Resampling in which every unit is a cluster of its own."""
+    return Resampling(np.arange(n_units, dtype=np.int64), seed, resamples)
+
+
+def interval(value: float | None, resampled: Floats) -> tuple[float | None, float | None]:
+    """95% percentile interval of resampled values, shape (resamples,); it always contains the value.
+
+    (None, None) without a value, without resamples, or when the value is not defined (NaN) in more than half of them.
+    """
+    defined = resampled[np.isfinite(resampled)]
+    if value is None or len(defined) == 0 or 2 * len(defined) < len(resampled):
+        return None, None
+    low, high = np.quantile(defined, _LEVELS).tolist()
+    return min(low, value), max(high, value)
+
+
+def ratio(numerator: Floats, denominator: Floats) -> Floats:
+    """Elementwise quotient, NaN where the denominator is 0."""
+    result: Floats = np.full(np.broadcast(numerator, denominator).shape, np.nan)
+    np.divide(numerator, denominator, out=result, where=denominator != 0)
+    return result
+
+
+def shares(hits: Floats, cases: Floats, resampling: Resampling) -> list[Estimate]:
+    """Sum of hits over sum of cases for each column, with intervals; both of shape (units, k), cases 0 where a unit does not count."""
+    width = hits.shape[1]
+    values = ratio(hits.sum(axis=0), cases.sum(axis=0))
+    totals = resampling.totals(np.concatenate([hits, cases], axis=1))
+    resampled = ratio(totals[:, :width], totals[:, width:])
+    return [_estimate(values[i], resampled[:, i], int(np.count_nonzero(cases[:, i]))) for i in range(width)]
+
+
+def fleiss_kappa(ratings: Integers, resampling: Resampling) -> Estimate:
+    """Fleiss' kappa (Fleiss 1971) over the units that every rater rated; `n` is their number.
+
+    Not defined for fewer than two raters, no complete unit, or a single category in use (chance alone would agree fully).
+    """
+    complete = ratings[(ratings >= 0).all(axis=1)]
+    if ratings.shape[1] < 2 or len(complete) == 0 or len(np.unique(complete)) < 2:
+        return Estimate(None, None, None, len(complete) if ratings.shape[1] > 1 else 0)
+    from statsmodels.stats.inter_rater import fleiss_kappa as kappa
+
+    value = float(kappa(_counts(complete)))
+    return _estimate(value, fleiss_from_totals(resampling.totals(fleiss_terms(ratings))), len(complete))
+
+
+def krippendorff_alpha(ratings: Integers, resampling: Resampling) -> Estimate:
+    """Krippendorff's alpha for nominal data; units with at least two ratings count, and `n` is their number.
+
+    Not defined without such a unit or with a single category in use.
+    """
+    pairable = ratings[(ratings >= 0).sum(axis=1) > 1]
+    used = pairable[pairable >= 0]
+    if len(np.unique(used)) < 2:
+        return Estimate(None, None, None, len(pairable))
+    counts = _counts(pairable)
+    if len(counts) * counts.shape[1] ** 2 <= _PACKAGE_CELLS:
+        from krippendorff import alpha
+
+        value = float(alpha(value_counts=counts, level_of_measurement="nominal"))
+    else:  # the package holds units x categories x categories numbers: gigabytes for a large vocabulary
+        value = float(alpha_from_totals(alpha_terms(ratings).sum(axis=0)[None, :])[0])
+    return _estimate(value, alpha_from_totals(resampling.totals(alpha_terms(ratings))), len(pairable))
+
+
+def fleiss_terms(ratings: Integers) -> Floats:
+    """What Fleiss' kappa is made of, per unit: whether it is complete, its share of agreeing pairs of raters, ratings per category."""
+    complete = np.asarray((ratings >= 0).all(axis=1))
+    counts = _counts(ratings) * complete[:, None]
+    raters = ratings.shape[1]
+    agreeing = ((counts**2).sum(axis=1) - raters * complete) / (raters * (raters - 1))
+    return np.concatenate([complete[:, None].astype(float), agreeing[:, None], counts], axis=1)
+
+
+def fleiss_from_totals(totals: Floats) -> Floats:
+    """Kappa from sums of `fleiss_terms`, shape (resamples, 2 + categories) to (resamples,); NaN where it is not defined."""
+    observed = ratio(totals[:, 1], totals[:, 0])
+    category = ratio(totals[:, 2:], totals[:, 2:].sum(axis=1, keepdims=True))
+    expected = (category**2).sum(axis=1)
+    return ratio(observed - expected, np.where(expected < 1.0 - 1e-12, 1.0 - expected, 0.0))
+
+
+def alpha_terms(ratings: Integers) -> Floats:
+    """What nominal alpha is made of, per unit: its disagreeing pairs of ratings, each unit weighted by its ratings, and ratings per category."""
+    counts = _counts(ratings)
+    size = counts.sum(axis=1)
+    counts = counts * (size > 1)[:, None]
+    disagreeing = (size**2 - (counts**2).sum(axis=1)) * (size > 1) / np.maximum(size - 1, 1)
+    return np.concatenate([disagreeing[:, None], counts], axis=1)
+
+
+def alpha_from_totals(totals: Floats) -> Floats:
+    """Alpha from sums of `alpha_terms`, shape (resamples, 1 + categories) to (resamples,); NaN where it is not defined."""
+    category = totals[:, 1:]
+    size = category.sum(axis=1)
+    different = size**2 - (category**2).sum(axis=1)
+    return 1.0 - ratio((size - 1.0) * totals[:, 0], different)
+
+
+def _counts(ratings: Integers) -> Floats:
+    """Ratings per category, shape (units, categories in use); missing ratings count nowhere."""
+    present = ratings >= 0
+    used, category = np.unique(ratings[present], return_inverse=True)
+    counts = np.zeros((len(ratings), len(used)))
+    np.add.at(counts, (np.nonzero(present)[0], category), 1.0)
+    return counts
+
+
+def _estimate(value: float, resampled: Floats, n: int) -> Estimate:
+    known = float(value) if np.isfinite(value) else None
+    return Estimate(known, *interval(known, resampled), n)
+
+
+@dataclass(frozen=True)
+class Pairwise:
+    """Agreement of every two raters: values (k,), the same in every resample (resamples, k), common units (k,); NaN without any."""
+
+    pairs: tuple[tuple[int, int], ...]
+    values: Floats
+    resampled: Floats
+    n: Integers
+
+    def of_pair(self, number: int) -> Estimate:
+        return _estimate(float(self.values[number]), self.resampled[:, number], int(self.n[number]))
+
+    def mean(self, rater: int | None = None) -> Estimate:
+        """Mean over the pairs (of one rater, or all) that have a common unit; `n` is the number of those pairs."""
+        chosen = [i for i, pair in enumerate(self.pairs) if (rater is None or rater in pair) and self.n[i]]
+        value = mean_defined(self.values[None, chosen])[0]
+        return _estimate(float(value), mean_defined(self.resampled[:, chosen]), len(chosen))
+
+
+def pairwise_agreement(ratings: Integers, resampling: Resampling) -> Pairwise:
+    """Share of equal ratings of every two raters, over the units that both rated."""
+    pairs = tuple(combinations(range(ratings.shape[1]), 2))
+    both = np.zeros((len(ratings), len(pairs)))
+    equal = np.zeros((len(ratings), len(pairs)))
+    for i, (a, b) in enumerate(pairs):
+        both[:, i] = (ratings[:, a] >= 0) & (ratings[:, b] >= 0)
+        equal[:, i] = both[:, i] * (ratings[:, a] == ratings[:, b])
+    totals = resampling.totals(np.concatenate([equal, both], axis=1))
+    width = len(pairs)
+    n = both.sum(axis=0)
+    return Pairwise(pairs, ratio(equal.sum(axis=0), n), ratio(totals[:, :width], totals[:, width:]), n.astype(np.int64))
+
+
+def mean_defined(values: Floats) -> Floats:
+    """Mean over the last axis of the values that are not NaN; NaN where all are."""
+    return ratio(np.nansum(values, axis=-1), np.isfinite(values).sum(axis=-1).astype(float))

@@ -1,0 +1,130 @@
+"""Which model a judge's key stands for in a home: fixed by its first answers, because tables and rankings are named by the key alone.
+
+What decides a model's answers is a `ModelBinding`; prompt templates are not part of it, since a change of them is seen by what is made
+from the answers, and remade. A rule-based judge is fixed to its rules' name only: their wording comes and goes with the package.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.files import replace_text
+from lunguage_assets.judges.attempts import request_key
+from lunguage_assets.judges.protocol import ComparisonAnswer, ComparisonQuestion, ExtractionAnswer, ExtractionQuestion, Judge
+from lunguage_assets.judges.providers import binding_of
+from lunguage_assets.judges.requests import Prompt, Request
+from lunguage_assets.judges.slots import JudgeSlot, ModelSlot
+
+
+def bound_to(slot: JudgeSlot) -> dict[str, Any]:
+    """What a slot's key stands for, readable, and with the hash of everything in the ledger key that the slot decides."""
+    if not isinstance(slot, ModelSlot):
+        return {"provider": slot.provider}
+    blank = Request("compare", Prompt("", ""), slot.mode)
+    binding = binding_of(slot)
+    said = {"provider": slot.provider, "model": slot.model, "mode": slot.mode, "parameters": dict(binding.parameters)}
+    return said | {"sha256": request_key(binding, blank)}
+
+
+class BindingRecord:
+    """The file `judges.json` of a home; several processes may claim keys at once."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def problem(self, key: str, slot: JudgeSlot) -> str | None:
+        """Why the key may not be used for this slot in this home; None when it may."""
+        present = self._read().get(key)
+        return None if present is None else self._difference(key, present, bound_to(slot))
+
+    def require(self, key: str, slot: JudgeSlot) -> None:
+        """Refuse a key that stands for something else.
+
+        Raises:
+            ConfigurationError: names the file, what is bound there, what was found and what to do.
+        """
+        if (problem := self.problem(key, slot)) is not None:
+            raise ConfigurationError(problem)
+
+    def claim(self, key: str, slot: JudgeSlot) -> None:
+        """Bind the key, for good, unless it is bound to the same already.
+
+        Raises:
+            ConfigurationError: it is bound to something else, perhaps by another process a moment ago.
+        """
+        if key not in self._read():
+            self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with (self._file.parent / f".{self._file.name}.lock").open("w") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                present = self._read()
+                if key not in present:
+                    replace_text(self._file, json.dumps(present | {key: bound_to(slot)}, indent=2, sort_keys=True) + "\n")
+        self.require(key, slot)
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            return dict(json.loads(self._file.read_text(encoding="utf-8")))
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError) as error:
+            raise ConfigurationError(
+                f"{self._file}: found a file that cannot be read ({type(error).__name__}); expected what this home's judges stand for."
+                " Restore it, or use another home."
+            ) from None
+
+    def _difference(self, key: str, present: Any, wanted: dict[str, Any]) -> str | None:
+        if present == wanted or (isinstance(present, dict) and "sha256" in wanted and present.get("sha256") == wanted["sha256"]):
+            return None
+        before = present if isinstance(present, dict) else {}
+        differing = [name for name in ("provider", "model", "mode", "parameters") if before.get(name) != wanted.get(name)]
+        name = differing[0] if differing else "binding"
+        return (
+            f"{self._file}: in this home judge {key!r} stands for {name} {_shown(before, name)}, and its answers are in use; found {name}"
+            f" {_shown(wanted, name)} under the same key. Give the changed judge a new key in the judges file, or use another home."
+        )
+
+
+def _shown(binding: dict[str, Any], name: str) -> str:
+    return json.dumps(binding.get(name), sort_keys=True) if name in binding else "of no model"
+
+
+class BoundJudge:
+    """A judge whose key is claimed when its first answers come: a slot that never answered may still be mended."""
+
+    def __init__(self, judge: Judge, slot: JudgeSlot, record: BindingRecord) -> None:
+        self.judge, self._slot, self._record = judge, slot, record
+
+    @property
+    def key(self) -> str:
+        return self.judge.key
+
+    @property
+    def identity(self) -> str:
+        return self.judge.identity
+
+    def extract(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
+        """As the judge itself.
+
+        Raises:
+            ConfigurationError: the key stands for another judge in this home; nothing was asked.
+        """
+        self._record.require(self.key, self._slot)
+        answers = self.judge.extract(questions)
+        self._record.claim(self.key, self._slot)
+        return answers
+
+    def compare(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
+        """As the judge itself.
+
+        Raises:
+            ConfigurationError: the key stands for another judge in this home; nothing was asked.
+        """
+        self._record.require(self.key, self._slot)
+        answers = self.judge.compare(questions)
+        self._record.claim(self.key, self._slot)
+        return answers

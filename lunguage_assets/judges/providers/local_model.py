@@ -1,0 +1,293 @@
+"""A causal language model of `transformers`, loaded into this process: its chat template, its batches, its two ways of answering.
+
+Mode `text` generates, as in the paper. Mode `enum` scores the two labels in one forward pass. Which questions share a batch is decided in
+`local.py`; an answer does not depend on it, up to floating point: prompts are padded on the left and masked, and the random numbers of a sample
+are a function of the question alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import threading
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.judges.attempts import request_key
+from lunguage_assets.judges.providers.constrained import constrained
+from lunguage_assets.judges.requests import ModelBinding, Prompt, ProviderFailure, Reply, Request
+from lunguage_assets.judges.slots import Generation
+
+Tokens = list[int]
+
+_BITS = 48
+
+
+def load_model(key: str, binding: ModelBinding, device: str) -> LocalModel:
+    """The model of a binding, whose weights are shared with every other judge of this process that has the same ones loaded.
+
+    Raises:
+        ConfigurationError: the model cannot be loaded, or is not made for conversations.
+    """
+    settings = dict(binding.parameters)
+    place = (binding.model, str(settings["revision"]), str(settings["dtype"]), device)
+    with _LOADING:
+        weights = _LOADED.get(place)
+        if weights is None:
+            weights = _LOADED[place] = _load(key, *place)
+    return LocalModel(key, binding, weights)
+
+
+@dataclass(eq=False)
+class Weights:
+    """A loaded model with its tokenizer. `ends`: tokens that end an answer. One batch at a time goes through it."""
+
+    tokenizer: Any
+    model: Any
+    ends: Tokens
+    pad: int
+    longest: int | None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+_LOADING = threading.Lock()
+_LOADED: weakref.WeakValueDictionary[tuple[str, str, str, str], Weights] = weakref.WeakValueDictionary()
+
+
+def _load(key: str, name: str, revision: str, dtype: str, device: str) -> Weights:
+    """Model and tokenizer from a folder, or from the hub or its cache; safetensors only, and no code of the model's own is run."""
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+    os.environ.setdefault("DISABLE_SAFETENSORS_CONVERSION", "1")  # else a service is asked to convert other formats
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # its threads do not survive a fork
+    import torch
+    import transformers
+
+    _silence(transformers)
+    source = str(Path(name).expanduser()) if name.startswith("~") else name
+    where = device if device != "auto" else "cuda" if torch.cuda.is_available() else "cpu"
+    problem = ""
+    try:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(source, revision=revision)
+        model = transformers.AutoModelForCausalLM.from_pretrained(source, revision=revision, dtype=dtype, use_safetensors=True)
+        model = model.to(where).eval()
+    except Exception as error:  # each library has its own errors; the text of some is a page long
+        problem = type(error).__name__
+    if problem:
+        raise ConfigurationError(
+            f"judge {key!r}: model {name!r}, revision {revision!r}, cannot be loaded on device {where!r} ({problem}). Expected a folder with"
+            " safetensors, or a name on the hub that this machine can reach, or has in its cache; a gated model needs its licence accepted and HF_TOKEN."
+        )
+    if not tokenizer.chat_template:
+        raise ConfigurationError(f"judge {key!r}: model {name!r} has no chat template; expected a model tuned for instructions.")
+    ends = _ends(model, tokenizer)
+    model.generation_config = transformers.GenerationConfig()  # its authors' sampling habits would silently complete a judge's parameters
+    pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else next(iter(ends), 0)
+    return Weights(tokenizer, model, ends, pad, getattr(model.config.get_text_config(), "max_position_embeddings", None))
+
+
+def _silence(transformers: Any) -> None:
+    """No progress bars, no advice, and nothing below an error in the log."""
+    transformers.utils.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
+
+
+def _ends(model: Any, tokenizer: Any) -> Tokens:
+    configured = getattr(model.generation_config, "eos_token_id", None)
+    configured = tokenizer.eos_token_id if configured is None else configured
+    listed = configured if isinstance(configured, list) else [configured]
+    return [token for token in listed if token is not None]
+
+
+class LocalModel:
+    """A judge's way of asking a loaded model: the parameters of its slot, over weights that it may share."""
+
+    def __init__(self, key: str, binding: ModelBinding, weights: Weights) -> None:
+        self._key, self._binding, self._weights = key, binding, weights
+        given = dict(binding.parameters)
+        self._parameters = Generation.model_validate({name: value for name, value in given.items() if name in Generation.model_fields})
+        self._system_role = self._has_system_role()
+        self._continuations: dict[tuple[str, ...], tuple[Tokens, Tokens, Tokens]] = {}
+
+    def answer(self, requests: Sequence[Request]) -> list[Reply | ProviderFailure]:
+        """One result per request, in their order; all are of one mode, with the same labels.
+
+        Raises:
+            ConfigurationError: the labels cannot be told apart by their tokens.
+        """
+        scored = constrained(requests[0])
+        prefix, first, second = self._labels(requests[0].labels) if scored else ([], [], [])
+        new = 1 if scored else self._parameters.max_new_tokens
+        prompts = self._tokens([self.rendered(request.prompt) for request in requests])
+        longest = self._weights.longest
+        fitting = [n for n, tokens in enumerate(prompts) if longest is None or len(tokens) + len(prefix) + new <= longest]
+        replies: list[Reply | ProviderFailure] = [ProviderFailure("rejected") for _ in requests]
+        if fitting:
+            asked, shown = [requests[n] for n in fitting], [prompts[n] for n in fitting]
+            with self._weights.lock:
+                found = self._scored(asked, shown, prefix, (first, second)) if scored else self._generated(asked, shown)
+            for n, (text, answered) in zip(fitting, found, strict=True):
+                replies[n] = Reply(text, self._binding.model, len(prompts[n]), answered)
+        return replies
+
+    def release_memory(self) -> None:
+        import torch
+
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+
+    def rendered(self, prompt: Prompt) -> str:
+        """The conversation up to where the model's answer begins; a template without a system role gets both texts as the user's."""
+        if self._system_role and prompt.system:
+            messages = [{"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.user}]
+        else:
+            messages = [{"role": "user", "content": f"{prompt.system}\n\n{prompt.user}" if prompt.system else prompt.user}]
+        template = self._parameters.chat_template_kwargs
+        shown: str = self._weights.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True, **template)
+        return shown
+
+    def _has_system_role(self) -> bool:
+        """Some templates refuse a system role, some leave it out without a word."""
+        self._system_role = True
+        try:
+            return "spoken by the system" in self.rendered(Prompt("spoken by the system", "spoken by the user"))
+        except Exception:
+            return False
+
+    def _tokens(self, texts: Sequence[str]) -> list[Tokens]:
+        tokens: list[Tokens] = self._weights.tokenizer(list(texts), add_special_tokens=False)["input_ids"]  # the template has them
+        return tokens
+
+    def _labels(self, labels: tuple[str, ...]) -> tuple[Tokens, Tokens, Tokens]:
+        """What two labels have in common, and the tokens that then decide for each: one, or the ends of an answer where a label ends there."""
+        if labels not in self._continuations:
+            if len(labels) != 2:
+                raise ConfigurationError(
+                    f"judge {self._key!r}: found {len(labels)} labels; mode enum of a model in this process expects two."
+                )
+            before = self.rendered(Prompt("", "text"))
+            self._continuations[labels] = self._split(*self._following(before, labels))
+        return self._continuations[labels]
+
+    def _following(self, before: str, labels: Sequence[str]) -> list[Tokens]:
+        """Tokens of each label as the beginning of an answer, where some tokenizers cut a word otherwise than when it stands alone."""
+        start, *whole = self._tokens([before, *(before + label for label in labels)])
+        alone = self._tokens(labels)
+        joined = [tokens[len(start) :] if tokens[: len(start)] == start else None for tokens in whole]
+        return [one if one is not None else other for one, other in zip(joined, alone, strict=True)]
+
+    def _split(self, first: Tokens, second: Tokens) -> tuple[Tokens, Tokens, Tokens]:
+        common = next((n for n, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), min(len(first), len(second)))
+        decisive = [label[common : common + 1] or self._weights.ends for label in (first, second)]
+        if first == second or not all(decisive):
+            raise ConfigurationError(
+                f"judge {self._key!r}: model {self._binding.model!r} does not tell the two labels apart: their tokens are the same,"
+                " or one begins the other and no token ends an answer. Use mode text."
+            )
+        return first[:common], decisive[0], decisive[1]
+
+    def _scored(
+        self, requests: Sequence[Request], prompts: Sequence[Tokens], prefix: Tokens, decisive: tuple[Tokens, Tokens]
+    ) -> list[tuple[str, int]]:
+        """The likelier label of each prompt after one forward pass. Scores of half precision are often equal: then a coin decides."""
+        import torch
+
+        result = self._generate(
+            [prompt + prefix for prompt in prompts], 1, None, use_cache=False, output_logits=True, return_dict_in_generate=True
+        )
+        scores = torch.log_softmax(result.logits[0].double(), dim=-1)
+        first, second = (torch.logsumexp(scores[:, tokens], dim=-1).tolist() for tokens in decisive)
+        answers = []
+        for request, a, b in zip(requests, first, second, strict=True):
+            coin = int(a == b and fraction(request_key(self._binding, request), "tie") < 0.5)
+            answers.append((request.labels[coin or int(b > a)], len(prefix) + 1))
+        return answers
+
+    def _generated(self, requests: Sequence[Request], prompts: Sequence[Tokens]) -> list[tuple[str, int]]:
+        """Text and its number of tokens, the ending one included, for each prompt."""
+        chooser = None
+        if self._parameters.do_sample:
+            chooser = Chooser(self._parameters, self._seeds(requests), max(map(len, prompts)))
+        sequences = self._generate(prompts, self._parameters.max_new_tokens, chooser)[:, max(map(len, prompts)) :].tolist()
+        answers = []
+        for tokens in sequences:
+            end = next((n + 1 for n, token in enumerate(tokens) if token in self._weights.ends), len(tokens))
+            text: str = self._weights.tokenizer.decode(tokens[:end], skip_special_tokens=True)
+            answers.append((text, end))
+        return answers
+
+    def _seeds(self, requests: Sequence[Request]) -> list[str]:
+        """The question, and how often it was asked before: a question that is asked again because its answer was unusable is a new draw."""
+        return [f"{request_key(self._binding, request)}/{request.attempt}" for request in requests]
+
+    def _generate(self, prompts: Sequence[Tokens], new_tokens: int, chooser: Chooser | None, **options: Any) -> Any:
+        """`generate` of the prompts, padded on the left."""
+        import torch
+
+        length = max(map(len, prompts))
+        padded = [[self._weights.pad] * (length - len(tokens)) + tokens for tokens in prompts]
+        masks = [[0] * (length - len(tokens)) + [1] * len(tokens) for tokens in prompts]
+        model = self._weights.model
+        with torch.inference_mode():
+            return model.generate(
+                input_ids=torch.tensor(padded, device=model.device),
+                attention_mask=torch.tensor(masks, device=model.device),
+                max_new_tokens=new_tokens,
+                do_sample=False,
+                logits_processor=[chooser] if chooser is not None else [],
+                eos_token_id=self._weights.ends or None,
+                pad_token_id=self._weights.pad,
+                **options,
+            )
+
+
+class Chooser:
+    """Draws the next token of every row of a batch, as a logits processor: the drawn token alone keeps a score, and greedy search takes it.
+
+    `generate` itself draws for all rows from one stream of random numbers, so that an answer would depend on its neighbours in the batch. Here
+    each row has its own number per step, hashed from its seed, and the token is where that number falls in the distribution's cumulative sum.
+    """
+
+    def __init__(self, parameters: Generation, seeds: Sequence[str], start: int) -> None:
+        self._seeds, self._start = seeds, start
+        self._shapers = _shapers(parameters)
+
+    def __call__(self, tokens: Any, scores: Any) -> Any:
+        """Scores of shape (rows, vocabulary): 0 for the drawn token of each row, minus infinity elsewhere."""
+        import torch
+
+        for shape in self._shapers:
+            scores = shape(tokens, scores)
+        step = tokens.shape[1] - self._start
+        numbers = [[fraction(seed, step)] for seed in self._seeds]
+        heaps = torch.softmax(scores.double(), dim=-1).cumsum(dim=-1)
+        sought = torch.tensor(numbers, dtype=torch.float64, device=scores.device) * heaps[:, -1:]
+        drawn = torch.searchsorted(heaps, sought, right=True)
+        return torch.full_like(scores, -torch.inf).scatter_(1, drawn, 0.0)
+
+
+def _shapers(parameters: Generation) -> list[Any]:
+    """The library's own processors for a judge's parameters, in its order."""
+    import transformers
+
+    shapers: list[Any] = []
+    if parameters.temperature != 1:
+        shapers.append(transformers.TemperatureLogitsWarper(float(parameters.temperature)))
+    if parameters.top_k:
+        shapers.append(transformers.TopKLogitsWarper(parameters.top_k))
+    if parameters.top_p < 1:
+        shapers.append(transformers.TopPLogitsWarper(parameters.top_p))
+    if parameters.min_p:
+        shapers.append(transformers.MinPLogitsWarper(parameters.min_p))
+    return shapers
+
+
+def fraction(*parts: object) -> float:
+    """A number in [0, 1), hashed from the parts."""
+    text = "\x1f".join(map(str, parts)).encode()
+    return int.from_bytes(hashlib.blake2b(text, digest_size=_BITS // 8).digest(), "little") / 2.0**_BITS

@@ -1,0 +1,120 @@
+"""Judges that send what may wait in batches, for the tests of batches and for the processes that these tests kill."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from loopback import Call, LoopbackServer
+from loopback_batches import Fate
+
+from lunguage_assets.judges.answers import parse_label, parse_phrase_list
+from lunguage_assets.judges.batch_watch import Pace
+from lunguage_assets.judges.batching import Batching
+from lunguage_assets.judges.ledger import Ledger
+from lunguage_assets.judges.limiter import Limiter, Limits
+from lunguage_assets.judges.model_judge import ModelJudge
+from lunguage_assets.judges.prompts import load_prompts
+from lunguage_assets.judges.protocol import (
+    ComparisonAnswer,
+    ComparisonQuestion,
+    ExtractionAnswer,
+    ExtractionQuestion,
+    Judge,
+    ask_to_compare,
+)
+from lunguage_assets.judges.providers import batches_of, provider_of
+from lunguage_assets.judges.requests import BatchProvider
+from lunguage_assets.judges.slots import ModelSlot
+
+WIRES = ("openai", "anthropic", "gemini")
+KEYS = {"OPENAI_API_KEY": "key-o", "ANTHROPIC_API_KEY": "key-a", "GEMINI_API_KEY": "key-g"}
+PACE = Pace(0.01, 0.05, 0.4)
+
+
+def pairs(count: int, start: int = 0) -> list[ComparisonQuestion]:
+    return [
+        ComparisonQuestion(f"There may be <finding> number {n}.", "There is likely <finding>.", n % 3) for n in range(start, start + count)
+    ]
+
+
+def sentences(count: int) -> list[ExtractionQuestion]:
+    return [
+        ExtractionQuestion("opacity", f"Possible opacity in invented zone {n}.", f"Possible <finding> in invented zone {n}.")
+        for n in range(count)
+    ]
+
+
+def slot_of(wire: str, url: str, **fields: Any) -> ModelSlot:
+    limit = "max_output_tokens" if wire == "gemini" else "max_tokens"
+    price = {"input": 1.0, "output": 2.0, "as_of": "2026-11-01"}
+    address = f"{url}/v1" if wire == "openai" else url
+    values = {"provider": wire, "model": "model-1", "base_url": address, "params": {limit: 50}, "price": price, **fields}
+    return ModelSlot(**values)
+
+
+def judge_of(
+    wire: str, url: str, ledger: Ledger, *, budget: Any = None, slot: Any = None, progress: Any = None, **options: Any
+) -> ModelJudge:
+    """A judge that sends what may wait in batches; `options` are those of `Batching`."""
+    slot = slot if slot is not None else slot_of(wire, url)
+    provider = provider_of("one", slot, KEYS)
+
+    def batches() -> BatchProvider:
+        return batches_of("one", provider)
+
+    batching = Batching(batches, **{"price": slot.price.in_batches if slot.price else None, "pace": PACE, **options})
+    limiter = Limiter(Limits(in_flight=8, backoff_s=0.01, failures_per_request=6))
+    return ModelJudge(
+        "one", provider, ledger, limiter, load_prompts(), parse_phrase_list, parse_label, mode=slot.mode, budget=budget, price=slot.price,
+        progress=progress, batching=batching,
+    )  # fmt: skip
+
+
+def once(fate: Fate, share: int = 2) -> Callable[[Call, int], Fate]:
+    """One question in `share` meets this fate when it is sent for the first time; all are answered afterwards."""
+    return lambda call, times: fate if times == 1 and sum(call.user.encode()) % share == 0 else "answer"
+
+
+def single_calls(server: LoopbackServer, wire: str, folder: Path, count: int = 20) -> list[ComparisonAnswer]:
+    judge = judge_of(wire, server.url, Ledger.open(folder / "single.sqlite"))
+    answers = judge.compare(pairs(count))
+    judge.close()
+    return answers
+
+
+def patiently(judge: Judge, count: int = 20) -> list[ComparisonAnswer]:
+    return ask_to_compare(judge, pairs(count), may_wait=True)
+
+
+@dataclass
+class Hurried:
+    """A judge that knows single calls only, whoever asks."""
+
+    judge: ModelJudge
+    key: str = "one"
+    identity: str = "one"
+
+    def extract(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
+        return self.judge.extract(questions)
+
+    def compare(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
+        return self.judge.compare(questions)
+
+
+class Unhurried(Hurried):
+    """A judge that knows batches only."""
+
+    def extract(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
+        return self.judge.extract_patiently(questions)
+
+    def compare(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
+        return self.judge.compare_patiently(questions)
+
+
+def row(ledger: Ledger) -> dict[str, Any]:
+    frame = ledger.statistics()
+    assert len(frame) == 1
+    return dict(frame.iloc[0])

@@ -1,0 +1,24 @@
+"""The code location with everything logged, one table that cannot be stored, and the planted words in the error; for the webserver's runs."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from planted_runs import burst
+
+from lunguage_assets.orchestration import io_manager
+
+logging.basicConfig(level=logging.DEBUG)
+_store = io_manager.write_table
+
+
+def _store_all_but_one(table: Any, *arguments: Any) -> Any:
+    return burst() if table.name == "deduplicated_findings" else _store(table, *arguments)
+
+
+io_manager.write_table = _store_all_but_one
+
+from lunguage_assets.definitions import defs  # noqa: E402
+
+__all__ = ["defs"]
