@@ -112,7 +112,7 @@ def _fitted(identity: str, study: str, p: float) -> dict[str, Any]:
     return {
         "finding_id": identity, "study_id": study, "phrases": [], "sentence_key": "", "same_name_in_sentence": False, "mu": 25.0, "sigma": 1.0, "rank": 10,
         "steps": 20, "answers": 20, "invalid_answers": 0, "stop": "stable rank", "p": p, "p_low": p / 2, "p_high": (1 + p) / 2, "p_source": "fitted",
-        "ruler": "own", "ranking_version": "invented",
+        "ruler": "own", "ranking_version": "invented", "fit": "paper", "mu_centre": 25.0, "mu_sd": 1.0,
     }  # fmt: skip
 
 

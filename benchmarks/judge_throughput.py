@@ -20,11 +20,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "tests" / "judges"))
-
-from loopback import Arrival, LoopbackServer, Outcome
-
 from lunguage_assets.judges.answers import parse_label, parse_phrase_list
 from lunguage_assets.judges.ledger import Ledger
 from lunguage_assets.judges.limiter import Limiter
@@ -33,6 +28,9 @@ from lunguage_assets.judges.prompts import load_prompts
 from lunguage_assets.judges.protocol import ComparisonQuestion
 from lunguage_assets.judges.providers import provider_of
 from lunguage_assets.judges.slots import Limits, ModelProvider, ModelSlot, Price
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "judges"))
+from loopback import Arrival, LoopbackServer, Outcome  # noqa: E402
 
 PANEL: tuple[ModelProvider, ...] = ("openai", "openai-compatible", "anthropic", "gemini")
 KEYS = {"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k", "GEMINI_API_KEY": "k"}

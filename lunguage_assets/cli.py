@@ -164,7 +164,7 @@ def estimate(
 
     from lunguage_assets.console import print_estimate
     from lunguage_assets.data_files import resource
-    from lunguage_assets.dry_run import Surroundings, estimate_run
+    from lunguage_assets.dry_run import Circumstances, estimate_run
     from lunguage_assets.files import replace_text
     from lunguage_assets.home import batch_key
     from lunguage_assets.judges.configuration import load_judges
@@ -173,8 +173,8 @@ def estimate(
     judges = load_judges(judges_file(), preset)
     registration = place.examine(data, batch or batch_key(data), corpus, data_class)
     prompts = os.environ.get(PROMPTS_VARIABLE)
-    surroundings = Surroundings(ledger_place(place), Path(prompts) if prompts else None)
-    found = estimate_run(place, registration, judges, ranker, surroundings, rebuild=rebuild_ranking)
+    circumstances = Circumstances(ledger_place(place), Path(prompts) if prompts else None)
+    found = estimate_run(place, registration, judges, ranker, circumstances, rebuild=rebuild_ranking)
     print_estimate(found, judges_file() or resource("judges.toml"))
     if file is not None:
         replace_text(file, json.dumps(found.values(), indent=2) + "\n")
@@ -284,6 +284,8 @@ def doctor(home: Path, preset: str | None, data_class: Any) -> None:
     lines = examination(configuration, chosen, datetime.now(UTC).date(), os.environ, BindingRecord(place.binding_file))
     for severity, message in lines:
         click.echo(f"{severity:<8} {message}")
+    if configuration.models:
+        click.echo("ok       rate limits and --budget hold within one process; of several at once each keeps to them by itself")
     refused = sum(severity == "refusal" for severity, _ in lines)
     if refused:
         raise LunguageError(f"{refused} of the checks above refuse a run with preset {configuration.preset!r} on {chosen} text")

@@ -47,7 +47,7 @@ def explain(study: str, home: Path, ranker: str, finding: str | None, html: Path
     if html is None:
         print_story(story, Console(highlight=False))
         return
-    from lunguage_assets.explicit.survey import write_private
+    from lunguage_assets.files import write_private
     from lunguage_assets.release.explain_html import story_page
 
     write_private(html, story_page(story).encode("utf-8"))

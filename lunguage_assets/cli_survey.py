@@ -67,7 +67,7 @@ def import_(home: Path, ranker: str, responses: Path, experts: Path | None) -> N
     """Validate the experts' answers and put them into the home, for the asset expert_agreement."""
     place = chosen_home(home)
     from lunguage_assets.explicit.experts import load_experts, load_responses, undescribed
-    from lunguage_assets.explicit.survey import write_private
+    from lunguage_assets.files import write_private
     from lunguage_assets.tables import REFERENCE_RANKING
 
     for path in filter(None, (responses, experts)):

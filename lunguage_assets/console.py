@@ -44,7 +44,7 @@ class RunDisplay:
             TimeElapsedColumn(),
             console=_console,
         )
-        self._task = self._progress.add_task("starting", total=None)
+        self._task = self._progress.add_task("starting", total=1)
         self._last = time.monotonic()
 
     def stage(self, stage: Stage, done: int, total: int) -> None:

@@ -48,7 +48,7 @@ _ASKS = {"hedge_phrases": "extract", "comparison_matches": "compare", "fitted_pr
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class Circumstances:
     """What a dry run needs besides home, delivery and judges; each as a run has it.
 
     Args:
@@ -69,7 +69,7 @@ def estimate_run(
     registration: Registration,
     configuration: JudgesConfiguration,
     ranker: str,
-    surroundings: Surroundings,
+    circumstances: Circumstances,
     *,
     rebuild: bool = False,
 ) -> Estimate:
@@ -80,13 +80,13 @@ def estimate_run(
         registration: of the batch, as `Home.examine` returns it.
         configuration: with the preset active.
         ranker: `panel` or one judge.
-        surroundings: ledger, prompts, environment, date.
+        circumstances: ledger, prompts, environment, date.
         rebuild: as with `--rebuild-ranking`.
 
     Raises:
         LunguageError: what would stop the run before its first question: an unknown ranker, unusable files, settings or templates.
     """
-    run = _DryRun(home, registration, configuration, ranker, surroundings)
+    run = _DryRun(home, registration, configuration, ranker, circumstances)
     if run.models:
         run.rehearse(rebuild)
     else:
@@ -99,17 +99,17 @@ class _DryRun:
     """The stages in order, and what they counted."""
 
     def __init__(
-        self, home: Home, registration: Registration, configuration: JudgesConfiguration, ranker: str, surroundings: Surroundings
+        self, home: Home, registration: Registration, configuration: JudgesConfiguration, ranker: str, circumstances: Circumstances
     ) -> None:
         self.home, self.registration, self.configuration, self.ranker = home, registration, configuration, ranker
-        self.surroundings, self.settings = surroundings, load_settings(home.settings_file)
+        self.circumstances, self.settings = circumstances, load_settings(home.settings_file)
         self.members = configuration.members(ranker)
         self.keys = tuple(dict.fromkeys((configuration.extractor, *self.members)))
         for key in self.keys:
             BindingRecord(home.binding_file).require(key, configuration.judges[key])
         self.models: dict[str, ModelSlot] = {key: slot for key, slot in configuration.models.items() if key in self.keys}
-        self.recorded = RecordedAnswers.at(surroundings.ledger) if self.models else None
-        prompts = load_prompts(surroundings.prompts)
+        self.recorded = RecordedAnswers.at(circumstances.ledger) if self.models else None
+        prompts = load_prompts(circumstances.prompts)
         self.rehearsed = {key: RehearsalJudge(key, slot, prompts, self.recorded) for key, slot in self.models.items()}
         self.judges: dict[str, Judge] = {key: self.rehearsed.get(key) or make_judge(key, configuration) for key in self.keys}
         self.deliveries = _deliveries(home, registration)
@@ -232,12 +232,14 @@ class _DryRun:
                 self.remarks.append(
                     f"judge {key!r} uses its batch endpoint for all but the fits: at its batch price, up to a day, not in the minutes."
                 )
+            if waiting := self.recorded.out_in_batches(key) if self.recorded else 0:
+                self.remarks.append(f"judge {key!r} has {waiting} questions out in batches already; they are counted as still to be asked.")
             if output_limit(binding_of(slot)) is None:
                 self.remarks.append(f"judge {key!r} has no limit on output tokens in its parameters: its worst case is not known.")
             if key in guessed and expected_reasoning(slot):
                 self.remarks.append(f"judge {key!r} may think before it answers: how much is a guess until the ledger has its answers.")
-            policy = slot_policy(key, slot, self.surroundings.environ)
-            for problem in preflight([policy], self.registration.corpus.data_class, self.surroundings.today):
+            policy = slot_policy(key, slot, self.circumstances.environ)
+            for problem in preflight([policy], self.registration.corpus.data_class, self.circumstances.today):
                 what = "A run would be refused" if problem.severity == "refusal" else "Warning"
                 self.remarks.append(f"{what}: {problem.message}")
 

@@ -30,6 +30,16 @@ def replace_text(path: Path, text: str) -> None:
     replace_file(path, lambda stream: stream.write(text.encode("utf-8")))
 
 
+def write_private(path: Path, content: bytes) -> None:
+    """`replace_file` for content that only the file's owner may read, from the first byte on."""
+
+    def write(stream: BinaryIO) -> None:
+        os.fchmod(stream.fileno(), 0o600)
+        stream.write(content)
+
+    replace_file(path, write)
+
+
 def write_csv(frame: pd.DataFrame, path: Path) -> None:
     """A frame as UTF-8, comma, LF, with a header; replaced as a whole."""
     replace_text(path, frame.to_csv(index=False, lineterminator="\n"))

@@ -100,6 +100,15 @@ def read_table(table: Table, path: UPath | Path) -> pd.DataFrame:
     return table.from_arrow(content)
 
 
+def is_stored(table: Table, path: UPath | Path) -> bool:
+    """Whether a partition is there and of this version's schema: one written by an older version must be materialised again."""
+    try:
+        with UPath(path).open("rb") as stream:
+            return bool(pq.read_schema(stream).remove_metadata().equals(table.arrow))
+    except FileNotFoundError:
+        return False
+
+
 def remove_abandoned_files(root: Path, older_than_s: float = 3600.0) -> int:
     """Remove temporary files that a killed writer left in a local store; none that a living one can still be writing. Returns how many."""
     removed = 0

@@ -23,7 +23,15 @@ from lunguage_assets.explicit.fits import LIMIT, NO_ANSWERS, NO_OPPONENT, STABLE
 from lunguage_assets.explicit.pairs import collect_pairs, fitted_frame, sentence_key
 from lunguage_assets.explicit.posterior import posterior_of_a_panel
 from lunguage_assets.explicit.probability import Anchor, calibrate
-from lunguage_assets.explicit.reference import DRAW_BETA, EXAMPLES_DRAWN_FROM, Integers, Reference, choose_opponents, draw_probability
+from lunguage_assets.explicit.reference import (
+    DRAW_BETA,
+    EXAMPLES_DRAWN_FROM,
+    Integers,
+    Reference,
+    choose_opponents,
+    draw_probability,
+    placed,
+)
 from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import FITTED_PROBABILITIES
@@ -38,7 +46,9 @@ __all__ = [
     "FitTables",
     "Fits",
     "Reference",
+    "apply_answers",
     "choose_opponents",
+    "end_fits",
     "fit_pairs",
     "fit_sentences",
     "fit_with_log",
@@ -110,6 +120,7 @@ def fit_pairs(
         raise MethodError("the panel has no judge. Name its members in the judges file.")
     if not pairs:
         return FITTED_PROBABILITIES.frame()
+    ranking = placed(ranking)
     calibration = calibrate(ranking, anchors)  # before any judge is asked: unusable anchors must not cost answers
     reference = Reference.of(ranking, vocabulary)
     by_key = {sentence_key(pair.masked_sentence): pair.masked_sentence for pair in pairs if pair.masked_sentence is not None}
@@ -146,14 +157,14 @@ def fit_sentences(
         play = Play(active, opponent, fits.steps[active] + fits.void[active])
         asked = np.where((fits.steps[active] < settings.panel_steps)[:, None], asker.everyone(play), asker.one_at_random(play))
         said = asker.ask(play, asked)
-        _update(active, opponent, said, fits, reference)
+        apply_answers(active, opponent, said, fits, reference)
         if log is not None:
             log.note(play, play.step, draw, said, fits.mu[active], np.sqrt(fits.variance[active]), fits.rank[active])
-        _stop(active, fits, settings)
+        end_fits(active, fits, settings)
     return fits
 
 
-def _update(active: Integers, opponent: Integers, said: Answers, fits: Fits, reference: Reference) -> None:
+def apply_answers(active: Integers, opponent: Integers, said: Answers, fits: Fits, reference: Reference) -> None:
     """Move the sentences, not the reference, answer by answer in panel order (step 3); count the step."""
     for j in range(said.shape[1]):
         valid = said[:, j] >= 0
@@ -168,7 +179,7 @@ def _update(active: Integers, opponent: Integers, said: Answers, fits: Fits, ref
     fits.rank[active] = rank
 
 
-def _stop(active: Integers, fits: Fits, settings: ExplicitSettings) -> None:
+def end_fits(active: Integers, fits: Fits, settings: ExplicitSettings) -> None:
     """End fits (step 4); of several reasons the first of `STOPS` is recorded, a void fit counting last."""
     fits.stop[active[fits.void[active] >= VOID_STEPS]] = NO_ANSWERS
     fits.stop[active[(fits.counts[active] >= settings.opponent_limit).all(axis=1)]] = NO_OPPONENT

@@ -46,7 +46,7 @@ def hedge_phrases(findings: pd.DataFrame, judge: Judge, corrections: pd.DataFram
         s if state == "masked" else None for s, state in zip(rows["masked_sentence"].tolist(), rows["mask_state"].tolist(), strict=True)
     ]
     questions = [ExtractionQuestion(ent, sent, mask) for ent, sent, mask in zip(columns["ent"], columns["sent"], masked, strict=True)]
-    answers = ask_to_extract(judge, questions)
+    answers = ask_to_extract(judge, questions, may_wait=True)
     reviewed = _corrected_phrases(corrections)
     phrases, dropped, reasons = [], [], []
     for i, finding_id in enumerate(columns["finding_id"]):

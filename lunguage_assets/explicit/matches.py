@@ -49,7 +49,7 @@ def comparison_matches(vocabulary: pd.DataFrame, judge: Judge, settings: Explici
     frame, as does a vocabulary of no or one phrase.
     """
     plan = schedule(vocabulary, settings)
-    answers = ask_to_compare(judge, plan.questions())
+    answers = ask_to_compare(judge, plan.questions(), may_wait=True)
     said = [answer.answer for answer in answers]
     winner = [
         None if answer == "invalid" else (b if (answer == "sentence_1") == swapped else a)

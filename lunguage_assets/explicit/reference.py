@@ -40,7 +40,7 @@ class Reference:
     @classmethod
     def of(cls, ranking: pd.DataFrame, vocabulary: pd.DataFrame) -> Reference:
         """Raises MethodError when a ranked phrase has no example sentence in the vocabulary, or a place that is not a number."""
-        ordered = ranking.sort_values("rank", kind="stable")
+        ordered = placed(ranking).sort_values("rank", kind="stable")
         retained = vocabulary[vocabulary["retained"].to_numpy(dtype=bool)]
         examples = dict(zip(retained["phrase"].tolist(), retained["example_sentences"].tolist(), strict=True))
         phrases = ordered["phrase"].tolist()
@@ -51,6 +51,15 @@ class Reference:
             raise MethodError("the ranking has places that are not numbers. Materialise reference_ranking again.")
         sentences = tuple(_drawn_from(examples[phrase]) for phrase in phrases)
         return cls(mu, sigma**2, sentences, tuple(text_hashes(known) for known in sentences), tuple(phrases))
+
+
+def placed(ranking: pd.DataFrame) -> pd.DataFrame:
+    """The phrases of a `REFERENCE_RANKING` frame that have a place: published, or with a valid match.
+
+    A phrase whose every comparison is invalid stays at the prior with the prior's deviation: every sentence would play it first, and it says nothing.
+    """
+    known: pd.DataFrame = ranking[((ranking["ruler"] == "published") | (ranking["n_matches"] > 0)).to_numpy(dtype=bool)]
+    return known
 
 
 def draw_probability(mu: Any, variance: Any, opponent_mu: Any, opponent_variance: Any) -> Floats:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError, MethodError
 from lunguage_assets.explicit.draws import mix, text_hash, text_hashes
 from lunguage_assets.explicit.experts import EXPERT_COLUMNS
-from lunguage_assets.files import replace_file, replace_text
+from lunguage_assets.files import replace_text, write_private
 
 RESPONSES_FILE, EXPERTS_FILE, FORM_FILE, INSTRUCTIONS_FILE = "responses.csv", "experts.csv", "survey.html", "instructions.txt"
 
@@ -170,16 +169,6 @@ def form(survey: Survey, *, restrict: bool = False) -> str:
     template = environment.from_string(resource("survey", "form.html.j2").read_text(encoding="utf-8"))
     paragraphs = resource("survey", "instructions.txt").read_text(encoding="utf-8").strip().split("\n\n")
     return template.render(questions=survey.questions, instructions=paragraphs, restrict=restrict)
-
-
-def write_private(path: Path, content: bytes) -> None:
-    """Replace a file as a whole; only its owner may read it, from the first byte on."""
-
-    def write(stream: io.BufferedWriter) -> None:
-        os.fchmod(stream.fileno(), 0o600)
-        stream.write(content)
-
-    replace_file(path, write)  # type: ignore[arg-type]
 
 
 def _csv(rows: Sequence[Sequence[str]]) -> str:

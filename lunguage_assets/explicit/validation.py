@@ -186,8 +186,8 @@ def _play(players: _Players, table: _Table, rules: ExplicitSettings, product_rul
     while len(active := fits.running()):
         opponent = _opponents(active, players, fits, table, rules.opponent_limit)
         said = _drawn_answers(active, opponent, players, fits, table)
-        fitting._update(active, opponent, said, fits, table.reference)
-        fitting._stop(active, fits, rules)
+        fitting.apply_answers(active, opponent, said, fits, table.reference)
+        fitting.end_fits(active, fits, rules)
         played = active[fits.steps[active] > 0]
         ranks[played, fits.steps[played] - 1] = fits.rank[played]
         settled = (fits.stable[active] >= product_rules.patience) | (fits.steps[active] >= product_rules.step_limit)

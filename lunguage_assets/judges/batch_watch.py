@@ -108,6 +108,7 @@ class BatchWatch:
                     await self._limiter.sleep(wait)
         finally:
             beating.cancel()
+            await asyncio.gather(beating, return_exceptions=True)
 
     async def _beat(self, name: str) -> None:
         """Signs of life, so that no other process takes the batch for abandoned."""

@@ -132,6 +132,8 @@ class _BatchRun(Generic[T]):
         self.entries = await asyncio.to_thread(self.recording.settled, list(questions))
         self.hits = len(self.entries)
         self._report()
+        if self.error is not None:
+            raise self.error
         if self._open():
             self.limiter.begin()
             self.provider = self.batching.provider()

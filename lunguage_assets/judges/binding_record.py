@@ -8,17 +8,28 @@ from __future__ import annotations
 
 import fcntl
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.files import replace_text
 from lunguage_assets.judges.attempts import request_key
-from lunguage_assets.judges.protocol import ComparisonAnswer, ComparisonQuestion, ExtractionAnswer, ExtractionQuestion, Judge
+from lunguage_assets.judges.protocol import (
+    ComparisonAnswer,
+    ComparisonQuestion,
+    ExtractionAnswer,
+    ExtractionQuestion,
+    Interruptible,
+    Judge,
+    Patient,
+)
 from lunguage_assets.judges.providers import binding_of
 from lunguage_assets.judges.requests import Prompt, Request
 from lunguage_assets.judges.slots import JudgeSlot, ModelSlot
+
+Question = TypeVar("Question")
+Answer = TypeVar("Answer")
 
 
 def bound_to(slot: JudgeSlot) -> dict[str, Any]:
@@ -113,18 +124,27 @@ class BoundJudge:
         Raises:
             ConfigurationError: the key stands for another judge in this home; nothing was asked.
         """
-        self._record.require(self.key, self._slot)
-        answers = self.judge.extract(questions)
-        self._record.claim(self.key, self._slot)
-        return answers
+        return self._answered(self.judge.extract, questions)
 
     def compare(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
-        """As the judge itself.
+        """As the judge itself; errors as of `extract`."""
+        return self._answered(self.judge.compare, questions)
 
-        Raises:
-            ConfigurationError: the key stands for another judge in this home; nothing was asked.
-        """
+    def extract_patiently(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
+        """As the judge itself, if it can wait, else at once; errors as of `extract`."""
+        return self._answered(self.judge.extract_patiently if isinstance(self.judge, Patient) else self.judge.extract, questions)
+
+    def compare_patiently(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
+        """As the judge itself, if it can wait, else at once; errors as of `extract`."""
+        return self._answered(self.judge.compare_patiently if isinstance(self.judge, Patient) else self.judge.compare, questions)
+
+    def interrupt(self) -> None:
+        """End the asking, where the judge can."""
+        if isinstance(self.judge, Interruptible):
+            self.judge.interrupt()
+
+    def _answered(self, ask: Callable[[Sequence[Question]], list[Answer]], questions: Sequence[Question]) -> list[Answer]:
         self._record.require(self.key, self._slot)
-        answers = self.judge.compare(questions)
+        answers = ask(questions)
         self._record.claim(self.key, self._slot)
         return answers

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from sqlalchemy import Engine, create_engine, func, inspect, select
+from sqlalchemy import Engine, column, create_engine, func, inspect, select, table
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
@@ -19,6 +19,7 @@ from sqlalchemy.pool import NullPool
 from lunguage_assets.judges.attempts import Attempt, Entry
 from lunguage_assets.judges.exchange import REPLIED
 from lunguage_assets.judges.ledger import ATTEMPTS, Ledger, LedgerError, ledger_url, shown_place
+from lunguage_assets.judges.submissions import OPEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +93,18 @@ class RecordedAnswers:
         if not replies:
             return None
         return Experience(replies, attempts / questions, paid / questions, float(asked), float(answered), float(latency))
+
+    def out_in_batches(self, judge: str) -> int:
+        """Questions of a judge that wait in batches at its provider: sent, to be paid, and not yet answered."""
+        batches = table("judge_batches", column("judge"), column("questions"), column("state"))
+        query = select(func.sum(batches.c.questions)).where((batches.c.judge == judge) & batches.c.state.in_(sorted(OPEN)))
+        try:
+            if not inspect(self._engine).has_table(batches.name):
+                return 0
+            with self._engine.connect() as connection:
+                return int(connection.scalar(query) or 0)
+        except SQLAlchemyError as error:
+            raise _unreadable(self._place, error) from None
 
     def _has_attempts(self) -> bool:
         try:

@@ -27,7 +27,8 @@ from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.io_manager import build_catalog
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
 from lunguage_assets.orchestration.resources import HomeResource, judges_file
-from lunguage_assets.store import PARTITIONED_BY, partition_path, remove_abandoned_files
+from lunguage_assets.store import PARTITIONED_BY, is_stored, partition_path, remove_abandoned_files
+from lunguage_assets.tables import TABLES
 
 PROCESS_TAG = "lunguage/process"
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
@@ -126,12 +127,16 @@ class Runner:
         return [batch.key for batch in self._home.registered() if batch.key == requested or not self._is_fitted(ranker, batch.key)]
 
     def _is_fitted(self, ranker: str, batch: str) -> bool:
-        """Finished, from the present ranking, with the present settings of the fit."""
+        """Finished, from the present ranking, with the present settings of the fit and in the present mode."""
         partition: dict[str, str] = {"ranker": ranker, "report_batch": batch}
+        result = self._noted("lunguage_plus_plus", partition)
         return (
-            self._stored("accounting", ranker, batch)
-            and self._noted("lunguage_plus_plus", partition).get("ranking_version")
-            == self._noted("reference_ranking", ranker).get("ranking_version")
+            all(
+                self._stored(table, ranker, batch)
+                for table in ("fitted_probabilities", "deduplicated_findings", "lunguage_plus_plus", "accounting")
+            )
+            and result.get("ranking_version") == self._noted("reference_ranking", ranker).get("ranking_version")
+            and result.get("mode") == self._resource.settings.implicit.mode
             and self._noted("fitted_probabilities", partition).get("fit_settings") == fit_settings(self._resource)
         )
 
@@ -215,7 +220,7 @@ class Runner:
 
     def _stored(self, table: str, *keys: str) -> bool:
         partition: str | dict[str, str] = keys[0] if len(keys) == 1 else dict(zip(PARTITIONED_BY[table], keys, strict=True))
-        return partition_path(self._home.tables, table, *keys).exists() and bool(self._noted(table, partition))
+        return is_stored(TABLES[table], partition_path(self._home.tables, table, *keys)) and bool(self._noted(table, partition))
 
     def _is_current(self, table: str, key: str, members: Sequence[str], vocabulary: str | None = None) -> bool:
         """Stored, with the present settings, extractor and judges, and for this vocabulary."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from lunguage_assets.schema import Column, Table
 from lunguage_assets.store import PARTITIONED_BY
 from lunguage_assets.tables import RELEASE, TABLES
+from lunguage_assets.tables.labels import LABELS
 
 _HEAD = """# Data dictionary
 
@@ -13,14 +14,17 @@ patient text in a credentialed corpus. **A finding that a report does not mentio
 """
 
 
+_FILES = {RELEASE.name: "Lunguage_plus_plus.parquet", LABELS.name: "labels.parquet"}
+
+
 def data_dictionary() -> str:
     """All tables with their columns, as Markdown."""
-    return "\n".join([_HEAD, *(_section(table) for table in (*TABLES.values(), RELEASE))])
+    return "\n".join([_HEAD, *(_section(table) for table in (LABELS, *TABLES.values(), RELEASE))])
 
 
 def _section(table: Table) -> str:
     partitions = PARTITIONED_BY.get(table.name)
-    stored = f"Partitioned by {' x '.join(partitions)}. " if partitions else "The file `Lunguage_plus_plus.parquet`. "
+    stored = f"Partitioned by {' x '.join(partitions)}. " if partitions else f"The file `{_FILES[table.name]}` of a release. "
     lines = [
         f"## {table.name}",
         "",

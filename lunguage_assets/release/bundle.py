@@ -12,6 +12,7 @@ import pandas as pd
 
 from lunguage_assets.errors import MethodError
 from lunguage_assets.files import replace_text, write_csv
+from lunguage_assets.release.documents import write_documents
 from lunguage_assets.release.published import published_frame
 from lunguage_assets.release.summary import summarise
 from lunguage_assets.store import write_table
@@ -52,13 +53,18 @@ def assemble(
     """Combine batches, given oldest first; a study that came again is taken from its newest batch.
 
     Raises:
-        MethodError: the batches were made with different rankings, so their probabilities do not compare.
+        MethodError: the batches were made with different rankings or in different modes, so their rows do not compare.
     """
     versions = {version for tables in batches.values() for version in tables["lunguage_plus_plus"]["ranking_version"]}
     if len(versions) > 1:
         raise MethodError(
             f"the batches of ranker {ranker!r} were fitted with {len(versions)} different rankings. "
             "Materialise fitted_probabilities and what follows for the stale batches, or run `lunguage run` again."
+        )
+    modes = {mode for tables in batches.values() for mode in tables["lunguage_plus_plus"]["mode"]}
+    if len(modes) > 1:
+        raise MethodError(
+            f"the batches of ranker {ranker!r} were resolved in modes {sorted(modes)}. Run `lunguage run` again: it makes them alike."
         )
     newest: dict[str, str] = {}
     superseded = 0
@@ -82,7 +88,8 @@ def write_bundle(release: Release, folder: Path) -> dict[str, Any]:
     """Write the bundle, each file replaced as a whole, the summary last; returns the summary.
 
     Files: `Lunguage_plus_plus.csv` (the thirty published columns), `Lunguage_plus_plus.parquet` (with provenance), `resolution_log.csv`,
-    `conflicts.csv`, `pathway_matches.csv`, `accounting.csv`, `rejected.csv`, `summary.json`.
+    `conflicts.csv`, `pathway_matches.csv`, `accounting.csv`, `rejected.csv`, the study-level labels and the
+    paper's tables (see `documents.py`), `summary.json`.
     """
     folder.mkdir(parents=True, exist_ok=True)
     rows = release.tables["lunguage_plus_plus"].sort_values(["subject_id", "sequence", "study_id", "idx"], kind="stable", ignore_index=True)
@@ -96,6 +103,7 @@ def write_bundle(release: Release, folder: Path) -> dict[str, Any]:
     write_table(RELEASE, provenance[RELEASE.names], folder / "Lunguage_plus_plus.parquet")
     for name in ("resolution_log", "conflicts", "pathway_matches", "accounting", "rejected"):
         write_csv(_flat(release.tables[name]), folder / f"{name}.csv")
+    write_documents(release.tables, folder)
     summary = summarise(release)
     replace_text(folder / "summary.json", json.dumps(summary, indent=2) + "\n")
     return summary

@@ -135,8 +135,7 @@ def conflict_table(conflicts: pd.DataFrame, log: pd.DataFrame, published: Publis
     for kind, source, was_suppressed, ids in zip(*(column_values(conflicts, name) for name in columns), strict=True):
         groups[kind, source] += 1
         suppressed[kind, source] += was_suppressed
-        if not was_suppressed:
-            lost.setdefault((kind, source), set()).update(own for own in ids if fate.get(own, ("", ""))[0] == kind)
+        lost.setdefault((kind, source), set()).update(own for own in ids if fate.get(own, ("", ""))[0] == kind)
     lines = []
     for kind in CONFLICT_TYPES:
         for number, source in enumerate(CONFLICT_SOURCES):

@@ -22,6 +22,8 @@ def summarise(release: Release) -> dict[str, Any]:
         "judges": list(ranking["judges"].iloc[0]),
         "ruler": str(ranking["ruler"].iloc[0]),
         "ranking_version": str(ranking["ranking_version"].iloc[0]),
+        "mode": str(rows["mode"].iloc[0]) if len(rows) else "",
+        "fit": str(fitted["fit"].iloc[0]) if len(fitted) else "",
         "batches": list(release.batches),
         "batches_not_included": list(release.missing_batches),
         "studies_superseded": release.superseded,

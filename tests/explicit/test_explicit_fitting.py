@@ -372,6 +372,23 @@ def test_a_ranking_with_places_that_are_not_numbers_is_refused(stick: tuple[pd.D
         Reference.of(broken, stick[0])
 
 
+def test_a_phrase_without_any_valid_match_is_no_opponent(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    own = stick[1].assign(ruler="own", n_matches=100)
+    silent = own.loc[own["rank"] == 20, "phrase"].item()
+    own.loc[own["phrase"] == silent, ["n_matches", "mu", "sigma"]] = [0, 25.0, 8.333]
+    found = Reference.of(own, stick[0])
+    assert silent not in found.phrases
+    assert len(found.phrases) == len(own) - 1
+
+
+def test_an_anchor_without_any_valid_match_is_found_before_any_judge_is_asked(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    own, judge, findings = stick[1].assign(ruler="own", n_matches=100), ScriptedJudge(), findings_frame([finding(0)])
+    own.loc[own["phrase"] == "less likely", "n_matches"] = 0
+    with pytest.raises(MethodError, match="'less likely'"):
+        fit_pairs(findings, hedge_phrases(findings, PANEL[0]), stick[0], own, [judge], load_anchors(), PUBLISHED)
+    assert judge.calls == 0
+
+
 def test_an_anchor_without_a_place_is_found_before_any_judge_is_asked(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
     broken, judge, findings = stick[1].copy(), ScriptedJudge(), findings_frame([finding(0)])
     broken.loc[broken["phrase"] == "most likely", "mu"] = np.nan

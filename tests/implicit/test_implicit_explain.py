@@ -190,6 +190,14 @@ def test_a_generated_row_is_told_up_to_its_root() -> None:
     assert "hedges" not in found
 
 
+def test_a_sign_whose_diagnosis_was_merged_is_told_of_the_one_that_holds_it_now() -> None:
+    """The two pneumonias are one after resolution; only the lobar one implied a consolidation."""
+    found = story([said("pneumonia", "tp", p=0.4, morphology="lobar"), said("pneumonia", "tp", p=0.8)])
+    moved = told(found, identity(0) + "/0")["said"]
+    assert "its parent is gone or merged: idx 1 (pneumonia, tp) holds it now" in moved
+    assert "0 (pneumonia, tp; merged) implies it by pathway pneumonia_3" in moved
+
+
 def test_both_rows_of_a_merge_are_told_of_each_other() -> None:
     rows = [said("nodule", location="right"), said("nodules", location="right", section="impr")]
     assert "0 (nodule, right, dp; merged): cosine 1.000 (lexical-1)" in told(story(rows), identity(1))["merged into it"]

@@ -100,6 +100,23 @@ def test_a_present_sign_is_the_same_in_both_modes() -> None:
     assert [one[name] for name in ("prob", "p_low", "p_high")] == [other[name] for name in ("prob", "p_low", "p_high")]
 
 
+@pytest.mark.parametrize(("mode", "belief"), [("method", [0.3, 0.0, 0.6]), ("paper", [0.4, 0.2, 1.0])])
+def test_a_denied_sign_that_another_diagnosis_holds_from_now_on_takes_its_p(mode: str, belief: list[float]) -> None:
+    """Lobar pneumonia (certain) and heart failure (0.4) both imply the consolidation; then the pneumonia is denied for certain.
+
+    In mode `paper` the sign has the belief of its parent, the implied consolidation, whose interval reaches 1.
+    """
+    outcome = in_mode([said("CHF", "tp", p=0.4), said("lobar pneumonia"), said("scar")], mode)
+    rows = outcome.rows.copy()
+    denial = rows.index[rows["finding_id"] == identity(2)].item()
+    rows.loc[denial, ["name", "status", "support", "prob"]] = [outcome.row(identity(1))["name"], "dn", 1.0, 0.0]
+    again = resolve_again(rows, dictionary()).rows
+    assert {identity(1), identity(2)}.isdisjoint(again["finding_id"])
+    loss = again[again["name"] == "volume loss"].iloc[0]
+    assert loss["support"] == 0.4
+    np.testing.assert_allclose(loss[["prob", "p_low", "p_high"]].astype(float), belief)
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [

@@ -34,9 +34,14 @@ KEYS = {"OPENAI_API_KEY": "key-o", "ANTHROPIC_API_KEY": "key-a", "GEMINI_API_KEY
 PACE = Pace(0.01, 0.05, 0.4)
 
 
+HEDGES = ("likely", "may be", "possible", "suspected", "doubtful")
+
+
 def pairs(count: int, start: int = 0) -> list[ComparisonQuestion]:
+    """Questions that differ, and whose answers do."""
     return [
-        ComparisonQuestion(f"There may be <finding> number {n}.", "There is likely <finding>.", n % 3) for n in range(start, start + count)
+        ComparisonQuestion(f"There is {HEDGES[n % 5]} <finding> number {n}.", f"There is {HEDGES[n * n % 4]} <finding>.", n % 3)
+        for n in range(start, start + count)
     ]
 
 
@@ -82,6 +87,7 @@ def single_calls(server: LoopbackServer, wire: str, folder: Path, count: int = 2
     judge = judge_of(wire, server.url, Ledger.open(folder / "single.sqlite"))
     answers = judge.compare(pairs(count))
     judge.close()
+    assert len({answer.answer for answer in answers}) == 2, "one answer to everything would show nothing"
     return answers
 
 

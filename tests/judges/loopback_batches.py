@@ -6,11 +6,12 @@
 
 A batch's questions are answered as the server's single calls are. What was sent is in `service.batches`, oldest first; `service.asked`
 counts how often each question was sent. `service.fail("look", 500)` has the next look answered with that status; `service.accept_and_fail()`
-takes the next batch and answers 500 all the same. `service.held` keeps all batches from ending.
+takes the next batch and answers 500 all the same. `service.held` keeps all batches from ending; `service.slow` seconds pass before a batch is taken.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections import Counter, deque
@@ -68,7 +69,7 @@ class BatchService:
         nameless: bool = False,
     ) -> None:
         self.server, self.looks, self.fate, self.twice, self.strangers, self.cut = server, looks, fate, twice, strangers, cut
-        self.nameless, self.held = nameless, False
+        self.nameless, self.held, self.slow = nameless, False, 0.0
         self.batches: list[Batch] = []
         self.asked: Counter[str] = Counter()
         self.deleted: list[str] = []
@@ -100,6 +101,7 @@ class BatchService:
 
         async def serve(arrival: Arrival) -> Outcome:
             self.operations[operation] += 1
+            await asyncio.sleep(self.slow if operation == "submit" else 0.0)
             waiting = self._failing.get(operation)
             status = waiting.popleft() if waiting else 200
             wire = "anthropic" if "/messages/" in arrival.path else "gemini" if "/v1beta" in arrival.path else "openai"

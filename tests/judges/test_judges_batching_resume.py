@@ -16,7 +16,7 @@ from typing import Any
 
 import postgres_server
 import pytest
-from batch_judges import WIRES, judge_of, pairs, patiently, row, single_calls
+from batch_judges import PACE, WIRES, judge_of, pairs, patiently, row, single_calls
 from loopback import LoopbackServer
 from loopback_batches import BatchService
 
@@ -202,6 +202,20 @@ def test_two_processes_with_the_same_questions_send_them_once(place: str, server
     assert set(service.asked.values()) == {1}
     assert len(service.asked) == 30
     assert row(Ledger.open(place))["attempts"] == 30
+
+
+def test_a_batch_that_another_process_takes_long_to_send_is_left_to_it(place: str, server: LoopbackServer) -> None:
+    service = BatchService(server)
+    service.slow = 5 * PACE.lease_s
+    judges = [judge_of("openai", server.url, Ledger.open(place)) for _ in range(2)]
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(patiently, judges[0])
+        until(lambda: Submissions(Ledger.open(place)).outstanding() != [])
+        second = pool.submit(patiently, judges[1])
+        assert first.result(30) == second.result(30)
+    for judge in judges:
+        judge.close()
+    assert len(service.batches) == 1
 
 
 def test_overlapping_questions_are_sent_by_whoever_comes_first(place: str, server: LoopbackServer) -> None:

@@ -15,7 +15,7 @@ from lunguage_assets.judges.binding_record import BindingRecord, BoundJudge
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.judges.lexicon import LexiconJudge
 from lunguage_assets.judges.opening import examination
-from lunguage_assets.judges.protocol import ComparisonAnswer, ComparisonQuestion
+from lunguage_assets.judges.protocol import ComparisonAnswer, ComparisonQuestion, Interruptible, Judge, Patient
 from lunguage_assets.judges.slots import Limits, ModelSlot, OfflineSlot, Price
 
 QUESTION = ComparisonQuestion("<finding> is likely.", "<finding> is possible.")
@@ -76,6 +76,39 @@ def test_a_slot_that_never_answered_may_be_mended(record: BindingRecord) -> None
     assert answered(record, slot())
 
 
+class Able(Mute):
+    """A judge that can wait, and can be stopped."""
+
+    def __init__(self) -> None:
+        self.done: list[str] = []
+
+    def extract_patiently(self, questions: object) -> list[Any]:
+        self.done.append("extract")
+        return []
+
+    def compare_patiently(self, questions: object) -> list[Any]:
+        self.done.append("compare")
+        return []
+
+    def interrupt(self) -> None:
+        self.done.append("interrupt")
+
+
+def test_whatever_a_judge_can_do_it_can_do_behind_its_binding(record: BindingRecord) -> None:
+    able = Able()
+    bound = BoundJudge(able, slot(), record)  # type: ignore[arg-type]
+    for ability in (Judge, Patient, Interruptible):
+        assert isinstance(bound, ability)
+    bound.extract_patiently([])
+    bound.compare_patiently([])
+    bound.interrupt()
+    assert able.done == ["extract", "compare", "interrupt"]
+    plain = BoundJudge(LexiconJudge.bundled("two"), OfflineSlot(provider="lexicon"), record)
+    assert plain.compare_patiently([QUESTION]) == plain.compare([QUESTION])
+    assert plain.extract_patiently([]) == []
+    plain.interrupt()
+
+
 def test_rules_and_a_model_do_not_follow_each_other_under_one_key(record: BindingRecord) -> None:
     answered(record, OfflineSlot(provider="lexicon"))
     record.require("one", OfflineSlot(provider="lexicon", description="other words"))
@@ -121,7 +154,7 @@ def test_an_unreadable_record_refuses_every_judge(record: BindingRecord, tmp_pat
 def test_doctor_says_which_key_stands_for_another_model(record: BindingRecord) -> None:
     answered(record, slot(model="model-0"))
     configuration = JudgesConfiguration.model_validate({
-        "preset": "p", "judges": {"one": slot().model_dump()}, "panels": {"p": {"members": ["one"]}},
+        "preset": "p", "judges": {"one": {"provider": "openai", "model": "model-1"}}, "panels": {"p": {"members": ["one"]}},
         "presets": {"p": {"panel": "p", "extractor": "one"}},
     })  # fmt: skip
     ((severity, message),) = examination(configuration, "synthetic", date(2026, 1, 1), {}, record)

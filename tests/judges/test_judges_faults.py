@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -22,6 +23,7 @@ from lunguage_assets.judges.engine import JudgeIncomplete
 from lunguage_assets.judges.ledger import Ledger
 from lunguage_assets.judges.policy import WrongModel
 from lunguage_assets.judges.protocol import Choice
+from lunguage_assets.judges.providers.clients import http_client
 
 for _module in ("openai", "anthropic", "google.genai"):
     pytest.importorskip(_module, reason="needs the LLM SDKs: pip install 'lunguage-assets[llm]'")
@@ -155,3 +157,38 @@ def test_killed_with_a_real_sdk_at_most_the_calls_in_flight_are_paid_twice(tmp_p
         assert server.answered == paid + 400 - kept
     assert [answer.answer for answer in answers] == clean(400)
     assert totals(ledger)["valid"] == 400
+
+
+def test_a_proxy_of_the_environment_carries_what_leaves_the_machine_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    with LoopbackServer() as proxy, LoopbackServer() as here:
+        for name in ("http_proxy", "HTTP_PROXY"):
+            monkeypatch.setenv(name, proxy.url)
+        for name in ("no_proxy", "NO_PROXY"):
+            monkeypatch.delenv(name, raising=False)
+
+        async def reached(url: str, *, on_this_machine: bool) -> None:
+            client = http_client(5.0, 64, on_this_machine=on_this_machine)
+            await client.get(url)
+            await client.aclose()
+
+        asyncio.run(reached("http://gpu.invalid/x", on_this_machine=False))
+        asyncio.run(reached(f"{here.url}/y", on_this_machine=True))
+        assert [arrival.path for arrival in proxy.arrivals] == ["http://gpu.invalid/x"]
+        assert [arrival.path for arrival in here.arrivals] == ["/y"]
+
+
+def test_a_client_uses_its_connections_again_and_closes_all_of_them() -> None:
+    opened: set[object] = set()
+
+    async def work(url: str) -> int:
+        client = http_client(5.0, 64, on_this_machine=True)
+        for _ in range(3):
+            answers = await asyncio.gather(*(client.get(f"{url}/y") for _ in range(32)))
+            opened.update(answer.extensions["network_stream"] for answer in answers)
+        await client.aclose()
+        with pytest.raises(RuntimeError):
+            await client.get(f"{url}/y")
+        return len({id(stream) for stream in opened})
+
+    with LoopbackServer() as server:
+        assert asyncio.run(work(server.url)) <= 40

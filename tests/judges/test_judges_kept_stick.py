@@ -10,7 +10,7 @@ import pytest
 
 from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.corpus.synthetic import write_sample
-from lunguage_assets.dry_run import Surroundings, estimate_run
+from lunguage_assets.dry_run import Circumstances, estimate_run
 from lunguage_assets.explicit.amendments import newest_only
 from lunguage_assets.explicit.hedging import hedge_phrases
 from lunguage_assets.explicit.matches import comparison_matches
@@ -99,8 +99,8 @@ def options(home: Home, **changes: object) -> ExplicitSettings:
 
 
 def estimate(home: Home, folder: Path, batch: str, configuration: JudgesConfiguration, *, rebuild: bool = False) -> Estimate:
-    surroundings = Surroundings(home.root / "ledger.sqlite")
-    return estimate_run(home, home.examine(folder, batch), configuration, "panel", surroundings, rebuild=rebuild)
+    circumstances = Circumstances(home.root / "ledger.sqlite")
+    return estimate_run(home, home.examine(folder, batch), configuration, "panel", circumstances, rebuild=rebuild)
 
 
 def test_a_stick_is_kept_while_nothing_that_made_it_has_changed(home: Home, configuration: JudgesConfiguration) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import os
 import sqlite3
@@ -258,6 +259,16 @@ def test_prompt_text_is_stored_only_when_asked_for(place: str, tmp_path: Path) -
     for with_prompts, expected in ((False, [None, None]), (True, [None, SECRET])):
         keeping.export(tmp_path / "out.parquet", prompts=with_prompts)
         assert pq.read_table(tmp_path / "out.parquet")["prompt"].to_pylist() == expected
+
+
+def test_no_log_of_the_database_at_any_level_shows_an_answer_or_a_prompt(place: str, caplog: pytest.LogCaptureFixture) -> None:
+    for name in ("sqlalchemy", "sqlalchemy.engine", "sqlalchemy.engine.Engine", "sqlalchemy.pool"):
+        caplog.set_level(logging.DEBUG, logger=name)
+    ledger = Ledger.open(place, store_prompts=True)
+    ledger.record(attempt(answer=SECRET, prompt=SECRET))
+    assert ledger.answers([KEY])[KEY].answer == SECRET
+    assert any(record.name.startswith("sqlalchemy") for record in caplog.records)
+    assert SECRET not in caplog.text
 
 
 def test_no_error_and_no_repr_shows_an_answer_a_prompt_or_a_password(tmp_path: Path) -> None:

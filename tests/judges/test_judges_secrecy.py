@@ -196,11 +196,15 @@ def graphql(port: int, query: str, **variables: Any) -> Any:
         return json.load(response)
 
 
-def launched(port: int, job: str, partition: str) -> str:
+def launched(port: int, job: str, **dimensions: str) -> str:
+    """The run of a job on a partition, started as the browser starts it."""
     location = graphql(port, "{ workspaceOrError { ... on Workspace { locationEntries { name } } } }")["data"]["workspaceOrError"]
     params = {
         "selector": {"repositoryLocationName": location["locationEntries"][0]["name"], "repositoryName": "__repository__", "pipelineName": job},
-        "executionMetadata": {"tags": [{"key": "dagster/partition", "value": partition}]},
+        "executionMetadata": {"tags": [
+            {"key": "dagster/partition", "value": "|".join(dimensions.values())},
+            *({"key": f"dagster/partition/{name}", "value": value} for name, value in dimensions.items()),
+        ]},
         "runConfigData": {}, "mode": "default",
     }  # fmt: skip
     answer = graphql(port, LAUNCH, params=params)["data"]["launchPipelineExecution"]
@@ -246,7 +250,10 @@ def test_runs_launched_in_the_ui_tell_and_store_nothing_of_the_words(runs: Runs,
         process = subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True)
         try:
             wait_for(port)
-            started = [launched(port, "extract_hedges", "b|one"), launched(port, "expand", "b|panel")]
+            started = [
+                launched(port, "extract_hedges", judge="one", report_batch="b"),
+                launched(port, "expand", ranker="panel", report_batch="b"),
+            ]
             told = [ended(port, run) for run in started]
         finally:
             os.killpg(process.pid, signal.SIGTERM)

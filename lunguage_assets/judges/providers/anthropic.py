@@ -31,7 +31,11 @@ class AnthropicProvider:
         create = self._clients.here.messages.create
         response = await attempt(
             lambda: create(
-                model=self._binding.model, max_tokens=limit, system=request.prompt.system, messages=_messages(request), extra_body=body or None
+                model=self._binding.model,
+                max_tokens=limit,
+                system=request.prompt.system,
+                messages=_messages(request),
+                extra_body=body or None,
             ),
             self._timeout_s,
         )

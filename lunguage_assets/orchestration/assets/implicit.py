@@ -80,6 +80,7 @@ def implicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
         outs={name: dg.AssetOut(**table_options(name, GROUP)) for name in TABLES_OF_RESOLUTION},
     )
     def resolution(
+        home: HomeResource,
         reports: pd.DataFrame,
         rejected: pd.DataFrame,
         terms: pd.DataFrame,
@@ -100,7 +101,11 @@ def implicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
         yield dg.Output(
             resolved.rows,
             "lunguage_plus_plus",
-            metadata={"source": counts(resolved.rows["source"], "source"), "ranking_version": version},
+            metadata={
+                "source": counts(resolved.rows["source"], "source"),
+                "ranking_version": version,
+                "mode": str(resolved.rows["mode"].iloc[0]) if len(resolved.rows) else home.settings.implicit.mode,
+            },
         )
         yield dg.Output(
             resolved.log,
