@@ -13,16 +13,19 @@ from pathlib import Path
 from lunguage_assets.corpus.delivery import find_delivery
 from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.corpus.synthetic import write_sample
+from lunguage_assets.explicit.agreement import judge_agreement
 from lunguage_assets.explicit.fitting import fit_pairs
 from lunguage_assets.explicit.hedging import hedge_phrases
 from lunguage_assets.explicit.matches import comparison_matches
 from lunguage_assets.explicit.probability import calibrate, load_anchors
+from lunguage_assets.explicit.rank_correlation import ranking_correlations
 from lunguage_assets.explicit.ranking import reference_ranking
 from lunguage_assets.explicit.robustness import ranking_robustness
 from lunguage_assets.explicit.validation import fit_validation
 from lunguage_assets.explicit.vocabulary import hedge_vocabulary
 from lunguage_assets.judges.configuration import load_judges, make_judge
 from lunguage_assets.release import plots
+from lunguage_assets.release.heat_maps import agreement_heat_map, correlation_heat_map
 from lunguage_assets.settings import CorpusSettings, ExplicitSettings
 
 
@@ -44,6 +47,8 @@ def pictures(reports: int) -> dict[str, Callable[[], bytes]]:
         "ranking": lambda: plots.ranking_plot(ranking),
         "order_free": lambda: plots.order_free_plot(ranking),
         "robustness": lambda: plots.robustness_plot(ranking_robustness(ranking, matches, settings)),
+        "agreement": lambda: agreement_heat_map(judge_agreement(matches, {}, settings)),
+        "correlations": lambda: correlation_heat_map(ranking_correlations(matches, {"panel": ranking}, settings)),
         "probabilities": lambda: plots.probability_histogram(fitted["p"]),
         "calibration": lambda: plots.calibration_plot(fitted, calibrate(ranking, anchors), anchors),
         "validation_curves": lambda: plots.validation_curves(validation, settings.opponent_limit, settings.panel_steps),

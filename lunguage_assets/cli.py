@@ -37,6 +37,13 @@ def main() -> None:
     except OSError as error:
         click.echo(f"lunguage: {error.strerror or type(error).__name__}: {error.filename or ''}".rstrip(": "), err=True)
         sys.exit(1)
+    except Exception as error:  # its message may quote a report
+        from lunguage_assets.orchestration.withheld import messages_may_be_shown, where
+
+        if messages_may_be_shown():
+            raise
+        click.echo(f"lunguage: unexpected {where(error)}. Please report this.", err=True)
+        sys.exit(1)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})

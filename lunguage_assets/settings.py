@@ -52,7 +52,16 @@ class ImplicitSettings(_Options):
     """Deduplicate, match, expand, resolve (implicit.md)."""
 
     mode: Literal["method", "paper"] = "method"
-    encoder: Literal["lexical"] = "lexical"
+    encoder: Literal["lexical", "sentence", "precomputed"] = "lexical"
+    encoder_model: str = Field(
+        default="FremyCompany/BioLORD-2023", min_length=1, description="Encoder 'sentence': name on the hub, or folder"
+    )
+    encoder_revision: str = Field(
+        default="", description="Its commit, tag or branch, for a folder its SHA-256; empty: BioLORD's pinned, else any"
+    )
+    encoder_device: str = Field(default="auto", min_length=1, description="'auto', 'cpu', 'cuda', 'cuda:1'...")
+    encoder_batch_size: int = Field(default=64, ge=1, description="Phrases that go through the model together")
+    encoder_vectors: str = Field(default="", description="Encoder 'precomputed': Parquet file or folder, relative to the home")
     merge_threshold: float = Field(default=0.9, gt=0.0, le=1.0)
     history: Literal["exclude", "keep"] = "exclude"
 

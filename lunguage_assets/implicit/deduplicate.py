@@ -50,20 +50,35 @@ def deduplicate(
     """
     rows = read_rows(findings, FINDING_COLUMNS)
     _assign_beliefs(rows, probabilities)
-    for row in rows:
-        row.encoder, row.mode = embedder.identity, settings.mode
-        if row.section == "hist" and settings.history == "exclude":
-            row.disposition = "excluded"
+    _take_part(rows, embedder.identity, settings)
     studies = by_study(rows)
     blocks = [block for study in studies for block in _blocks(study)]
-    apart = blacklist.of_the_paper() if settings.mode == PAPER else blacklist
-    similar = _similar_pairs(blocks, embedder, apart, settings.merge_threshold)
+    similar = _similar_pairs(blocks, embedder, _apart(blacklist, settings), settings.merge_threshold)
     for block, pairs in zip(blocks, similar, strict=True):
         for group in complete_link(len(block), pairs):
             _merge([block[number] for number in group], {(block[a].finding_id, block[b].finding_id): cosine for a, b, cosine in pairs})
     for study in studies:
         _move_references(study)
     return write_rows(DEDUPLICATED_FINDINGS, [row for study in studies for row in study])
+
+
+def compared_phrases(findings: pd.DataFrame, blacklist: Blacklist, settings: ImplicitSettings) -> list[str]:
+    """The distinct phrases of FINDINGS whose vectors `deduplicate` needs, sorted: those that are compared with another phrase."""
+    rows = read_rows(findings, FINDING_COLUMNS)
+    _take_part(rows, "", settings)
+    return sorted(_comparisons([block for study in by_study(rows) for block in _blocks(study)], _apart(blacklist, settings)).phrases)
+
+
+def _take_part(rows: Iterable[Row], encoder: str, settings: ImplicitSettings) -> None:
+    """Note encoder and mode, and leave history out unless it is wanted."""
+    for row in rows:
+        row.encoder, row.mode = encoder, settings.mode
+        if row.section == "hist" and settings.history == "exclude":
+            row.disposition = "excluded"
+
+
+def _apart(blacklist: Blacklist, settings: ImplicitSettings) -> Blacklist:
+    return blacklist.of_the_paper() if settings.mode == PAPER else blacklist
 
 
 def _assign_beliefs(rows: Iterable[Row], probabilities: pd.DataFrame) -> None:
@@ -108,27 +123,51 @@ _WORDING = attribute_values(("ent", "name", "location", "location_parts", "place
 """Everything of a row that `_Said` is made from: many rows say the same in the same words."""
 
 
-def _similar_pairs(blocks: Sequence[Sequence[Row]], embedder: Embedder, blacklist: Blacklist, threshold: float) -> list[list[Pair]]:
-    """Per block the compatible pairs: positions of two rows, in report order, and their rounded cosine.
+@dataclass(frozen=True, slots=True)
+class _Comparisons:
+    """What an encoder is asked: the distinct phrases that are compared at all, and the pairs of them.
 
-    Only phrases of one block are compared, and every distinct phrase of all blocks is encoded once.
+    `asked` has per block the rows that nothing but their similarity keeps apart: positions of two rows, in report order, and the number
+    of their pair of phrases, -1 when both say the same phrase.
     """
-    phrases: dict[str, int] = {}
+
+    phrases: list[str]
+    first: list[int]
+    second: list[int]
+    asked: list[list[tuple[int, int, int]]]
+
+
+def _comparisons(blocks: Sequence[Sequence[Row]], blacklist: Blacklist) -> _Comparisons:
+    """Only phrases of one block are compared, and every pair of phrases once for all blocks."""
     known: dict[_Wording, _Said] = {}
-    comparisons: dict[tuple[int, int], int] = {}
+    phrases: dict[str, int] = {}
+    pairs: dict[tuple[int, int], int] = {}
     asked: list[list[tuple[int, int, int]]] = []
     for block in blocks:
         said = [_said(row, phrases, known, blacklist) for row in block]
         wanted = []
         for b in range(1, len(said)):
+            other = said[b]
             for a in range(b):
-                if not said[a].separated(said[b], blacklist):
-                    x, y = said[a].phrase, said[b].phrase
-                    number = comparisons.setdefault((x, y) if x <= y else (y, x), len(comparisons))
+                if not said[a].separated(other, blacklist):
+                    x, y = said[a].phrase, other.phrase
+                    number = -1 if x == y else pairs.setdefault((x, y) if x < y else (y, x), len(pairs))
                     wanted.append((a, b, number))
         asked.append(wanted)
-    cosines = pair_cosines(embedder, list(phrases), [a for a, _ in comparisons], [b for _, b in comparisons]).tolist()
-    return [[(a, b, cosines[number]) for a, b, number in wanted if cosines[number] >= threshold] for wanted in asked]
+    compared = sorted({number for pair in pairs for number in pair})
+    place = {number: position for position, number in enumerate(compared)}
+    spelled = list(phrases)
+    return _Comparisons([spelled[number] for number in compared], [place[x] for x, _ in pairs], [place[y] for _, y in pairs], asked)
+
+
+def _similar_pairs(blocks: Sequence[Sequence[Row]], embedder: Embedder, blacklist: Blacklist, threshold: float) -> list[list[Pair]]:
+    """Per block the compatible pairs: positions of two rows, in report order, and their rounded cosine.
+
+    Every distinct phrase is encoded once, and only if it is compared with another one; a phrase is like itself whatever the encoder.
+    """
+    found = _comparisons(blocks, blacklist)
+    cosines = [*pair_cosines(embedder, found.phrases, found.first, found.second).tolist(), 1.0]
+    return [[(a, b, cosines[number]) for a, b, number in wanted if cosines[number] >= threshold] for wanted in found.asked]
 
 
 def _said(row: Row, phrases: dict[str, int], known: dict[_Wording, _Said], blacklist: Blacklist) -> _Said:

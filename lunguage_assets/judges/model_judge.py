@@ -5,17 +5,13 @@ Prompts and parsers are given; how answers come about is in `engine.py`.
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
-import os
-import threading
-import weakref
-from collections.abc import Callable, Coroutine, Sequence
-from concurrent.futures import Future
-from typing import Any, Protocol, TypeVar, cast
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar, cast
 
 from lunguage_assets.judges.attempts import request_key
+from lunguage_assets.judges.background import Background
 from lunguage_assets.judges.batching import Batching, ask_in_batches
 from lunguage_assets.judges.budget import Budget, Pricing
 from lunguage_assets.judges.engine import GRACE_S, Outcome, ask
@@ -56,8 +52,8 @@ def identity_of(binding: ModelBinding, prompts: PromptMaker, mode: Mode) -> str:
 class ModelJudge:
     """A slot that is bound to a language model.
 
-    The calls of a judge run in one event loop, in a thread of its own, for as long as the judge lives: connections are kept from one
-    round of questions to the next, and a caller that itself runs in an event loop can use it too. Several threads may ask at once.
+    The calls of a judge run in one event loop, in a thread apart, for as long as the judge lives: connections are kept from one round of
+    questions to the next, and a caller that itself runs in an event loop can use it too. Several threads may ask at once.
     """
 
     def __init__(
@@ -80,7 +76,7 @@ class ModelJudge:
         self._key, self._provider, self._ledger, self._limiter = key, provider, ledger, limiter
         self._prompts, self._parse_phrases, self._parse_label = prompts, parse_phrases, parse_label
         self._mode, self._budget, self._price, self._progress = mode, budget, price, progress
-        self._background = _Background()
+        self._background = Background(GRACE_S)
 
     @property
     def key(self) -> str:
@@ -128,7 +124,7 @@ class ModelJudge:
         self._background.interrupt()
 
     def close(self) -> None:
-        """Close the connections and end the thread."""
+        """Close the connections and let go of the thread."""
         self._background.close(self._provider.close)
 
     def _extract(self, questions: Sequence[ExtractionQuestion], ask_all: _Ask) -> list[ExtractionAnswer]:
@@ -185,64 +181,3 @@ class ModelJudge:
 def _compared(outcome: Outcome[Choice]) -> ComparisonAnswer:
     answer: Choice = "invalid" if outcome.value is None else outcome.value
     return ComparisonAnswer(answer, outcome.tries)
-
-
-class _Background:
-    """An event loop in a thread, started at first use, and anew in a forked process."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._process = 0
-        self._running_work: set[Future[Any]] = set()
-
-    def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """The result of `work`. When the waiting is interrupted, the work is cancelled and its end awaited: answers are recorded."""
-        ended = threading.Event()
-
-        async def whole() -> T:
-            try:
-                return await work
-            finally:
-                ended.set()
-
-        future = asyncio.run_coroutine_threadsafe(whole(), self._running())
-        self._running_work.add(future)
-        future.add_done_callback(self._running_work.discard)
-        try:
-            return future.result()
-        except BaseException:
-            if not ended.is_set():
-                future.cancel()
-                ended.wait(2 * GRACE_S)
-            raise
-
-    def interrupt(self) -> None:
-        """Cancel the work that `run` waits for in any thread."""
-        for future in list(self._running_work):
-            future.cancel()
-
-    def close(self, last: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Run `last` in the loop, if there is one, and end it."""
-        with self._lock:
-            loop, self._loop = (self._loop, None) if self._process == os.getpid() else (None, None)
-        if loop is not None:
-            asyncio.run_coroutine_threadsafe(last(), loop).result()
-            self._end()
-
-    def _running(self) -> asyncio.AbstractEventLoop:
-        with self._lock:
-            if self._loop is None or self._process != os.getpid():
-                self._loop, self._process = asyncio.new_event_loop(), os.getpid()
-                threading.Thread(target=_serve, args=(self._loop,), name="judge", daemon=True).start()
-                self._end = weakref.finalize(self, self._loop.call_soon_threadsafe, self._loop.stop)
-            return self._loop
-
-
-def _serve(loop: asyncio.AbstractEventLoop) -> None:
-    asyncio.set_event_loop(loop)
-    try:
-        loop.run_forever()
-    finally:
-        loop.run_until_complete(loop.shutdown_default_executor())
-        loop.close()

@@ -270,6 +270,8 @@ def _reason(result: dg.ExecuteInProcessResult) -> str:
             error = failure.error
             while error is not None and error.cause is not None:
                 error = error.cause
+            if error is not None and error.cls_name == "DagsterRedactedUserCodeError":
+                return "an unexpected error, whose message is withheld because it may quote a report; its place is in the run's log"
             if error is not None:
                 return f"unexpected {error.cls_name}; the full report is in the run's log"
     return "a blocking check failed" if any(not e.passed for e in result.get_asset_check_evaluations()) else "the run failed"

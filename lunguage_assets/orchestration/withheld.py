@@ -33,6 +33,11 @@ def messages_are_withheld() -> bool:
     return os.environ.get(_VARIABLE, "").lower() in ("1", "true", "t")
 
 
+def messages_may_be_shown() -> bool:
+    """Whether the corpus is known to be synthetic: as long as nobody has said so, messages are withheld."""
+    return os.environ.get(_VARIABLE, "").lower() == "false"
+
+
 def where(error: BaseException) -> str:
     """Kind of an error and the last place in this package on its way, without its message."""
     frames = traceback.extract_tb(error.__traceback__)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from implicit_reports import AlikeEmbedder, vocabulary
+from implicit_reports import AlikeEmbedder, TableEmbedder, vocabulary
 
 from lunguage_assets.errors import MethodError
 from lunguage_assets.implicit.embedders import LexicalEmbedder, make_embedder, pair_cosines
@@ -108,10 +108,26 @@ class Wrong(AlikeEmbedder):
         return self.answer
 
 
-@pytest.mark.parametrize("answer", [np.ones((1, 3)), np.full((2, 3), np.nan), np.ones(2)])
+@pytest.mark.parametrize("answer", [np.ones((1, 3)), np.full((2, 3), np.nan), np.ones(2), np.full((2, 3), 2.0), np.zeros((2, 3))])
 def test_an_encoder_that_answers_wrongly_stops_the_run(answer: np.ndarray) -> None:
     with pytest.raises(MethodError, match="wrong"):
         pair_cosines(Wrong(answer), ["a", "b"], [0], [1])
+
+
+class WrongPairs(TableEmbedder):
+    identity = "wrong"
+
+    def __init__(self, answer: np.ndarray) -> None:
+        self.answer = answer
+
+    def cosines(self, phrases: Sequence[str], first: Sequence[int], second: Sequence[int]) -> np.ndarray:
+        return self.answer
+
+
+@pytest.mark.parametrize("answer", [np.ones(2), np.array([np.nan]), np.ones((1, 1))])
+def test_cosines_that_are_none_stop_the_run(answer: np.ndarray) -> None:
+    with pytest.raises(MethodError, match="wrong"):
+        pair_cosines(WrongPairs(answer), ["a", "b"], [0], [1])
 
 
 def test_the_configured_encoder_is_made() -> None:

@@ -81,7 +81,7 @@ def _wait(ready: Any, seconds: float, problem: str) -> None:
 def test_the_ui_shows_the_runs_tables_and_checks_of_the_command_line(ui: UI) -> None:
     assets = ui.ask("{ assetNodes { assetKey { path } groupName assetMaterializations(limit: 1) { partition } } }")["assetNodes"]
     shown = {node["assetKey"]["path"][-1]: node for node in assets}
-    assert {node["groupName"] for node in assets} == {"corpus", "explicit", "implicit", "release"}
+    assert {node["groupName"] for node in assets} == {"corpus", "explicit", "analysis", "implicit", "release"}
     assert shown["lunguage_plus_plus"]["assetMaterializations"] == [{"partition": "panel|first"}]
     assert shown["release"]["assetMaterializations"] == [{"partition": "panel"}]
     runs = ui.ask("{ runsOrError { ... on Runs { results { status pipelineName } } } }")["runsOrError"]["results"]

@@ -37,7 +37,8 @@ _BY_NAME: tuple[tuple[frozenset[str], FailureKind], ...] = (
         frozenset({"RefreshError", "DefaultCredentialsError", "GoogleAuthError", "CredentialsError", "UserAccessTokenError"}),
         "authentication",
     ),
-    (frozenset({"ValueError", "StreamError"}), "malformed"),
+    # What the SDKs stumble over when a response is JSON of other types than theirs:
+    (frozenset({"ValueError", "StreamError", "AttributeError", "TypeError", "LookupError"}), "malformed"),
 )
 
 

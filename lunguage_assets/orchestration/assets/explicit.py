@@ -250,7 +250,7 @@ def _cross_check(ranking: pd.DataFrame) -> dict[str, Any]:
         return {}
     return {
         "order_free_largest_deviation": compared.largest_deviation,
-        "order_free_differs_most": compared.phrase,
+        "order_free_differs_most": shown_phrase(compared.phrase),
         "order_free_spearman": float("nan") if compared.spearman is None else compared.spearman,
     }
 

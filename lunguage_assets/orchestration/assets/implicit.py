@@ -10,7 +10,7 @@ from lunguage_assets.errors import InvalidTable
 from lunguage_assets.implicit.accounting import account, explained_studies
 from lunguage_assets.implicit.blacklist import load_blacklist
 from lunguage_assets.implicit.deduplicate import deduplicate
-from lunguage_assets.implicit.embedders import make_embedder
+from lunguage_assets.implicit.embedders import encoding_counts, make_embedder
 from lunguage_assets.implicit.expand import Expansion, expand
 from lunguage_assets.implicit.guarantees import violations
 from lunguage_assets.implicit.pathways import load_dictionary
@@ -37,12 +37,13 @@ def implicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
     ) -> dg.Output[pd.DataFrame]:
         with plain_failures():
             settings = home.settings.implicit
-            embedder = make_embedder(settings, Vocabulary.from_terms(terms))
+            embedder = make_embedder(settings, Vocabulary.from_terms(terms), home.home.root)
             frame = deduplicate(findings, fitted_probabilities, embedder, load_blacklist(), settings)
         return dg.Output(
             frame,
             metadata={
                 "encoder": embedder.identity,
+                **encoding_counts(embedder),
                 "merge_threshold": settings.merge_threshold,
                 "disposition": counts(frame["disposition"], "disposition"),
                 "p_source": counts(frame["p_source"], "source of p"),

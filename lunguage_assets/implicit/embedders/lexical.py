@@ -1,68 +1,23 @@
-"""Measuring how similar two phrases are (implicit.md section 2).
-
-An encoder is part of the provenance: its `identity` is stored with every row. Nothing here falls back to another encoder.
-"""
+"""The built-in encoder: words of the vocabulary instead of a model (implicit.md section 2)."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
-from lunguage_assets.errors import ConfigurationError, MethodError
+from lunguage_assets.errors import MethodError
 from lunguage_assets.implicit.words import tokens
-from lunguage_assets.settings import ImplicitSettings
 
-DECIMALS = 6
-"""Cosines are rounded to this many decimals before any comparison, so that no platform's last bit decides a merge."""
+IDENTITY = "lexical-1"
 
 _WIDTH = 4096
 _LONGEST_TERM = 6
 _FUNCTION_WORDS = frozenset({"a", "an", "and", "at", "in", "of", "the"})
-
-
-class Embedder(Protocol):
-    """A sentence encoder."""
-
-    @property
-    def identity(self) -> str:
-        """Name and revision, recorded with every result."""
-
-    def encode(self, phrases: Sequence[str]) -> NDArray[np.float32]:
-        """One L2-normalised row per phrase, n x d; a phrase's row does not depend on the other phrases."""
-
-
-@runtime_checkable
-class PairEmbedder(Embedder, Protocol):
-    """An encoder that gives cosines of listed pairs without dense vectors."""
-
-    def cosines(self, phrases: Sequence[str], first: Sequence[int], second: Sequence[int]) -> NDArray[np.float64]:
-        """Cosine of phrases[first[k]] and phrases[second[k]] for every k."""
-
-
-def pair_cosines(embedder: Embedder, phrases: Sequence[str], first: Sequence[int], second: Sequence[int]) -> NDArray[np.float64]:
-    """Rounded cosines of the listed pairs of distinct phrases; every phrase is encoded exactly once.
-
-    Raises `MethodError` when the encoder's answer is not one finite row per phrase.
-    """
-    if not phrases:
-        return np.zeros(0)
-    if isinstance(embedder, PairEmbedder):
-        return np.round(embedder.cosines(phrases, first, second), DECIMALS)
-    vectors = np.asarray(embedder.encode(phrases))
-    if vectors.ndim != 2 or len(vectors) != len(phrases) or not np.isfinite(vectors).all():
-        raise MethodError(f"encoder {embedder.identity}: found an array of shape {vectors.shape}, expected {len(phrases)} finite rows.")
-    found = np.empty(len(first))
-    a, b = np.asarray(first, dtype=np.intp), np.asarray(second, dtype=np.intp)
-    for start in range(0, len(found), 8192):  # bounds the memory of the gathered rows
-        part = slice(start, start + 8192)
-        found[part] = np.einsum("ij,ij->i", vectors[a[part]], vectors[b[part]], dtype=np.float64)
-    return np.round(found, DECIMALS)
 
 
 class LexicalEmbedder:
@@ -73,7 +28,7 @@ class LexicalEmbedder:
     always orthogonal.
     """
 
-    identity = "lexical-1"
+    identity = IDENTITY
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
@@ -152,12 +107,3 @@ class LexicalEmbedder:
             self._columns[word] = column
             self._taken.add(column)
         return column
-
-
-def make_embedder(settings: ImplicitSettings, vocabulary: Vocabulary) -> Embedder:
-    """The configured encoder; an unknown name is an error, never another encoder."""
-    if settings.encoder == "lexical":
-        return LexicalEmbedder(vocabulary)
-    raise ConfigurationError(
-        f"settings.toml, option implicit.encoder: found {settings.encoder!r}, expected 'lexical'. Name a known encoder."
-    )
