@@ -3,7 +3,8 @@
 Four judges behind the real SDKs, asked at the same time, each with a SQLite ledger entry for every answer, against a loopback server in
 a process of its own that answers after a fixed time. Beside it a serial loop over the plain SDK on the same server, and what a call
 costs the processor when the server answers at once. Bounds: calls in flight / latency; and what the processor time of a call allows on one
-core, because one Python process computes on one at a time, and on two.
+core, because one Python process computes on one at a time, and on two. Then the same four judges in two processes that share the
+ledger, as two runs of a backfill are.
 """
 
 from __future__ import annotations
@@ -131,6 +132,38 @@ def panel(url: str, providers: tuple[ModelProvider, ...], calls: int, in_flight:
         return result
 
 
+def ask_as_child(url: str, ledger: str, providers: list[ModelProvider], calls: int, in_flight: int) -> None:
+    """One of several processes: connections first, then at a sign the questions; prints its processor seconds."""
+    judges = [judge_of(provider, url, Ledger.open(ledger), in_flight) for provider in providers]
+    together(judges, questions(in_flight, start=1_000_000))
+    print("ready", flush=True)
+    sys.stdin.readline()
+    before = time.process_time()
+    together(judges, questions(calls))
+    print(time.process_time() - before, flush=True)
+
+
+def processes(url: str, parts: list[tuple[ModelProvider, ...]], calls: int, in_flight: int) -> Measured:
+    """A process per part of the panel, all at once on one ledger."""
+    with tempfile.TemporaryDirectory() as folder:
+        ledger = str(Path(folder) / "ledger.sqlite")
+        command = [sys.executable, __file__, "--ask", url, ledger, str(calls), str(in_flight)]
+        children = [subprocess.Popen([*command, *part], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for part in parts]
+        for child in children:
+            assert child.stdout is not None
+            child.stdout.readline()
+        before, start = servers_time(url), time.perf_counter()
+        for child in children:
+            assert child.stdin is not None
+            child.stdin.write("go\n")
+            child.stdin.flush()
+        client = sum(float(child.communicate()[0]) for child in children)
+        wall, asked = time.perf_counter() - start, calls * sum(map(len, parts))
+        stored = int(Ledger.open(ledger).statistics()["valid"].sum())
+        assert stored == asked + in_flight * sum(map(len, parts)), "every answer is in the ledger"
+        return Measured(asked, wall, client, servers_time(url) - before)
+
+
 def serial(url: str, provider: ModelProvider, calls: int) -> Measured:
     """One call after the other with the plain SDK, as a script would."""
     prompt = load_prompts().comparison(questions(1)[0])
@@ -201,6 +234,7 @@ def report_panel(calls: int, in_flight: int, latency_s: float, client_s: float, 
         all_at_once = panel(url, PANEL, calls, in_flight)
         one_by_one = serial(url, "openai", SERIAL_CALLS)
         alone = panel(url, ("openai",), calls, in_flight)
+        two = processes(url, [PANEL[:2], PANEL[2:]], calls, in_flight)
 
     def line(what: str, rate: float, bound: float) -> None:
         print(f"  {what:<50}{rate:>10.0f}{bound:>12.0f}{bound / rate:>16.2f}")
@@ -211,6 +245,7 @@ def report_panel(calls: int, in_flight: int, latency_s: float, client_s: float, 
     line(f"{len(PANEL)} judges x {in_flight}, against the latency", all_at_once.rate, whole)
     line("the same, against one core (one Python process)", all_at_once.rate, 1 / client_s)
     line("the same, against two cores, the server's work too", all_at_once.rate, 2 / (client_s + server_s))
+    line("in two processes, two judges each, against two cores", two.rate, 2 / (client_s + server_s))
     print(f"  {'serial loop over the plain SDK of OpenAI':<50}{one_by_one.rate:>10.1f}{'':>12}{all_at_once.rate / one_by_one.rate:>15.0f}x")
     print(f"  processor seconds: this process {all_at_once.client:.2f}, server {all_at_once.server:.2f}, in {all_at_once.wall:.2f} s")
 
@@ -218,6 +253,9 @@ def report_panel(calls: int, in_flight: int, latency_s: float, client_s: float, 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--serve"]:
         serve(float(sys.argv[2]))
+    elif sys.argv[1:2] == ["--ask"]:
+        url_, ledger_, calls_, in_flight_, *providers_ = sys.argv[2:]
+        ask_as_child(url_, ledger_, providers_, int(calls_), int(in_flight_))  # type: ignore[arg-type]
     else:
         numbers = [int(value) for value in sys.argv[1:]]
         calls_, in_flight_, latency_ms = (*numbers, *(1000, 64, 300)[len(numbers) :])

@@ -62,7 +62,7 @@ NO_MARKS = Marks(frozenset(), frozenset(), frozenset())
 def marks(phrase: str) -> Marks:
     """The values that a phrase states; number words and ordinals count ("eighth rib" = "8th rib"), centimetres are millimetres."""
     text = _WORD.sub(lambda word: _NUMBER_WORDS[word.group()], phrase.lower())
-    if not any(character.isdigit() for character in text):
+    if not _DIGITS.search(text):
         return NO_MARKS
     levels: set[str] = set()
 

@@ -33,6 +33,9 @@ from lunguage_assets.tables import DEDUPLICATED_FINDINGS, EXPANSIONS, PATHWAY_MA
 _ATTRIBUTES_OF = attribute_values(ATTRIBUTE_NAMES)
 _NO_ATTRIBUTES = dict.fromkeys(ATTRIBUTE_NAMES, "")
 
+_Places = dict[tuple[str, tuple[str, ...], str], tuple[str, tuple[str, ...]]]
+"""Location and location set of a sub-finding by the parent's and the pathway's: few, and asked for again and again."""
+
 
 @dataclass(frozen=True)
 class Expansion:
@@ -63,8 +66,9 @@ def expand(deduplicated: pd.DataFrame, dictionary: PathwayDictionary, vocabulary
     rows = read_rows(deduplicated, DEDUPLICATED_FINDINGS.names)
     matches: list[Match] = []
     children: list[_Child] = []
+    places: _Places = {}
     for study in by_study(rows):
-        expander = _StudyExpander(study, dictionary, vocabulary)
+        expander = _StudyExpander(study, dictionary, vocabulary, places)
         for row in study:
             found = match(row, dictionary)
             matches.append(found)
@@ -75,9 +79,9 @@ def expand(deduplicated: pd.DataFrame, dictionary: PathwayDictionary, vocabulary
 class _StudyExpander:
     """Expands the rows of one study; knows what the report already states."""
 
-    def __init__(self, study: Sequence[Row], dictionary: PathwayDictionary, vocabulary: Vocabulary) -> None:
+    def __init__(self, study: Sequence[Row], dictionary: PathwayDictionary, vocabulary: Vocabulary, places: _Places) -> None:
         self._dictionary, self._vocabulary = dictionary, vocabulary
-        self._study = study
+        self._study, self._places = study, places
 
     @cached_property
     def _by_id(self) -> dict[str, Row]:
@@ -173,10 +177,16 @@ class _StudyExpander:
 
     def _place(self, parent: Row, edge: Edge) -> tuple[str, tuple[str, ...]]:
         """The parent's location, then the pathway's, without repeats in the vocabulary's terms."""
-        parts = self._vocabulary.location_parts(edge.location)
-        own = [part for part in parts if part not in parent.location_parts]
-        wording = edge.location if len(own) == len(parts) else ", ".join(own)
-        return united_cells([parent.location, wording]), tuple(sorted({*parent.location_parts, *parts}))
+        if not edge.location:
+            return parent.location, parent.location_parts
+        asked = parent.location, parent.location_parts, edge.location
+        found = self._places.get(asked)
+        if found is None:
+            parts = self._vocabulary.location_parts(edge.location)
+            own = [part for part in parts if part not in parent.location_parts]
+            wording = edge.location if len(own) == len(parts) else ", ".join(own)
+            found = self._places[asked] = united_cells([parent.location, wording]), tuple(sorted({*parent.location_parts, *parts}))
+        return found
 
     def _already_stated(self, child: _Child) -> Row | None:
         """The row that states the child already: the best claimed one; a merged row counts through its survivor."""

@@ -282,6 +282,9 @@ class AnyCosines:
 
     def cosines(self, phrases: Sequence[str], first: Sequence[int], second: Sequence[int]) -> np.ndarray:
         self.asked = list(phrases)
+        pairs = {frozenset((a, b)) for a, b in zip(first, second, strict=True)}
+        assert len(pairs) == len(first), "a pair of phrases is asked for once"
+        assert all(len(pair) == 2 for pair in pairs), "a phrase is not compared with itself"
         return np.array([self.cosine(phrases[a], phrases[b]) for a, b in zip(first, second, strict=True)])
 
 

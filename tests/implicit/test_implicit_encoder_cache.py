@@ -102,7 +102,7 @@ def test_vectors_of_another_length_than_the_encoder_gives_are_not_mixed_in(tmp_p
     np.testing.assert_array_equal(kept(tmp_path, Encoder(width=12)).encode(PHRASES), Encoder(width=12).encode(PHRASES))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     damage=st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(1, 255)), min_size=1, max_size=4),
     cut=st.none() | st.floats(0, 1),

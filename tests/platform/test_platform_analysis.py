@@ -41,7 +41,7 @@ def test_agreement_robustness_validation_and_the_survey_become_tables(lunguage: 
     assert "experts (all) with the ranking" in done.stdout
     with duckdb.connect(str(home / "lunguage.duckdb"), read_only=True) as connection:
         sizes = {
-            table: connection.sql(f"SELECT count(*) FROM {table} WHERE ranker = 'panel'").fetchone()[0]  # type: ignore[index]
+            table: connection.sql(f"SELECT count(*) FROM {table} WHERE ranker = 'panel'").fetchall()[0][0]
             for table in ("judge_agreement", "ranking_correlations", "ranking_robustness", "fit_validation", "expert_agreement")
         }
     assert all(sizes.values()), sizes

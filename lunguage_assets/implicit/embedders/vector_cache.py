@@ -182,6 +182,8 @@ class VectorCache:
                 self.discard(f"it cannot be {what} ({type(error).__name__})")
         except OSError as error:
             self._do_without(what, error)
+        except (ValueError, TypeError, OverflowError) as error:  # a damaged value, or text in it that is no text
+            self.discard(f"it cannot be {what} ({type(error).__name__})")
 
     def _do_without(self, what: str, error: Exception) -> None:
         self._usable = False
