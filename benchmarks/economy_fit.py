@@ -16,12 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lunguage_assets.explicit.economy import fit_economically
-from lunguage_assets.explicit.fit_log import FitLog
-from lunguage_assets.explicit.fitting import Reference, fit_sentences
-from lunguage_assets.explicit.posterior import posterior_of_a_panel
-from lunguage_assets.explicit.probability import Anchor, calibrate, probability
-from lunguage_assets.explicit.simulation import (
+from lunguage_assets.explicit.analysis.simulation import (
     ADVERSE,
     ASSUMED,
     TRUE_ALPHA,
@@ -30,6 +25,11 @@ from lunguage_assets.explicit.simulation import (
     simulated_corpus,
     true_probability,
 )
+from lunguage_assets.explicit.fit.economy import fit_economically
+from lunguage_assets.explicit.fit.fit_log import FitLog
+from lunguage_assets.explicit.fit.fitting import Reference, fit_sentences
+from lunguage_assets.explicit.fit.posterior import posterior_of_a_panel
+from lunguage_assets.explicit.fit.probability import Anchor, calibrate, probability
 from lunguage_assets.judges.configuration import load_judges, price_of
 from lunguage_assets.settings import ExplicitSettings
 

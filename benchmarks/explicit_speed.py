@@ -18,13 +18,13 @@ import numpy as np
 from lunguage_assets.corpus.delivery import find_delivery
 from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.corpus.synthetic import write_sample
-from lunguage_assets.explicit import trueskill
-from lunguage_assets.explicit.fitting import Reference, fit_pairs, fit_sentences
-from lunguage_assets.explicit.hedging import hedge_phrases
-from lunguage_assets.explicit.matches import comparison_matches
-from lunguage_assets.explicit.probability import load_anchors
-from lunguage_assets.explicit.ranking import collect_answers, random_orders, reference_ranking
-from lunguage_assets.explicit.vocabulary import hedge_vocabulary
+from lunguage_assets.explicit.fit.fitting import Reference, fit_pairs, fit_sentences
+from lunguage_assets.explicit.fit.probability import load_anchors
+from lunguage_assets.explicit.hedges.hedging import hedge_phrases
+from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
+from lunguage_assets.explicit.rating import trueskill
+from lunguage_assets.explicit.rating.matches import comparison_matches
+from lunguage_assets.explicit.rating.ranking import collect_answers, random_orders, reference_ranking
 from lunguage_assets.judges.configuration import load_judges, make_judge
 from lunguage_assets.settings import CorpusSettings, ExplicitSettings
 

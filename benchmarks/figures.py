@@ -13,16 +13,16 @@ from pathlib import Path
 from lunguage_assets.corpus.delivery import find_delivery
 from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.corpus.synthetic import write_sample
-from lunguage_assets.explicit.agreement import judge_agreement
-from lunguage_assets.explicit.fitting import fit_pairs
-from lunguage_assets.explicit.hedging import hedge_phrases
-from lunguage_assets.explicit.matches import comparison_matches
-from lunguage_assets.explicit.probability import calibrate, load_anchors
-from lunguage_assets.explicit.rank_correlation import ranking_correlations
-from lunguage_assets.explicit.ranking import reference_ranking
-from lunguage_assets.explicit.robustness import ranking_robustness
-from lunguage_assets.explicit.validation import fit_validation
-from lunguage_assets.explicit.vocabulary import hedge_vocabulary
+from lunguage_assets.explicit.analysis.agreement import judge_agreement
+from lunguage_assets.explicit.analysis.rank_correlation import ranking_correlations
+from lunguage_assets.explicit.analysis.robustness import ranking_robustness
+from lunguage_assets.explicit.analysis.validation import fit_validation
+from lunguage_assets.explicit.fit.fitting import fit_pairs
+from lunguage_assets.explicit.fit.probability import calibrate, load_anchors
+from lunguage_assets.explicit.hedges.hedging import hedge_phrases
+from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
+from lunguage_assets.explicit.rating.matches import comparison_matches
+from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.judges.configuration import load_judges, make_judge
 from lunguage_assets.release import plots
 from lunguage_assets.release.heat_maps import agreement_heat_map, correlation_heat_map

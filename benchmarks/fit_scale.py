@@ -14,10 +14,10 @@ import time
 import numpy as np
 import pandas as pd
 
-from lunguage_assets.explicit.fitting import fit_pairs, fit_with_log
-from lunguage_assets.explicit.matches import comparison_matches
-from lunguage_assets.explicit.ranking import reference_ranking
-from lunguage_assets.explicit.simulation import ASSUMED, SimulatedJudge, simulated_corpus
+from lunguage_assets.explicit.analysis.simulation import ASSUMED, SimulatedJudge, simulated_corpus
+from lunguage_assets.explicit.fit.fitting import fit_pairs, fit_with_log
+from lunguage_assets.explicit.rating.matches import comparison_matches
+from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import FINDINGS, HEDGE_PHRASES
 

@@ -16,13 +16,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lunguage_assets.explicit.economy import fit_economically
-from lunguage_assets.explicit.fitting import Reference, fit_sentences
-from lunguage_assets.explicit.matches import comparison_matches
-from lunguage_assets.explicit.posterior import posterior_of_a_panel
-from lunguage_assets.explicit.probability import calibrate, probability
-from lunguage_assets.explicit.ranking import reference_ranking
-from lunguage_assets.explicit.simulation import ADVERSE, ASSUMED, Noise, simulated_corpus
+from lunguage_assets.explicit.analysis.simulation import ADVERSE, ASSUMED, Noise, simulated_corpus
+from lunguage_assets.explicit.fit.economy import fit_economically
+from lunguage_assets.explicit.fit.fitting import Reference, fit_sentences
+from lunguage_assets.explicit.fit.posterior import posterior_of_a_panel
+from lunguage_assets.explicit.fit.probability import calibrate, probability
+from lunguage_assets.explicit.rating.matches import comparison_matches
+from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.settings import ExplicitSettings
 
 TARGETS = 300

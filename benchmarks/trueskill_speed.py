@@ -14,10 +14,10 @@ from itertools import combinations
 
 import numpy as np
 
-from lunguage_assets.explicit import trueskill
-from lunguage_assets.explicit.order_free import order_free_places
-from lunguage_assets.explicit.published import published_ranking
-from lunguage_assets.explicit.verification import play_with_package
+from lunguage_assets.explicit.analysis.verification import play_with_package
+from lunguage_assets.explicit.rating import trueskill
+from lunguage_assets.explicit.rating.order_free import order_free_places
+from lunguage_assets.explicit.rating.published import published_ranking
 
 PER_PAIR = 40
 ORDERS = 10

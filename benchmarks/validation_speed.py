@@ -16,13 +16,13 @@ from typing import TypeVar
 import numpy as np
 import pandas as pd
 
-from lunguage_assets.explicit import trueskill
-from lunguage_assets.explicit.order_free import compare_with_order
-from lunguage_assets.explicit.published import published_ranking, ruler_sentences
-from lunguage_assets.explicit.ranking import reference_ranking
-from lunguage_assets.explicit.robustness import ranking_robustness
-from lunguage_assets.explicit.validation import fit_validation
-from lunguage_assets.explicit.verification import verify_with_package
+from lunguage_assets.explicit.analysis.robustness import ranking_robustness
+from lunguage_assets.explicit.analysis.validation import fit_validation
+from lunguage_assets.explicit.analysis.verification import verify_with_package
+from lunguage_assets.explicit.rating import trueskill
+from lunguage_assets.explicit.rating.order_free import compare_with_order
+from lunguage_assets.explicit.rating.published import published_ranking, ruler_sentences
+from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import COMPARISON_MATCHES, HEDGE_VOCABULARY
 

@@ -37,7 +37,7 @@ def survey() -> None:
 def make(home: Path, pairs: int, examples: int, experts: int, ranker: str, seed: int, out: Path) -> None:
     """Write a survey: CSV to fill in, printable form, CSV that describes the experts, instructions."""
     place = chosen_home(home)
-    from lunguage_assets.explicit.survey import make_survey, write_survey
+    from lunguage_assets.explicit.analysis.survey import make_survey, write_survey
     from lunguage_assets.judges.configuration import load_judges
     from lunguage_assets.orchestration.resources import judges_file
     from lunguage_assets.tables import HEDGE_VOCABULARY, REFERENCE_RANKING
@@ -66,7 +66,7 @@ def make(home: Path, pairs: int, examples: int, experts: int, ranker: str, seed:
 def import_(home: Path, ranker: str, responses: Path, experts: Path | None) -> None:
     """Validate the experts' answers and put them into the home, for the asset expert_agreement."""
     place = chosen_home(home)
-    from lunguage_assets.explicit.experts import load_experts, load_responses, undescribed
+    from lunguage_assets.explicit.analysis.experts import load_experts, load_responses, undescribed
     from lunguage_assets.files import write_private
     from lunguage_assets.tables import REFERENCE_RANKING
 

@@ -18,15 +18,15 @@ import pandas as pd
 from lunguage_assets.corpus.delivery import Delivery
 from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.amendments import newest_only
-from lunguage_assets.explicit.economy import fit_economically
-from lunguage_assets.explicit.fitting import Reference, fit_sentences
-from lunguage_assets.explicit.hedging import hedge_phrases, load_corrections
-from lunguage_assets.explicit.matches import comparison_matches
-from lunguage_assets.explicit.pairs import collect_pairs
-from lunguage_assets.explicit.probability import load_anchors, require_anchors
-from lunguage_assets.explicit.ranking import reference_ranking
-from lunguage_assets.explicit.vocabulary import hedge_vocabulary
+from lunguage_assets.explicit.fit.economy import fit_economically
+from lunguage_assets.explicit.fit.fitting import Reference, fit_sentences
+from lunguage_assets.explicit.fit.pairs import collect_pairs
+from lunguage_assets.explicit.fit.probability import load_anchors, require_anchors
+from lunguage_assets.explicit.hedges.amendments import newest_only
+from lunguage_assets.explicit.hedges.hedging import hedge_phrases, load_corrections
+from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
+from lunguage_assets.explicit.rating.matches import comparison_matches
+from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.home import Home, Registration
 from lunguage_assets.judges.binding_record import BindingRecord
 from lunguage_assets.judges.budget import output_limit

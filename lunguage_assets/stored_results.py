@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from lunguage_assets.errors import InvalidTable, MethodError
-from lunguage_assets.explicit.matches import schedule
-from lunguage_assets.explicit.ranking import ranking_version, reference_ranking
-from lunguage_assets.explicit.vocabulary import NO_EXAMPLE
+from lunguage_assets.explicit.hedges.vocabulary import NO_EXAMPLE
+from lunguage_assets.explicit.rating.matches import schedule
+from lunguage_assets.explicit.rating.ranking import ranking_version, reference_ranking
 from lunguage_assets.home import Home
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.store import partition_path, read_table

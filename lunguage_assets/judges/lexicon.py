@@ -20,7 +20,7 @@ import yaml
 
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.explicit.published import published_ranking
+from lunguage_assets.explicit.rating.published import published_ranking
 from lunguage_assets.judges.protocol import MASK, ComparisonAnswer, ComparisonQuestion, ExtractionAnswer, ExtractionQuestion
 from lunguage_assets.judges.reading import SAME_CLAUSE, Reading, choose_by_score, denies_list, is_predicate
 

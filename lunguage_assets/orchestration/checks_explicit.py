@@ -8,9 +8,9 @@ from typing import Any
 import dagster as dg
 import pandas as pd
 
-from lunguage_assets.explicit.diagnostics import PositionBias, position_bias
-from lunguage_assets.explicit.reliability import Estimate
-from lunguage_assets.explicit.verification import PACKAGE_TOLERANCE, REPLAY_TOLERANCE, Verification
+from lunguage_assets.explicit.analysis.diagnostics import PositionBias, position_bias
+from lunguage_assets.explicit.analysis.reliability import Estimate
+from lunguage_assets.explicit.analysis.verification import PACKAGE_TOLERANCE, REPLAY_TOLERANCE, Verification
 from lunguage_assets.orchestration.metadata import counts
 from lunguage_assets.orchestration.partitions import Partitions, partition_of
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lunguage_assets.explicit.probability import Anchor, Calibration, probability
+from lunguage_assets.explicit.fit.probability import Anchor, Calibration, probability
 
 _DPI = 110
 _SMALL = 8

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from lunguage_assets.explicit.published import ruler_sentences
+from lunguage_assets.explicit.rating.published import ruler_sentences
 from lunguage_assets.judges.protocol import Choice, ComparisonAnswer, ComparisonQuestion, ExtractionAnswer, ExtractionQuestion
 from lunguage_assets.tables import ATTRIBUTES, FINDINGS, HEDGE_VOCABULARY
 

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.agreement import judge_agreement
-from lunguage_assets.explicit.diagnostics import position_bias
-from lunguage_assets.explicit.rank_correlation import AVERAGED, ranking_correlations
-from lunguage_assets.explicit.ranking import reference_ranking
+from lunguage_assets.explicit.analysis.agreement import judge_agreement
+from lunguage_assets.explicit.analysis.diagnostics import position_bias
+from lunguage_assets.explicit.analysis.rank_correlation import AVERAGED, ranking_correlations
+from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.release.heat_maps import agreement_heat_map, correlation_heat_map
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import HEDGE_PHRASES, HEDGE_VOCABULARY

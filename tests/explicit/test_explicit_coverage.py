@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lunguage_assets.explicit.economy import fit_economically
-from lunguage_assets.explicit.fits import Fits
-from lunguage_assets.explicit.fitting import Reference, fit_sentences
-from lunguage_assets.explicit.posterior import posterior, posterior_of_a_panel
-from lunguage_assets.explicit.probability import Anchor, calibrate, probability
-from lunguage_assets.explicit.simulation import ADVERSE, ASSUMED, Noise, SimulatedCorpus, SimulatedJudge, simulated_corpus
+from lunguage_assets.explicit.analysis.simulation import ADVERSE, ASSUMED, Noise, SimulatedCorpus, SimulatedJudge, simulated_corpus
+from lunguage_assets.explicit.fit.economy import fit_economically
+from lunguage_assets.explicit.fit.fits import Fits
+from lunguage_assets.explicit.fit.fitting import Reference, fit_sentences
+from lunguage_assets.explicit.fit.posterior import posterior, posterior_of_a_panel
+from lunguage_assets.explicit.fit.probability import Anchor, calibrate, probability
 from lunguage_assets.judges.protocol import ComparisonQuestion
 from lunguage_assets.settings import ExplicitSettings
 

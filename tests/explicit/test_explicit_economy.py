@@ -14,18 +14,18 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from lunguage_assets.explicit.economy import choose_round, fit_economically
-from lunguage_assets.explicit.fit_log import FitLog
-from lunguage_assets.explicit.fits import STOPS, Fits
-from lunguage_assets.explicit.fitting import fit_pairs, fit_sentences
-from lunguage_assets.explicit.hedging import hedge_phrases
-from lunguage_assets.explicit.matches import comparison_matches
-from lunguage_assets.explicit.posterior import posterior, posterior_of_a_panel
-from lunguage_assets.explicit.probability import Anchor, load_anchors
-from lunguage_assets.explicit.ranking import reference_ranking
-from lunguage_assets.explicit.reference import Reference
-from lunguage_assets.explicit.simulation import ASSUMED, SimulatedCorpus, simulated_corpus
-from lunguage_assets.explicit.vocabulary import hedge_vocabulary
+from lunguage_assets.explicit.analysis.simulation import ASSUMED, SimulatedCorpus, simulated_corpus
+from lunguage_assets.explicit.fit.economy import choose_round, fit_economically
+from lunguage_assets.explicit.fit.fit_log import FitLog
+from lunguage_assets.explicit.fit.fits import STOPS, Fits
+from lunguage_assets.explicit.fit.fitting import fit_pairs, fit_sentences
+from lunguage_assets.explicit.fit.posterior import posterior, posterior_of_a_panel
+from lunguage_assets.explicit.fit.probability import Anchor, load_anchors
+from lunguage_assets.explicit.fit.reference import Reference
+from lunguage_assets.explicit.hedges.hedging import hedge_phrases
+from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
+from lunguage_assets.explicit.rating.matches import comparison_matches
+from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.judges.cues import CuesJudge
 from lunguage_assets.judges.lexicon import LexiconJudge
 from lunguage_assets.judges.protocol import Judge

@@ -14,8 +14,8 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from lunguage_assets.errors import InputError
-from lunguage_assets.explicit.expert_agreement import expert_agreement
-from lunguage_assets.explicit.experts import Expert, Experts, Responses, load_experts, load_responses, undescribed
+from lunguage_assets.explicit.analysis.expert_agreement import expert_agreement
+from lunguage_assets.explicit.analysis.experts import Expert, Experts, Responses, load_experts, load_responses, undescribed
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import REFERENCE_RANKING
 from lunguage_assets.tables.agreement import EXPERT_AGREEMENT

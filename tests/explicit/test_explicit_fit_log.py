@@ -10,12 +10,12 @@ import pyarrow as pa
 import pytest
 from explicit_samples import ScriptedJudge, finding, findings_frame, invented_findings
 
-from lunguage_assets.explicit import trueskill
-from lunguage_assets.explicit.fitting import FitTables, fit_pairs, fit_with_log
-from lunguage_assets.explicit.hedging import hedge_phrases
-from lunguage_assets.explicit.probability import load_anchors
-from lunguage_assets.explicit.ranking import reference_ranking
-from lunguage_assets.explicit.vocabulary import hedge_vocabulary
+from lunguage_assets.explicit.fit.fitting import FitTables, fit_pairs, fit_with_log
+from lunguage_assets.explicit.fit.probability import load_anchors
+from lunguage_assets.explicit.hedges.hedging import hedge_phrases
+from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
+from lunguage_assets.explicit.rating import trueskill
+from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.judges.cues import CuesJudge
 from lunguage_assets.judges.lexicon import LexiconJudge
 from lunguage_assets.judges.protocol import Judge

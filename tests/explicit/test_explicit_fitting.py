@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.draws import coins, mix, smallest, text_hash, text_hashes
-from lunguage_assets.explicit.fit_log import FitLog
-from lunguage_assets.explicit.fitting import EXAMPLES_DRAWN_FROM, STOPS, Reference, fit_pairs, fit_sentences
-from lunguage_assets.explicit.hedging import hedge_phrases
-from lunguage_assets.explicit.probability import Anchor, calibrate, load_anchors
-from lunguage_assets.explicit.ranking import reference_ranking
-from lunguage_assets.explicit.reference import draw_probability
-from lunguage_assets.explicit.vocabulary import hedge_vocabulary
+from lunguage_assets.explicit.fit.fit_log import FitLog
+from lunguage_assets.explicit.fit.fitting import EXAMPLES_DRAWN_FROM, STOPS, Reference, fit_pairs, fit_sentences
+from lunguage_assets.explicit.fit.probability import Anchor, calibrate, load_anchors
+from lunguage_assets.explicit.fit.reference import draw_probability
+from lunguage_assets.explicit.hedges.hedging import hedge_phrases
+from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
+from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.judges.cues import CuesJudge
 from lunguage_assets.judges.lexicon import LexiconJudge
 from lunguage_assets.judges.protocol import Choice, ComparisonQuestion, Judge

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lunguage_assets.errors import InputError
-from lunguage_assets.explicit.hedging import (
+from lunguage_assets.explicit.hedges.hedging import (
     REVIEW_COLUMNS,
     hedge_phrases,
     load_corrections,

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.draws import text_hash
-from lunguage_assets.explicit.published import published_ranking, ruler_sentences
+from lunguage_assets.explicit.rating.published import published_ranking, ruler_sentences
 from lunguage_assets.judges import cues, lexicon, reading
 from lunguage_assets.judges.cues import CuesJudge
 from lunguage_assets.judges.lexicon import LexiconJudge

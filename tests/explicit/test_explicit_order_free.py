@@ -10,10 +10,10 @@ from recorded_samples import noisy, ranked, recorded
 from scipy.optimize import minimize
 from scipy.stats import norm
 
-from lunguage_assets.explicit.order_free import compare_with_order, order_free_places, rank_correlation
-from lunguage_assets.explicit.ranking import reference_ranking
-from lunguage_assets.explicit.trueskill import MU, SIGMA
-from lunguage_assets.explicit.vocabulary import hedge_vocabulary
+from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
+from lunguage_assets.explicit.rating.order_free import compare_with_order, order_free_places, rank_correlation
+from lunguage_assets.explicit.rating.ranking import reference_ranking
+from lunguage_assets.explicit.rating.trueskill import MU, SIGMA
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import COMPARISON_MATCHES, HEDGE_PHRASES, REFERENCE_RANKING
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from lunguage_assets.errors import InputError, MethodError
-from lunguage_assets.explicit.probability import Anchor, Calibration, calibrate, load_anchors, probability
-from lunguage_assets.explicit.published import published_ranking
+from lunguage_assets.explicit.fit.probability import Anchor, Calibration, calibrate, load_anchors, probability
+from lunguage_assets.explicit.rating.published import published_ranking
 
 PUBLISHED = pd.DataFrame({"phrase": [e.phrase for e in published_ranking()], "mu": [e.mu for e in published_ranking()], "mu_sd": 0.0})
 

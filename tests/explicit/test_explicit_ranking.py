@@ -14,10 +14,10 @@ from scipy.optimize import minimize
 from scipy.stats import norm, spearmanr
 
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit import trueskill
-from lunguage_assets.explicit.matches import comparison_matches
-from lunguage_assets.explicit.ranking import collect_answers, random_orders, reference_ranking
-from lunguage_assets.explicit.vocabulary import hedge_vocabulary
+from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
+from lunguage_assets.explicit.rating import trueskill
+from lunguage_assets.explicit.rating.matches import comparison_matches
+from lunguage_assets.explicit.rating.ranking import collect_answers, random_orders, reference_ranking
 from lunguage_assets.judges.cues import CuesJudge
 from lunguage_assets.judges.lexicon import LexiconJudge
 from lunguage_assets.judges.protocol import ComparisonQuestion

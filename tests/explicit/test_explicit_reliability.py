@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from lunguage_assets.explicit import reliability
-from lunguage_assets.explicit.reliability import Resampling, fleiss_kappa, independent, krippendorff_alpha, pairwise_agreement
+from lunguage_assets.explicit.analysis import reliability
+from lunguage_assets.explicit.analysis.reliability import Resampling, fleiss_kappa, independent, krippendorff_alpha, pairwise_agreement
 
 FLEISS_1971_STYLE = [
     [0, 0, 0, 0, 14], [0, 2, 6, 4, 2], [0, 0, 3, 5, 6], [0, 3, 9, 2, 0], [2, 2, 8, 1, 1],

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 from recorded_samples import noisy, ranked, recorded
 
+from lunguage_assets.explicit.analysis.robustness import kept_answers, ranking_robustness
 from lunguage_assets.explicit.draws import mix, text_hashes
-from lunguage_assets.explicit.ranking import collect_answers, reference_ranking
-from lunguage_assets.explicit.robustness import kept_answers, ranking_robustness
-from lunguage_assets.explicit.vocabulary import hedge_vocabulary
+from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
+from lunguage_assets.explicit.rating.ranking import collect_answers, reference_ranking
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import COMPARISON_MATCHES, HEDGE_PHRASES
 from lunguage_assets.tables.validation import RANKING_ROBUSTNESS

@@ -11,13 +11,13 @@ import pytest
 from lunguage_assets.corpus.delivery import find_delivery
 from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.corpus.synthetic import write_sample
-from lunguage_assets.explicit.fitting import fit_pairs
-from lunguage_assets.explicit.hedging import hedge_phrases
-from lunguage_assets.explicit.matches import comparison_matches
-from lunguage_assets.explicit.probability import load_anchors
-from lunguage_assets.explicit.published import published_ranking
-from lunguage_assets.explicit.ranking import reference_ranking
-from lunguage_assets.explicit.vocabulary import hedge_vocabulary
+from lunguage_assets.explicit.fit.fitting import fit_pairs
+from lunguage_assets.explicit.fit.probability import load_anchors
+from lunguage_assets.explicit.hedges.hedging import hedge_phrases
+from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
+from lunguage_assets.explicit.rating.matches import comparison_matches
+from lunguage_assets.explicit.rating.published import published_ranking
+from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.judges.configuration import load_judges, make_judge
 from lunguage_assets.settings import CorpusSettings, ExplicitSettings
 

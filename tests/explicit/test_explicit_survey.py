@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 
 from lunguage_assets.cli import commands
 from lunguage_assets.errors import ConfigurationError, InputError, LunguageError, MethodError
-from lunguage_assets.explicit.experts import load_experts, load_responses
-from lunguage_assets.explicit.ranking import reference_ranking
-from lunguage_assets.explicit.survey import form, make_survey, spread_pairs, write_survey
-from lunguage_assets.explicit.vocabulary import hedge_vocabulary
+from lunguage_assets.explicit.analysis.experts import load_experts, load_responses
+from lunguage_assets.explicit.analysis.survey import form, make_survey, spread_pairs, write_survey
+from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
+from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.home import Corpus, Home
 from lunguage_assets.judges.configuration import load_judges
 from lunguage_assets.settings import ExplicitSettings

@@ -10,7 +10,7 @@ import trueskill as package
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lunguage_assets.explicit.trueskill import BETA, MU, SIGMA, TAU, corrections, play, update
+from lunguage_assets.explicit.rating.trueskill import BETA, MU, SIGMA, TAU, corrections, play, update
 
 
 def random_matches(players: int, matches: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

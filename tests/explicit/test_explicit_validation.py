@@ -11,13 +11,13 @@ from explicit_samples import ScriptedJudge
 from recorded_samples import Decide, decided_by_pair, names, noisy, ranked, recorded
 
 from lunguage_assets.errors import MethodError
+from lunguage_assets.explicit.analysis.recorded import recorded_matches
+from lunguage_assets.explicit.analysis.validation import Configuration, Curves, fit_back, fit_validation, grid
 from lunguage_assets.explicit.draws import text_hashes
-from lunguage_assets.explicit.fitting import fit_sentences
-from lunguage_assets.explicit.ranking import reference_ranking
-from lunguage_assets.explicit.recorded import recorded_matches
-from lunguage_assets.explicit.reference import Reference
-from lunguage_assets.explicit.validation import Configuration, Curves, fit_back, fit_validation, grid
-from lunguage_assets.explicit.vocabulary import hedge_vocabulary
+from lunguage_assets.explicit.fit.fitting import fit_sentences
+from lunguage_assets.explicit.fit.reference import Reference
+from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
+from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.judges.protocol import Choice, ComparisonQuestion
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import COMPARISON_MATCHES, HEDGE_PHRASES

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from recorded_samples import noisy, ranked, recorded
 
-from lunguage_assets.explicit import trueskill
-from lunguage_assets.explicit.ranking import reference_ranking
-from lunguage_assets.explicit.verification import play_with_package, verify_with_package
-from lunguage_assets.explicit.vocabulary import hedge_vocabulary
+from lunguage_assets.explicit.analysis.verification import play_with_package, verify_with_package
+from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
+from lunguage_assets.explicit.rating import trueskill
+from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import COMPARISON_MATCHES, HEDGE_PHRASES
 

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 from explicit_samples import finding, findings_frame
 
-from lunguage_assets.explicit.hedging import hedge_phrases
-from lunguage_assets.explicit.published import published_ranking, ruler_sentences
-from lunguage_assets.explicit.vocabulary import NO_EXAMPLE, PUBLISHED_RULER, TOO_FEW, hedge_vocabulary
+from lunguage_assets.explicit.hedges.hedging import hedge_phrases
+from lunguage_assets.explicit.hedges.vocabulary import NO_EXAMPLE, PUBLISHED_RULER, TOO_FEW, hedge_vocabulary
+from lunguage_assets.explicit.rating.published import published_ranking, ruler_sentences
 from lunguage_assets.judges.lexicon import LexiconJudge
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import HEDGE_PHRASES, HEDGE_VOCABULARY

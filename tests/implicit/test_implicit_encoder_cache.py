@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import logging
 import multiprocessing
 import stat
@@ -174,6 +175,29 @@ def test_the_file_is_its_owners_and_says_no_phrase(tmp_path: Path) -> None:
     assert stat.S_IMODE(cache.path.stat().st_mode) == 0o600
     assert stat.S_IMODE(cache.path.parent.stat().st_mode) == 0o700
     assert not any(phrase.encode() in cache.path.read_bytes() for phrase in PHRASES)
+
+
+def test_of_two_that_encode_the_same_phrase_the_first_is_kept_and_both_use_it(tmp_path: Path) -> None:
+    one, other = VectorCache(tmp_path, "invented@1"), VectorCache(tmp_path, "invented@1")
+    first = one.add(PHRASES[:2], Encoder().encode(PHRASES[:2]))
+    second = other.add(PHRASES, Encoder(noise=1e-6).encode(PHRASES))
+    np.testing.assert_array_equal(second[:2], first)
+    np.testing.assert_array_equal(second[2:], Encoder(noise=1e-6).encode(PHRASES[2:]))
+    np.testing.assert_array_equal(one.read(PHRASES)[0], second)
+
+
+def test_a_file_that_is_in_use_is_thrown_away_only_afterwards(tmp_path: Path) -> None:
+    cache = VectorCache(tmp_path, "invented@1")
+    kept(tmp_path, Encoder()).encode(PHRASES)
+    with cache.path.with_suffix(".lock").open("rb") as user, ThreadPoolExecutor(1) as thread:
+        fcntl.flock(user, fcntl.LOCK_SH)
+        discarding = thread.submit(VectorCache(tmp_path, "invented@1").discard, "of this test")
+        with pytest.raises(TimeoutError):
+            discarding.result(timeout=0.3)
+        assert cache.path.exists()
+        fcntl.flock(user, fcntl.LOCK_UN)
+        discarding.result(timeout=60)
+    assert not cache.path.exists()
 
 
 def _encode(folder: Path, start: int) -> bytes:

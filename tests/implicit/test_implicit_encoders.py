@@ -204,9 +204,11 @@ class NarrowModel:
 
     def __init__(self, room: int) -> None:
         self.room, self.tried = room, []
+        self.read: list[list[str]] = []
 
     def encode(self, phrases: Sequence[str], batch_size: int, **_: object) -> np.ndarray:
         self.tried.append(batch_size)
+        self.read.append(list(phrases))
         if batch_size > self.room:
             raise RuntimeError("CUDA out of memory. Tried to allocate")
         return np.ones((len(phrases), 1), dtype=np.float32)
@@ -224,6 +226,13 @@ def test_batches_shrink_until_memory_suffices_and_stay_so() -> None:
     assert model.tried == [64, 32, 16, 8, 8]
     with pytest.raises(MethodError, match="one phrase"):
         narrow(0)[0].encode(["a"])
+
+
+def test_phrases_share_batches_whatever_their_order() -> None:
+    (one, model), (other, model_of_other) = narrow(64), narrow(64)
+    one.encode(["bb", "a", "c", "bbb"])
+    other.encode(["bbb", "c", "bb", "a"])
+    assert model.read == model_of_other.read == [["a", "c", "bb", "bbb"]]
 
 
 # Vectors from a file

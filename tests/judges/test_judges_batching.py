@@ -12,7 +12,7 @@ from batch_judges import WIRES, Hurried, Unhurried, judge_of, once, pairs, patie
 from loopback import LoopbackServer
 from loopback_batches import BatchService, Fate
 
-from lunguage_assets.explicit.matches import comparison_matches
+from lunguage_assets.explicit.rating.matches import comparison_matches
 from lunguage_assets.judges.attempts import TRIES
 from lunguage_assets.judges.configuration import load_judges
 from lunguage_assets.judges.engine import JudgeIncomplete

@@ -11,11 +11,11 @@ import pytest
 from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.corpus.synthetic import write_sample
 from lunguage_assets.dry_run import Circumstances, estimate_run
-from lunguage_assets.explicit.amendments import newest_only
-from lunguage_assets.explicit.hedging import hedge_phrases
-from lunguage_assets.explicit.matches import comparison_matches
-from lunguage_assets.explicit.ranking import reference_ranking
-from lunguage_assets.explicit.vocabulary import hedge_vocabulary
+from lunguage_assets.explicit.hedges.amendments import newest_only
+from lunguage_assets.explicit.hedges.hedging import hedge_phrases
+from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
+from lunguage_assets.explicit.rating.matches import comparison_matches
+from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.home import Home
 from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
 from lunguage_assets.judges.estimate import Estimate

@@ -6,12 +6,12 @@ from typing import Any
 import dagster as dg
 import pandas as pd
 
-from lunguage_assets.explicit.agreement import judge_agreement as judges_with_each_other
-from lunguage_assets.explicit.expert_agreement import expert_agreement as experts_with_ranking
-from lunguage_assets.explicit.experts import load_experts, load_responses, undescribed
-from lunguage_assets.explicit.rank_correlation import ranking_correlations as correlate_rankings
-from lunguage_assets.explicit.robustness import ranking_robustness as rank_with_half
-from lunguage_assets.explicit.validation import fit_validation as fit_phrases_back
+from lunguage_assets.explicit.analysis.agreement import judge_agreement as judges_with_each_other
+from lunguage_assets.explicit.analysis.expert_agreement import expert_agreement as experts_with_ranking
+from lunguage_assets.explicit.analysis.experts import load_experts, load_responses, undescribed
+from lunguage_assets.explicit.analysis.rank_correlation import ranking_correlations as correlate_rankings
+from lunguage_assets.explicit.analysis.robustness import ranking_robustness as rank_with_half
+from lunguage_assets.explicit.analysis.validation import fit_validation as fit_phrases_back
 from lunguage_assets.orchestration.metadata import picture, plain_failures, rows_table, table_options
 from lunguage_assets.orchestration.partitions import Partitions, partition_frames
 from lunguage_assets.orchestration.resources import HomeResource

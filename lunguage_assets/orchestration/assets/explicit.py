@@ -7,17 +7,17 @@ import dagster as dg
 import pandas as pd
 
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.amendments import newest_only
-from lunguage_assets.explicit.fitting import fit_with_log
-from lunguage_assets.explicit.hedging import hedge_phrases as extract_hedge_phrases
-from lunguage_assets.explicit.hedging import load_corrections, review_queue, unknown_corrections
-from lunguage_assets.explicit.matches import comparison_matches as play_matches
-from lunguage_assets.explicit.order_free import compare_with_order
-from lunguage_assets.explicit.probability import calibrate, load_anchors, require_anchors
-from lunguage_assets.explicit.ranking import reference_ranking as rank_phrases
-from lunguage_assets.explicit.shown import shown_phrase
-from lunguage_assets.explicit.verification import verify_with_package
-from lunguage_assets.explicit.vocabulary import hedge_vocabulary as collect_vocabulary
+from lunguage_assets.explicit.analysis.verification import verify_with_package
+from lunguage_assets.explicit.fit.fitting import fit_with_log
+from lunguage_assets.explicit.fit.probability import calibrate, load_anchors, require_anchors
+from lunguage_assets.explicit.hedges.amendments import newest_only
+from lunguage_assets.explicit.hedges.hedging import hedge_phrases as extract_hedge_phrases
+from lunguage_assets.explicit.hedges.hedging import load_corrections, review_queue, unknown_corrections
+from lunguage_assets.explicit.hedges.shown import shown_phrase
+from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary as collect_vocabulary
+from lunguage_assets.explicit.rating.matches import comparison_matches as play_matches
+from lunguage_assets.explicit.rating.order_free import compare_with_order
+from lunguage_assets.explicit.rating.ranking import reference_ranking as rank_phrases
 from lunguage_assets.files import write_csv
 from lunguage_assets.orchestration.checks_explicit import VERIFIED, verification_result
 from lunguage_assets.orchestration.metadata import Spending, counts, picture, plain_failures, table_options

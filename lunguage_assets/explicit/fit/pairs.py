@@ -14,10 +14,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit import trueskill
 from lunguage_assets.explicit.draws import digest
-from lunguage_assets.explicit.fits import STOPS, Places
-from lunguage_assets.explicit.probability import Calibration, probability
+from lunguage_assets.explicit.fit.fits import STOPS, Places
+from lunguage_assets.explicit.fit.probability import Calibration, probability
+from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.tables import FITTED_PROBABILITIES
 
 EXPLICIT_SECTIONS = ("find", "impr")

@@ -16,8 +16,8 @@ from scipy.special import expit
 
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError, InputError, MethodError
-from lunguage_assets.explicit.edited_csv import edited_rows
-from lunguage_assets.explicit.shown import shown_phrase
+from lunguage_assets.explicit.hedges.edited_csv import edited_rows
+from lunguage_assets.explicit.hedges.shown import shown_phrase
 
 Z95 = 1.959963984540054
 _REMEDY = 'Set ruler = "published" in settings.toml, or give ratings of other phrases in anchor_ratings.csv.'

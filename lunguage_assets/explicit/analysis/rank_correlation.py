@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lunguage_assets.explicit import trueskill
-from lunguage_assets.explicit.agreement import comparable
-from lunguage_assets.explicit.ranking import collect_answers, random_orders
-from lunguage_assets.explicit.reliability import ratio
+from lunguage_assets.explicit.analysis.agreement import comparable
+from lunguage_assets.explicit.analysis.reliability import ratio
+from lunguage_assets.explicit.rating import trueskill
+from lunguage_assets.explicit.rating.ranking import collect_answers, random_orders
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables.agreement import RANKING_CORRELATIONS
 

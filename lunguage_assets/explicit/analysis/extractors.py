@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lunguage_assets.explicit.agreement_rows import agreement_row
-from lunguage_assets.explicit.reliability import Resampling, shares
+from lunguage_assets.explicit.analysis.agreement_rows import agreement_row
+from lunguage_assets.explicit.analysis.reliability import Resampling, shares
 from lunguage_assets.settings import ExplicitSettings
 
 _MEASURES = ("extraction: same phrases", "extraction: jaccard", "extraction: f1")

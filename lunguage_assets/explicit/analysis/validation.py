@@ -19,12 +19,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lunguage_assets.explicit import fitting
-from lunguage_assets.explicit.asking import NOT_ASKED, Answers
+from lunguage_assets.explicit.analysis.recorded import RecordedMatches, recorded_matches
 from lunguage_assets.explicit.draws import U64, below, mix, text_hash, text_hashes
-from lunguage_assets.explicit.fits import LIMIT, NO_OPPONENT, Fits
-from lunguage_assets.explicit.recorded import RecordedMatches, recorded_matches
-from lunguage_assets.explicit.reference import Floats, Integers, Reference, choose_opponents
+from lunguage_assets.explicit.fit import fitting
+from lunguage_assets.explicit.fit.asking import NOT_ASKED, Answers
+from lunguage_assets.explicit.fit.fits import LIMIT, NO_OPPONENT, Fits
+from lunguage_assets.explicit.fit.reference import Floats, Integers, Reference, choose_opponents
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables.validation import FIT_VALIDATION
 

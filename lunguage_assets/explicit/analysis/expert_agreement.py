@@ -11,11 +11,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lunguage_assets.explicit.agreement_rows import agreement_row
-from lunguage_assets.explicit.diagnostics import pair_votes, wilson
-from lunguage_assets.explicit.draws import coins, mix, text_hash, text_hashes
-from lunguage_assets.explicit.experts import MISSING, UNREADABLE, Experts, Responses
-from lunguage_assets.explicit.reliability import (
+from lunguage_assets.explicit.analysis.agreement_rows import agreement_row
+from lunguage_assets.explicit.analysis.diagnostics import pair_votes, wilson
+from lunguage_assets.explicit.analysis.experts import MISSING, UNREADABLE, Experts, Responses
+from lunguage_assets.explicit.analysis.reliability import (
     Estimate,
     fleiss_kappa,
     independent,
@@ -25,6 +24,7 @@ from lunguage_assets.explicit.reliability import (
     pairwise_agreement,
     ratio,
 )
+from lunguage_assets.explicit.draws import coins, mix, text_hash, text_hashes
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables.agreement import EXPERT_AGREEMENT
 

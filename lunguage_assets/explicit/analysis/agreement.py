@@ -20,10 +20,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.agreement_rows import NOT_DEFINED, agreement_row
-from lunguage_assets.explicit.diagnostics import diagnostic_rows
-from lunguage_assets.explicit.extractors import extractor_rows
-from lunguage_assets.explicit.reliability import Resampling, fleiss_kappa, krippendorff_alpha, pairwise_agreement
+from lunguage_assets.explicit.analysis.agreement_rows import NOT_DEFINED, agreement_row
+from lunguage_assets.explicit.analysis.diagnostics import diagnostic_rows
+from lunguage_assets.explicit.analysis.extractors import extractor_rows
+from lunguage_assets.explicit.analysis.reliability import Resampling, fleiss_kappa, krippendorff_alpha, pairwise_agreement
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables.agreement import JUDGE_AGREEMENT
 

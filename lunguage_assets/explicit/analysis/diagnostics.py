@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lunguage_assets.explicit.agreement_rows import NOT_DEFINED, agreement_row
-from lunguage_assets.explicit.reliability import Estimate, independent, shares
+from lunguage_assets.explicit.analysis.agreement_rows import NOT_DEFINED, agreement_row
+from lunguage_assets.explicit.analysis.reliability import Estimate, independent, shares
 from lunguage_assets.settings import ExplicitSettings
 
 Verdict = Literal["even", "biased", "positions fixed", "no valid answer", "no matches"]

@@ -14,10 +14,10 @@ import pandas as pd
 import trueskill as package
 from numpy.typing import NDArray
 
-from lunguage_assets.explicit import trueskill
 from lunguage_assets.explicit.draws import text_hash
-from lunguage_assets.explicit.published import published_ranking
-from lunguage_assets.explicit.ranking import collect_answers, random_orders
+from lunguage_assets.explicit.rating import trueskill
+from lunguage_assets.explicit.rating.published import published_ranking
+from lunguage_assets.explicit.rating.ranking import collect_answers, random_orders
 from lunguage_assets.settings import ExplicitSettings
 
 PACKAGE_TOLERANCE = 1e-5

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lunguage_assets.explicit import trueskill
-from lunguage_assets.explicit.bootstrap import ranks
 from lunguage_assets.explicit.draws import mix, text_hash
-from lunguage_assets.explicit.order_free import rank_correlation
-from lunguage_assets.explicit.ranking import Answers, collect_answers
+from lunguage_assets.explicit.rating import trueskill
+from lunguage_assets.explicit.rating.bootstrap import ranks
+from lunguage_assets.explicit.rating.order_free import rank_correlation
+from lunguage_assets.explicit.rating.ranking import Answers, collect_answers
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables.validation import RANKING_ROBUSTNESS
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.asking import INVALID, Answers
+from lunguage_assets.explicit.fit.asking import INVALID, Answers
 
 _REMEDY = "Materialise comparison_matches of that judge again, then reference_ranking."
 _UNKNOWN = -9

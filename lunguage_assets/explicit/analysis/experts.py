@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from lunguage_assets.corpus.records import Record, read_records
 from lunguage_assets.errors import InputError
-from lunguage_assets.explicit.hedging import normal_phrase
+from lunguage_assets.explicit.hedges.hedging import normal_phrase
 
 FIRST, SECOND, MISSING, UNREADABLE = 0, 1, -1, -2
 """What a cell says: the first phrase, the second, nothing, something else."""

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr
 
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.trueskill import BETA, MU, SIGMA, corrections
+from lunguage_assets.explicit.rating.trueskill import BETA, MU, SIGMA, corrections
 
 NOISE = math.sqrt(2.0) * BETA
 """Standard deviation of the difference of two performances."""

@@ -15,15 +15,14 @@ import pandas as pd
 import pyarrow as pa
 
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit import trueskill
-from lunguage_assets.explicit.asking import Answers, Asker, Play
-from lunguage_assets.explicit.economy import fit_economically
-from lunguage_assets.explicit.fit_log import FitLog
-from lunguage_assets.explicit.fits import LIMIT, NO_ANSWERS, NO_OPPONENT, STABLE, STOPS, VOID_STEPS, Fits, Places
-from lunguage_assets.explicit.pairs import collect_pairs, fitted_frame, sentence_key
-from lunguage_assets.explicit.posterior import posterior_of_a_panel
-from lunguage_assets.explicit.probability import Anchor, calibrate
-from lunguage_assets.explicit.reference import (
+from lunguage_assets.explicit.fit.asking import Answers, Asker, Play
+from lunguage_assets.explicit.fit.economy import fit_economically
+from lunguage_assets.explicit.fit.fit_log import FitLog
+from lunguage_assets.explicit.fit.fits import LIMIT, NO_ANSWERS, NO_OPPONENT, STABLE, STOPS, VOID_STEPS, Fits, Places
+from lunguage_assets.explicit.fit.pairs import collect_pairs, fitted_frame, sentence_key
+from lunguage_assets.explicit.fit.posterior import posterior_of_a_panel
+from lunguage_assets.explicit.fit.probability import Anchor, calibrate
+from lunguage_assets.explicit.fit.reference import (
     DRAW_BETA,
     EXAMPLES_DRAWN_FROM,
     Integers,
@@ -32,6 +31,7 @@ from lunguage_assets.explicit.reference import (
     draw_probability,
     placed,
 )
+from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import FITTED_PROBABILITIES

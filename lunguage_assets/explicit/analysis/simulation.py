@@ -15,11 +15,11 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit, ndtri, stdtrit
 
-from lunguage_assets.explicit import trueskill
 from lunguage_assets.explicit.draws import U64, mix, text_hash
-from lunguage_assets.explicit.matches import comparison_matches
-from lunguage_assets.explicit.probability import Z95, Anchor
-from lunguage_assets.explicit.ranking import reference_ranking
+from lunguage_assets.explicit.fit.probability import Z95, Anchor
+from lunguage_assets.explicit.rating import trueskill
+from lunguage_assets.explicit.rating.matches import comparison_matches
+from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.judges.protocol import ComparisonAnswer, ComparisonQuestion, ExtractionAnswer, ExtractionQuestion
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import HEDGE_VOCABULARY

@@ -14,11 +14,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit import trueskill
-from lunguage_assets.explicit.bootstrap import ORDERS_PER_RESAMPLE, Intervals, bootstrap_intervals
 from lunguage_assets.explicit.draws import U64, digest, mix, text_hash, text_hashes
-from lunguage_assets.explicit.order_free import OrderFreePlaces, order_free_places
-from lunguage_assets.explicit.published import published_ranking
+from lunguage_assets.explicit.rating import trueskill
+from lunguage_assets.explicit.rating.bootstrap import ORDERS_PER_RESAMPLE, Intervals, bootstrap_intervals
+from lunguage_assets.explicit.rating.order_free import OrderFreePlaces, order_free_places
+from lunguage_assets.explicit.rating.published import published_ranking
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import REFERENCE_RANKING
 

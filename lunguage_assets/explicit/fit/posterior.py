@@ -11,9 +11,9 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.special import log_ndtr, ndtr
 
-from lunguage_assets.explicit import trueskill
-from lunguage_assets.explicit.fits import Counts
-from lunguage_assets.explicit.reference import Floats, Reference
+from lunguage_assets.explicit.fit.fits import Counts
+from lunguage_assets.explicit.fit.reference import Floats, Reference
+from lunguage_assets.explicit.rating import trueskill
 
 _STEP = 0.5
 _GRID = np.arange(-25.0, 75.0 + _STEP / 2, _STEP)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lunguage_assets.explicit import trueskill
 from lunguage_assets.explicit.draws import below, mix, text_hash
+from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.settings import ExplicitSettings
 
 ORDERS_PER_RESAMPLE = 2

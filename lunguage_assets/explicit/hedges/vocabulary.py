@@ -9,8 +9,8 @@ from typing import Any
 import pandas as pd
 
 from lunguage_assets.explicit.draws import digest
-from lunguage_assets.explicit.hedging import SAME_NAME
-from lunguage_assets.explicit.published import published_ranking, ruler_sentences
+from lunguage_assets.explicit.hedges.hedging import SAME_NAME
+from lunguage_assets.explicit.rating.published import published_ranking, ruler_sentences
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import HEDGE_VOCABULARY
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from lunguage_assets.explicit import trueskill
-from lunguage_assets.explicit.asking import INVALID, LOST, WON, Answers
-from lunguage_assets.explicit.reference import Floats, Integers
+from lunguage_assets.explicit.fit.asking import INVALID, LOST, WON, Answers
+from lunguage_assets.explicit.fit.reference import Floats, Integers
+from lunguage_assets.explicit.rating import trueskill
 
 VOID_STEPS = 10
 """Steps without a valid answer after which a sentence is given up."""

@@ -18,8 +18,8 @@ import pandas as pd
 
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError, MethodError
+from lunguage_assets.explicit.analysis.experts import EXPERT_COLUMNS
 from lunguage_assets.explicit.draws import mix, text_hash, text_hashes
-from lunguage_assets.explicit.experts import EXPERT_COLUMNS
 from lunguage_assets.files import replace_text, write_private
 
 RESPONSES_FILE, EXPERTS_FILE, FORM_FILE, INSTRUCTIONS_FILE = "responses.csv", "experts.csv", "survey.html", "instructions.txt"

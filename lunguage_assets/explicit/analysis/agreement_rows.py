@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from lunguage_assets.explicit.reliability import Estimate
+from lunguage_assets.explicit.analysis.reliability import Estimate
 
 NOT_DEFINED = Estimate(None, None, None, 0)
 

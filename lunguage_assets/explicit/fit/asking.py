@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lunguage_assets.explicit.draws import U64, coins, mix, smallest, text_hash, text_hashes
-from lunguage_assets.explicit.reference import Integers, Reference
+from lunguage_assets.explicit.fit.reference import Integers, Reference
 from lunguage_assets.judges.protocol import ComparisonQuestion, Judge, ask_panel
 from lunguage_assets.settings import ExplicitSettings
 
