@@ -102,7 +102,9 @@ FITTED_PROBABILITIES = Table(
         text("sentence_key", "Hash of the masked sentence: identical masked sentences are fitted once; empty when unmaskable"),
         Column("same_name_in_sentence", "bool", "Another finding of the same name masks this sentence identically"),
         Column("mu", "float", "Fitted position on the ranking; null when not fitted", nullable=True),
-        Column("sigma", "float", "Deviation that the fit states, no error bar in the paper's; null when not fitted", nullable=True, minimum=0.0),
+        Column(
+            "sigma", "float", "Deviation that the fit states, no error bar in the paper's; null when not fitted", nullable=True, minimum=0.0
+        ),
         Column("rank", "int", "Reference phrases above it (0-based); null when not fitted", nullable=True, minimum=0),
         Column("steps", "int", "Opponents played", minimum=0, maximum=110),
         Column("answers", "int", "Valid answers used", minimum=0),
@@ -112,7 +114,13 @@ FITTED_PROBABILITIES = Table(
             "string",
             "Why the fit ended",
             choices=(
-                "stable rank", "step limit", "no opponent left", "no valid answers", "narrow posterior", "round limit", "not located",
+                "stable rank",
+                "step limit",
+                "no opponent left",
+                "no valid answers",
+                "narrow posterior",
+                "round limit",
+                "not located",
             ),
         ),
         Column("fit", "string", "Which fit was asked for: the paper's, or the economical one", choices=FITS),

@@ -120,8 +120,9 @@ RULES: list[Any] = [
 
 
 def seen_with(rows: list[Said], seen: Seen) -> Any:
-    """Under an encoder that finds all alike, and a dictionary that remembers nothing of other tests."""
-    return seen(run(rows, embedder=AlikeEmbedder(), pathways=load_dictionary(None, vocabulary())))
+    """Merging under an encoder that finds all alike; a dictionary that remembers nothing of other tests."""
+    embedder = AlikeEmbedder() if seen is merged else None
+    return seen(run(rows, embedder=embedder, pathways=load_dictionary(None, vocabulary())))
 
 
 @pytest.mark.parametrize(("place", "name", "off", "rows", "seen", "on_result", "off_result"), RULES)
@@ -141,7 +142,7 @@ def test_a_rule_that_is_switched_off_is_missed(
 
 
 def held_by_two() -> list[Said]:
-    """A suspected bronchitis is denied later; the opacity that it shows is held by the row that names it as evidence."""
+    """A suspected pneumonia is denied, and goes; the opacity that it shows is held by another row, which names it as evidence."""
     return [
         said("pneumonia", "tp", p=0.3, location="left"),
         said("pneumonia", "dn", location="left"),
