@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lunguage_assets.cli_encode import encode
 from lunguage_assets.cli_explain import compare_modes, explain
 from lunguage_assets.cli_home import HOME_OPTION
 from lunguage_assets.cli_home import chosen_home as _home
@@ -54,6 +55,7 @@ def commands() -> None:
 
 commands.add_command(survey)
 commands.add_command(explain)
+commands.add_command(encode)
 commands.add_command(compare_modes)
 
 

@@ -124,7 +124,7 @@ def _differences_by_batch(place: Home, ranker: str) -> list[tuple[pd.DataFrame, 
         method, paper = both_modes(
             findings,
             read_table(FITTED_PROBABILITIES, fitted),
-            make_embedder(settings, vocabulary),
+            make_embedder(settings, vocabulary, place.root),
             load_blacklist(),
             settings,
             load_dictionary(None, vocabulary),

@@ -22,6 +22,7 @@ from lunguage_assets.files import replace_text
 from lunguage_assets.home import Home
 from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
 from lunguage_assets.orchestration.assets.explicit import fit_settings, stick_settings
+from lunguage_assets.orchestration.assets.implicit import merge_settings
 from lunguage_assets.orchestration.assets.release import BUNDLE_OP
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.io_manager import build_catalog
@@ -127,7 +128,7 @@ class Runner:
         return [batch.key for batch in self._home.registered() if batch.key == requested or not self._is_fitted(ranker, batch.key)]
 
     def _is_fitted(self, ranker: str, batch: str) -> bool:
-        """Finished, from the present ranking, with the present settings of the fit and in the present mode."""
+        """Finished, from the present ranking, with the present settings of the fit and of what follows it."""
         partition: dict[str, str] = {"ranker": ranker, "report_batch": batch}
         result = self._noted("lunguage_plus_plus", partition)
         return (
@@ -136,7 +137,7 @@ class Runner:
                 for table in ("fitted_probabilities", "deduplicated_findings", "lunguage_plus_plus", "accounting")
             )
             and result.get("ranking_version") == self._noted("reference_ranking", ranker).get("ranking_version")
-            and result.get("mode") == self._resource.settings.implicit.mode
+            and self._noted("deduplicated_findings", partition).get("merge_settings") == merge_settings(self._resource)
             and self._noted("fitted_probabilities", partition).get("fit_settings") == fit_settings(self._resource)
         )
 

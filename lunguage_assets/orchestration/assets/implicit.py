@@ -10,7 +10,7 @@ from lunguage_assets.errors import InvalidTable
 from lunguage_assets.implicit.accounting import account, explained_studies
 from lunguage_assets.implicit.blacklist import load_blacklist
 from lunguage_assets.implicit.deduplicate import deduplicate
-from lunguage_assets.implicit.embedders import encoding_counts, make_embedder
+from lunguage_assets.implicit.embedders import encoder_identity, encoding_counts, make_embedder
 from lunguage_assets.implicit.expand import Expansion, expand
 from lunguage_assets.implicit.guarantees import violations
 from lunguage_assets.implicit.pathways import load_dictionary
@@ -42,6 +42,7 @@ def implicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
         return dg.Output(
             frame,
             metadata={
+                "merge_settings": merge_settings(home),
                 "encoder": embedder.identity,
                 **encoding_counts(embedder),
                 "merge_threshold": settings.merge_threshold,
@@ -121,6 +122,12 @@ def implicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
         yield dg.Output(accounts, "accounting", metadata={"unbalanced": int((~accounts["balanced"]).sum()), **_totals(accounts)})
 
     return [deduplicated_findings, expansion, resolution]
+
+
+def merge_settings(home: HomeResource) -> str:
+    """The settings on which a batch's result depends besides its fits, and the encoder; results made with others are stale."""
+    settings = home.settings.implicit
+    return f"{settings.model_dump_json(include={'merge_threshold', 'history', 'mode'})} {encoder_identity(settings, home.home.root)}"
 
 
 def refuse_violations(rows: pd.DataFrame, accounts: pd.DataFrame, reports: pd.DataFrame) -> None:

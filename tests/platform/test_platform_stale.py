@@ -1,0 +1,28 @@
+"""Batches made with other settings are made again by the next run of any batch: a release never mixes them."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+
+from lunguage_assets.corpus.synthetic import write_sample
+
+Lunguage = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def test_a_changed_setting_makes_the_other_batches_again(lunguage: Lunguage, finished_home: Path, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    shutil.copytree(finished_home, home)
+    with (home / "settings.toml").open("a") as stream:
+        stream.write("[implicit]\nmode = 'paper'\nmerge_threshold = 0.99\n")
+    write_sample(tmp_path / "more", reports=5, seed=7)
+    done = lunguage(home, "run", "--data", tmp_path / "more", "--batch", "second")
+    assert done.returncode == 0, done.stderr
+    assert all(f"{job} (panel x first)" in done.stdout for job in ("fit", "expand"))
+    released = pd.read_parquet(home / "release" / "panel" / "Lunguage_plus_plus.parquet")
+    assert set(released["report_batch"]) == {"first", "second"}
+    assert set(released["mode"]) == {"paper"}
