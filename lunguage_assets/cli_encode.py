@@ -38,7 +38,7 @@ def phrases_of_home(home: Path, out: Path, everything: bool) -> None:
     from lunguage_assets.store import partition_path, read_table
     from lunguage_assets.tables import FINDINGS
 
-    settings, blacklist = load_settings(place.settings_file).implicit, load_blacklist()
+    settings, blacklist = load_settings(place.settings_file).implicit, load_blacklist(place.blacklist_file)
     files = [partition_path(place.tables, FINDINGS.name, batch.key) for batch in place.registered()]
     read = [path for path in files if path.exists()]
     if not read:

@@ -125,9 +125,9 @@ def _differences_by_batch(place: Home, ranker: str) -> list[tuple[pd.DataFrame, 
             findings,
             read_table(FITTED_PROBABILITIES, fitted),
             make_embedder(settings, vocabulary, place.root),
-            load_blacklist(),
+            load_blacklist(place.blacklist_file),
             settings,
-            load_dictionary(None, vocabulary),
+            load_dictionary(place.pathways_file, vocabulary),
             vocabulary,
         )
         results.append((compared(method, paper).assign(report_batch=batch.key), len(method.rows), len(paper.rows)))

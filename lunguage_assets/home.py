@@ -103,6 +103,16 @@ class Home:
         return self.root / "corrections.csv"
 
     @property
+    def pathways_file(self) -> Path | None:
+        """The person's own pathways, in the form of resources/pathways.yaml, or None: the packaged ones."""
+        return _if_there(self.root / "pathways.yaml")
+
+    @property
+    def blacklist_file(self) -> Path | None:
+        """The person's own blacklist, in the form of resources/blacklist.yaml, or None: the packaged one."""
+        return _if_there(self.root / "blacklist.yaml")
+
+    @property
     def expert_responses(self) -> Path:
         """Optional answers of human experts to a survey (explicit.md section 4)."""
         return self.root / "expert_responses.csv"
@@ -229,3 +239,7 @@ def batch_key(folder: Path) -> str:
 
 def _json(values: object) -> str:
     return json.dumps(values, indent=2, sort_keys=True) + "\n"
+
+
+def _if_there(path: Path) -> Path | None:
+    return path if path.exists() else None

@@ -84,12 +84,12 @@ def assemble(
     return Release(ranker, ranking, tuple(batches), tuple(missing_batches), superseded, {name: combined(name) for name in TABLES_PER_BATCH})
 
 
-def write_bundle(release: Release, folder: Path) -> dict[str, Any]:
+def write_bundle(release: Release, folder: Path, pathways: Path | None = None) -> dict[str, Any]:
     """Write the bundle, each file replaced as a whole, the summary last; returns the summary.
 
     Files: `Lunguage_plus_plus.csv` (the thirty published columns), `Lunguage_plus_plus.parquet` (with provenance), `resolution_log.csv`,
     `conflicts.csv`, `pathway_matches.csv`, `accounting.csv`, `rejected.csv`, the study-level labels and the
-    paper's tables (see `documents.py`), `summary.json`.
+    paper's tables (see `documents.py`), `summary.json`. `pathways` is the dictionary that was used; None: the packaged one.
     """
     folder.mkdir(parents=True, exist_ok=True)
     rows = release.tables["lunguage_plus_plus"].sort_values(["subject_id", "sequence", "study_id", "idx"], kind="stable", ignore_index=True)
@@ -103,7 +103,7 @@ def write_bundle(release: Release, folder: Path) -> dict[str, Any]:
     write_table(RELEASE, provenance[RELEASE.names], folder / "Lunguage_plus_plus.parquet")
     for name in ("resolution_log", "conflicts", "pathway_matches", "accounting", "rejected"):
         write_csv(_flat(release.tables[name]), folder / f"{name}.csv")
-    write_documents(release.tables, folder)
+    write_documents(release.tables, folder, pathways)
     summary = summarise(release)
     replace_text(folder / "summary.json", json.dumps(summary, indent=2) + "\n")
     return summary

@@ -76,16 +76,17 @@ _TABLES_PAGE = """# The paper's tables on this corpus
 """
 
 
-def write_documents(tables: Mapping[str, pd.DataFrame], folder: Path) -> None:
+def write_documents(tables: Mapping[str, pd.DataFrame], folder: Path, pathways: Path | None = None) -> None:
     """All files of this module for the tables of a release: labels, and the paper's tables.
 
     Args:
         tables: `reports`, `pathway_matches`, `lunguage_plus_plus`, `resolution_log`, `conflicts` and `accounting`, by name.
         folder: where the release is.
+        pathways: the dictionary that expanded the findings; None: the packaged one.
     """
     labels = study_labels(tables["lunguage_plus_plus"], tables["pathway_matches"], tables["reports"], load_label_list())
     write_labels(labels, folder)
-    dictionary = load_dictionary(None, Vocabulary.from_terms(TERMS.frame()))
+    dictionary = load_dictionary(pathways, Vocabulary.from_terms(TERMS.frame()))
     write_paper_tables(paper_tables(tables, dictionary.statistics(), load_published_tables()), folder)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from lunguage_assets.corpus.synthetic import write_sample
+from lunguage_assets.data_files import resource
 
 Lunguage = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -26,3 +27,24 @@ def test_a_changed_setting_makes_the_other_batches_again(lunguage: Lunguage, fin
     released = pd.read_parquet(home / "release" / "panel" / "Lunguage_plus_plus.parquet")
     assert set(released["report_batch"]) == {"first", "second"}
     assert set(released["mode"]) == {"paper"}
+
+
+def test_pathways_in_the_home_replace_the_packaged_ones_and_an_error_in_them_names_its_line(
+    lunguage: Lunguage, finished_home: Path, sixty_reports: Path, tmp_path: Path
+) -> None:
+    home = tmp_path / "home"
+    shutil.copytree(finished_home, home)
+    packaged = resource("pathways.yaml").read_text(encoding="utf-8")
+    (home / "pathways.yaml").write_text(packaged.replace("finding: hyperinflation", "finding: hyperexpansion"), encoding="utf-8")
+    done = lunguage(home, "run", "--data", sixty_reports, "--batch", "first")
+    assert done.returncode == 0, done.stderr
+    released = pd.read_parquet(home / "release" / "panel" / "Lunguage_plus_plus.parquet")
+    implied = set(released.loc[released["source"] == "expansion", "name"])
+    assert "hyperexpansion" in implied
+    assert "hyperinflation" not in implied
+    (home / "pathways.yaml").write_text(packaged.replace("finding: hyperinflation, status: dp", "finding: hyperinflation, status: yes"))
+    line = next(n for n, text in enumerate(packaged.splitlines(), 1) if "finding: hyperinflation" in text)
+    failed = lunguage(home, "run", "--data", sixty_reports, "--batch", "first")
+    assert failed.returncode == 1
+    assert f"line {line}" in failed.stderr
+    assert "pathways.yaml" in failed.stderr

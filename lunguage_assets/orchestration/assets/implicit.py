@@ -1,11 +1,13 @@
 """Group `implicit`: duplicates merged, diagnoses matched to pathways and expanded, contradictions resolved."""
 
+import hashlib
 from collections.abc import Iterator
 
 import dagster as dg
 import pandas as pd
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
+from lunguage_assets.data_files import resource
 from lunguage_assets.errors import InvalidTable
 from lunguage_assets.implicit.accounting import account, explained_studies
 from lunguage_assets.implicit.blacklist import load_blacklist
@@ -13,7 +15,8 @@ from lunguage_assets.implicit.deduplicate import deduplicate
 from lunguage_assets.implicit.embedders import encoder_identity, encoding_counts, make_embedder
 from lunguage_assets.implicit.expand import Expansion, expand
 from lunguage_assets.implicit.guarantees import violations
-from lunguage_assets.implicit.pathways import load_dictionary
+from lunguage_assets.implicit.pathway_tree import pathway_tree
+from lunguage_assets.implicit.pathways import PathwayDictionary, load_dictionary
 from lunguage_assets.implicit.resolve import resolve
 from lunguage_assets.orchestration.metadata import counts, plain_failures, table_options
 from lunguage_assets.orchestration.partitions import Partitions
@@ -38,7 +41,7 @@ def implicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
         with plain_failures():
             settings = home.settings.implicit
             embedder = make_embedder(settings, Vocabulary.from_terms(terms), home.home.root)
-            frame = deduplicate(findings, fitted_probabilities, embedder, load_blacklist(), settings)
+            frame = deduplicate(findings, fitted_probabilities, embedder, load_blacklist(home.home.blacklist_file), settings)
         return dg.Output(
             frame,
             metadata={
@@ -57,11 +60,12 @@ def implicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
         ins={"terms": dg.AssetIn(partition_mapping=of_batch)},
         outs={name: dg.AssetOut(**table_options(name, GROUP)) for name in TABLES_OF_EXPANSION},
     )
-    def expansion(terms: pd.DataFrame, deduplicated_findings: pd.DataFrame) -> Iterator[dg.Output]:
+    def expansion(home: HomeResource, terms: pd.DataFrame, deduplicated_findings: pd.DataFrame) -> Iterator[dg.Output]:
         """Match every finding to a pathway and generate the sub-findings that it implies."""
         with plain_failures():
             vocabulary = Vocabulary.from_terms(terms)
-            expanded = expand(deduplicated_findings, load_dictionary(None, vocabulary), vocabulary)
+            dictionary = load_dictionary(home.home.pathways_file, vocabulary)
+            expanded = expand(deduplicated_findings, dictionary, vocabulary)
         matched = expanded.matches[expanded.matches["reason"] == "matched"]
         yield dg.Output(
             expanded.matches,
@@ -70,6 +74,7 @@ def implicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
                 "expanding": len(matched),
                 "reasons": counts(expanded.matches["reason"], "reason"),
                 "diagnoses": counts(matched["diagnosis"], "diagnosis"),
+                "pathways": _trees(dictionary, sorted(set(matched["diagnosis"]))),
             },
         )
         yield dg.Output(expanded.expansions, "expansions", metadata={"outcome": counts(expanded.expansions["outcome"], "outcome")})
@@ -96,7 +101,7 @@ def implicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
         with plain_failures():
             version = _one_version(fitted_probabilities, reference_ranking)
             expanded = Expansion(pathway_matches, expansions)
-            dictionary = load_dictionary(None, Vocabulary.from_terms(terms))
+            dictionary = load_dictionary(home.home.pathways_file, Vocabulary.from_terms(terms))
             resolved = resolve(deduplicated_findings, expanded, dictionary, ranking_version=version)
             accounts = account(reports, rejected, deduplicated_findings, expanded, resolved)
             refuse_violations(resolved.rows, accounts, reports)
@@ -125,9 +130,13 @@ def implicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
 
 
 def merge_settings(home: HomeResource) -> str:
-    """The settings on which a batch's result depends besides its fits, and the encoder; results made with others are stale."""
+    """The settings on which a batch's result depends besides its fits, the encoder, pathways and blacklist; results made with others are stale."""
     settings = home.settings.implicit
-    return f"{settings.model_dump_json(include={'merge_threshold', 'history', 'mode'})} {encoder_identity(settings, home.home.root)}"
+    chosen = (home.home.pathways_file or resource("pathways.yaml"), home.home.blacklist_file or resource("blacklist.yaml"))
+    files = " ".join(f"{file.name} {hashlib.sha256(file.read_bytes()).hexdigest()[:12]}" for file in chosen)
+    return (
+        f"{settings.model_dump_json(include={'merge_threshold', 'history', 'mode'})} {encoder_identity(settings, home.home.root)} {files}"
+    )
 
 
 def refuse_violations(rows: pd.DataFrame, accounts: pd.DataFrame, reports: pd.DataFrame) -> None:
@@ -139,6 +148,12 @@ def refuse_violations(rows: pd.DataFrame, accounts: pd.DataFrame, reports: pd.Da
     ]
     if problems:
         raise InvalidTable(f"lunguage_plus_plus: {len(problems)} violations, nothing stored: " + "; ".join(problems[:5]))
+
+
+def _trees(dictionary: PathwayDictionary, diagnoses: list[str]) -> dg.MetadataValue:
+    """The pathways of the diagnoses that matched, as trees; drawn as pictures they are in docs/pathways.md."""
+    trees = ["\n".join(pathway_tree(dictionary, diagnosis).written()) for diagnosis in diagnoses]
+    return dg.MetadataValue.md("\n\n".join(f"```\n{tree}\n```" for tree in trees) or "nothing matched")
 
 
 def _one_version(fitted: pd.DataFrame, ranking: pd.DataFrame) -> str:

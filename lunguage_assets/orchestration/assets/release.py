@@ -56,7 +56,7 @@ def release_assets(partitions: Partitions, tables_root: str) -> list[dg.AssetsDe
             batches, missing = stored_batches(root, ranker, [batch.key for batch in home.home.registered()])
             released = assemble(ranker, ranking, batches, missing)
             refuse_violations(*(released.tables[name] for name in ("lunguage_plus_plus", "accounting", "reports")))
-            summary = write_bundle(released, folder)
+            summary = write_bundle(released, folder, home.home.pathways_file)
         return dg.MaterializeResult(
             metadata={
                 "folder": dg.MetadataValue.path(str(folder)),
