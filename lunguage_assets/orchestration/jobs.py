@@ -20,6 +20,7 @@ STAGES: dict[str, tuple[str, tuple[str, ...]]] = {
         "Merge duplicates, expand diagnoses, resolve contradictions.",
         ("deduplicated_findings", *TABLES_OF_EXPANSION, *TABLES_OF_RESOLUTION),
     ),
+    "draw_pathways": ("Check the pathway file and draw it.", ("pathways",)),
     "release": ("Write the bundle of a ranker over all its batches.", ("release",)),
 }
 """Job -> what it does and the assets it materialises."""

@@ -41,18 +41,18 @@ class RunFailed(LunguageError):
 
 @dataclass
 class Stage:
-    """One Dagster run to come: a job on a partition."""
+    """One Dagster run to come: a job on a partition; '' for a job without partitions."""
 
     job: str
     partition: str | dict[str, str]
 
     @property
-    def key(self) -> str | dg.MultiPartitionKey:
-        return self.partition if isinstance(self.partition, str) else dg.MultiPartitionKey(self.partition)
+    def key(self) -> str | dg.MultiPartitionKey | None:
+        return (self.partition or None) if isinstance(self.partition, str) else dg.MultiPartitionKey(self.partition)
 
     @property
     def label(self) -> str:
-        return self.partition if isinstance(self.partition, str) else " x ".join(self.partition.values())
+        return (self.partition or "this home") if isinstance(self.partition, str) else " x ".join(self.partition.values())
 
 
 @dataclass
@@ -198,9 +198,10 @@ class Runner:
         self.register_partitions()
         if not self._stored("reference_ranking", ranker):
             raise RunFailed(f"there is no ranking of {ranker!r} in {self._home.root} to analyse. Run `lunguage run` first.")
-        outcome, stage = Outcome(), Stage("analyse", ranker)
-        progress(stage, 0, 1)
-        self._execute(stage, outcome, None)
+        outcome, stages = Outcome(), [Stage("draw_pathways", ""), Stage("analyse", ranker)]
+        for done, stage in enumerate(stages):
+            progress(stage, done, len(stages))
+            self._execute(stage, outcome, None)
         build_catalog(self._home.tables, self._home.database)
         return outcome
 

@@ -8,7 +8,11 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import dagster as dg
 import duckdb
+
+from lunguage_assets.home import Home
+from lunguage_assets.orchestration.build import build_defs
 
 Lunguage = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -61,3 +65,14 @@ def test_a_warning_is_shown_and_does_not_fail_the_run(lunguage: Lunguage, finish
     assert done.returncode == 0
     assert "warns" in done.stdout
     assert "hedge_phrases: pairs_reviewed (lexicon x first)" in done.stdout
+
+
+def test_every_diagnosis_of_the_pathway_file_is_drawn_in_the_ui(quick_home: Path) -> None:
+    home = Home(quick_home)
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = build_defs(home).resolve_job_def("draw_pathways").execute_in_process(instance=instance)
+    (made,) = result.get_asset_materialization_events()
+    metadata = made.step_materialization_data.materialization.metadata
+    drawn = [name for name, value in metadata.items() if "data:image/png;base64," in str(value.value)]
+    assert len(drawn) == 14
+    assert "| congestive heart failure |" in str(metadata["structure"].value)

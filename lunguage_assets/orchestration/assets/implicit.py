@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator
+from dataclasses import asdict
 
 import dagster as dg
 import pandas as pd
@@ -18,9 +19,11 @@ from lunguage_assets.implicit.guarantees import violations
 from lunguage_assets.implicit.pathway_tree import pathway_tree
 from lunguage_assets.implicit.pathways import PathwayDictionary, load_dictionary
 from lunguage_assets.implicit.resolve import resolve
-from lunguage_assets.orchestration.metadata import counts, plain_failures, table_options
+from lunguage_assets.orchestration.metadata import OWNERS, counts, picture, plain_failures, rows_table, table_options
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.release.pathway_pictures import pathway_picture
+from lunguage_assets.tables import TERMS
 
 GROUP = "implicit"
 TABLES_OF_EXPANSION = ("pathway_matches", "expansions")
@@ -126,7 +129,20 @@ def implicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
         )
         yield dg.Output(accounts, "accounting", metadata={"unbalanced": int((~accounts["balanced"]).sum()), **_totals(accounts)})
 
-    return [deduplicated_findings, expansion, resolution]
+    @dg.asset(
+        group_name=GROUP,
+        owners=OWNERS,
+        kinds={"yaml"},
+        description="What the pathway file of this home says: checked, counted and drawn. Nothing is computed from this asset; expansions read the file.",
+    )
+    def pathways(home: HomeResource) -> dg.MaterializeResult:
+        with plain_failures():
+            dictionary = load_dictionary(home.home.pathways_file, Vocabulary.from_terms(TERMS.frame()))
+        statistics = pd.DataFrame([asdict(entry) for entry in dictionary.statistics()])
+        pictures = {diagnosis.replace(" ", "_"): picture(pathway_picture(dictionary, diagnosis)) for diagnosis in dictionary.diagnoses}
+        return dg.MaterializeResult(metadata={"structure": rows_table(statistics, list(statistics.columns)), **pictures})
+
+    return [deduplicated_findings, expansion, resolution, pathways]
 
 
 def merge_settings(home: HomeResource) -> str:
