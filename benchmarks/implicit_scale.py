@@ -222,13 +222,13 @@ def work(tools: Tools, embedder: Embedder, frames: tuple[pd.DataFrame, pd.DataFr
     measured.broken += len(broken) + int((~accounts["balanced"]).sum())
 
 
-def measure(size: int, batch_size: int, encoder: str) -> None:
-    """All batches of one size; prints a line of the table."""
+def measure(size: int, batch_size: int, encoder: str, part: int = 0, parts: int = 1) -> None:
+    """Every `parts`-th batch of one size, from number `part` on; prints a line of the table."""
     vocabulary = Vocabulary.from_terms(TERMS.frame())
     tools = Tools(vocabulary, load_dictionary(None, vocabulary), load_blacklist(), ImplicitSettings())
     measured = Measured(size)
     with tempfile.TemporaryDirectory() as folder:
-        for first in range(0, size, batch_size):
+        for first in range(part * batch_size, size, parts * batch_size):
             frames = batch(size, first, min(batch_size, size - first), vocabulary)
             measured.phrases |= phrase_codes(frames[0])
             work(tools, TimedEmbedder(embedder_for(encoder, tools, frames[0], Path(folder)), measured), frames, measured)
@@ -268,6 +268,7 @@ def main() -> None:
     parser.add_argument("reports", nargs="*", type=int, default=list(SIZES))
     parser.add_argument("--batch", type=int, default=25_000, help="reports per batch")
     parser.add_argument("--encoder", choices=("lexical", "precomputed"), default="lexical")
+    parser.add_argument("--processes", type=int, default=1, help="processes among which the batches are shared out")
     options = parser.parse_args()
     print(
         "| reports | batches | findings | distinct phrases | rows out | wall s | CPU s | of it encoder | deduplicate | match and expand | resolve ",
@@ -276,11 +277,21 @@ def main() -> None:
     print("| accounts | guarantees | peak GB |\n|" + "---|" * 14)
     context = multiprocessing.get_context("spawn")
     for size in options.reports:
-        process = context.Process(target=measure, args=(size, options.batch, options.encoder))
-        process.start()
-        process.join()
-        if process.exitcode:
-            raise SystemExit(process.exitcode)
+        begun = time.perf_counter()
+        parts = [
+            context.Process(target=measure, args=(size, options.batch, options.encoder, part, options.processes))
+            for part in range(options.processes)
+        ]
+        for process in parts:
+            process.start()
+        for process in parts:
+            process.join()
+        if any(process.exitcode for process in parts):
+            raise SystemExit(1)
+        if options.processes > 1:
+            print(
+                f"{size:,} reports in {options.processes} processes, a line each: {time.perf_counter() - begun:.0f} s with the making of inputs"
+            )
 
 
 if __name__ == "__main__":
