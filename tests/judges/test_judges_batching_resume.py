@@ -8,13 +8,11 @@ import sqlite3
 import subprocess
 import sys
 import time
-import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import postgres_server
 import pytest
 from batch_judges import PACE, WIRES, judge_of, pairs, patiently, row, single_calls
 from loopback import LoopbackServer
@@ -44,22 +42,6 @@ def server() -> Iterator[LoopbackServer]:
 @pytest.fixture
 def ledger(tmp_path: Path) -> Ledger:
     return Ledger.open(tmp_path / "ledger.sqlite")
-
-
-@pytest.fixture(scope="module")
-def databases() -> Iterator[str]:
-    if (reason := postgres_server.missing()) is not None:
-        pytest.skip(reason)
-    with postgres_server.running() as url:
-        yield url
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Where a new ledger may be: each test that takes this runs on both databases."""
-    if request.param == "sqlite":
-        return str(tmp_path / "ledger.sqlite")
-    return postgres_server.create_database(request.getfixturevalue("databases"), f"batches_{uuid.uuid4().hex[:12]}")
 
 
 def started(place: str, server: LoopbackServer, wire: str, *options: str) -> subprocess.Popen[str]:

@@ -8,8 +8,6 @@ import os
 import sqlite3
 import stat
 import threading
-import uuid
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -41,22 +39,6 @@ def unreadable(key: str = KEY, **changes: Any) -> Attempt:
 def failed(key: str = KEY, **changes: Any) -> Attempt:
     nothing = {"answer": None, "returned_model": None, "input_tokens": 0, "output_tokens": 0, "cost_usd": 0.0}
     return attempt(key, **{**nothing, "failure": "overloaded", **changes})
-
-
-@pytest.fixture(scope="session")
-def server() -> Iterator[str]:
-    if (reason := postgres_server.missing()) is not None:
-        pytest.skip(reason)
-    with postgres_server.running() as url:
-        yield url
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Where a new ledger may be: each test that takes this runs on both databases."""
-    if request.param == "sqlite":
-        return str(tmp_path / "ledger.sqlite")
-    return postgres_server.create_database(request.getfixturevalue("server"), f"ledger_{uuid.uuid4().hex[:12]}")
 
 
 # --- recording and finding -------------------------------------------------------------------------------------------------------
@@ -310,8 +292,8 @@ def test_an_sqlite_ledger_is_forced_to_disk_at_every_commit(tmp_path: Path) -> N
         assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
 
 
-def test_a_postgresql_ledger_is_forced_to_disk_whatever_the_servers_default(server: str) -> None:
-    url = postgres_server.create_database(server, "careless")
+def test_a_postgresql_ledger_is_forced_to_disk_whatever_the_servers_default(postgres: str) -> None:
+    url = postgres_server.create_database(postgres, "careless")
     ledger = Ledger.open(url)
     with ledger._engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
         connection.exec_driver_sql("ALTER DATABASE careless SET synchronous_commit = off")

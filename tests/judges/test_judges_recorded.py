@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Iterator
 from pathlib import Path
 
-import postgres_server
 import pytest
 from sqlalchemy import create_engine, inspect
 
@@ -22,21 +19,6 @@ ONE, TWO, THREE = "a" * 64, "b" * 64, "c" * 64
 def attempt(key: str, answer: str | None = "sentence_1", **changes: object) -> Attempt:
     values = {"judge": "j", "stage": "compare", "model": "m", "input_tokens": 400, "output_tokens": 6, "latency_s": 2.0, **changes}
     return Attempt(key, answer=answer, **values)  # type: ignore[arg-type]
-
-
-@pytest.fixture(scope="session")
-def server() -> Iterator[str]:
-    if (reason := postgres_server.missing()) is not None:
-        pytest.skip(reason)
-    with postgres_server.running() as url:
-        yield url
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "sqlite":
-        return str(tmp_path / "ledger.sqlite")
-    return postgres_server.create_database(request.getfixturevalue("server"), f"recorded_{uuid.uuid4().hex[:12]}")
 
 
 def contents(folder: Path) -> dict[str, bytes]:
