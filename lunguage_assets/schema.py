@@ -79,11 +79,7 @@ class Table:
         else:
             listed = list(rows)
             columns = {name: [row[name] for row in listed] for name in self.names}
-        try:
-            table = pa.table({c.name: pa.array(columns[c.name], type=_ARROW[c.type], from_pandas=True) for c in self.columns})
-        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-            raise InvalidTable(f"table {self.name}: a column cannot be typed ({type(error).__name__})") from None
-        return self.from_arrow(table)
+        return self.from_arrow(pa.table({column.name: self._typed(column, columns[column.name]) for column in self.columns}))
 
     def from_arrow(self, table: pa.Table) -> pd.DataFrame:
         """The pandas form: `str`, int64 (Int64 when nullable), float64, bool and object columns of lists."""
@@ -107,14 +103,7 @@ class Table:
     def to_arrow(self, frame: pd.DataFrame) -> pa.Table:
         """The validated Arrow form of a frame, ready to be written; raises `InvalidTable` and stores nothing otherwise."""
         self._check_columns(frame)
-        arrays = []
-        for column in self.columns:
-            try:
-                arrays.append(pa.array(frame[column.name], type=_ARROW[column.type], from_pandas=True))
-            except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
-                raise InvalidTable(
-                    f"table {self.name}, column {column.name}: values do not fit type {column.type} (pandas dtype {frame[column.name].dtype})"
-                ) from None
+        arrays = [self._typed(column, frame[column.name]) for column in self.columns]
         for column, array in zip(self.columns, arrays, strict=True):
             if array.null_count and not column.nullable:
                 raise InvalidTable(f"table {self.name}, column {column.name}: {array.null_count} empty values where none are allowed")
@@ -123,6 +112,14 @@ class Table:
         if problems:
             raise InvalidTable(f"table {self.name}: " + "; ".join(problems))
         return table
+
+    def _typed(self, column: Column, values: Any) -> pa.Array:
+        """The values as the column's Arrow type. Arrow's own message quotes a value, which may be report text: only kinds go on."""
+        try:
+            return pa.array(values, type=_ARROW[column.type], from_pandas=True)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+            found = f"pandas dtype {values.dtype}" if isinstance(values, pd.Series) else type(error).__name__
+            raise InvalidTable(f"table {self.name}, column {column.name}: values do not fit type {column.type} ({found})") from None
 
     def _check_columns(self, frame: pd.DataFrame) -> None:
         missing = [name for name in self.names if name not in frame.columns]

@@ -16,13 +16,13 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from lunguage_assets.judges.attempts import Attempt, Entry, request_key
+from lunguage_assets.judges.attempts import Entry, request_key
 from lunguage_assets.judges.batch_watch import BatchWatch, Ended, Pace, unbroken
 from lunguage_assets.judges.budget import Budget, BudgetExceeded, Pricing, Reservation, estimated_input_tokens, output_limit
 from lunguage_assets.judges.engine import JudgeIncomplete, Outcome, next_round, outcome_of
 from lunguage_assets.judges.ledger import Ledger, LedgerError
 from lunguage_assets.judges.limiter import Limiter
-from lunguage_assets.judges.progress import Progress
+from lunguage_assets.judges.progress import Calls, Progress
 from lunguage_assets.judges.recording import Parse, Recording
 from lunguage_assets.judges.requests import BatchProvider, ModelBinding, Request
 from lunguage_assets.judges.submissions import Submission, Submissions, new_name
@@ -123,8 +123,7 @@ class _BatchRun(Generic[T]):
         self.sent: Counter[str] = Counter()
         self.given_up: dict[str, str] = {}
         self.error: Exception | None = None
-        self.calls = self.failures = self.input_tokens = self.output_tokens = 0
-        self.cost_usd = 0.0
+        self.calls = Calls()
 
     async def settle(self, questions: Mapping[str, Request]) -> dict[str, Entry]:
         self.asked, self.round = questions, next_round()
@@ -244,7 +243,7 @@ class _BatchRun(Generic[T]):
         collected = await self.watch.until_ended(submission.name)
         self.given_up.update((key, reason) for key, reason in collected.given_up.items() if key in self.asked)
         for attempt in collected.attempts:
-            self._count(attempt)
+            self.calls.add(attempt)
         settled = await asyncio.to_thread(self.ledger.answers, [attempt.key for attempt in collected.attempts if attempt.key in self.asked])
         self.entries |= settled
         self._report()
@@ -255,17 +254,9 @@ class _BatchRun(Generic[T]):
     def _stop(self, error: Exception) -> None:
         self.error = self.error or error
 
-    def _count(self, attempt: Attempt) -> None:
-        self.calls += 1
-        self.failures += attempt.answer is None
-        self.input_tokens += attempt.input_tokens
-        self.output_tokens += attempt.output_tokens
-        self.cost_usd += attempt.cost_usd or 0.0
-
     def _report(self) -> None:
         if self.progress is not None:
-            counts = (self.calls, self.failures, self.input_tokens, self.output_tokens, self.cost_usd)
-            self.progress(Progress(self.judge, self.stage, self.round, len(self.asked), self.hits, len(self.entries), *counts))
+            self.progress(self.calls.progress(self.judge, self.stage, self.round, len(self.asked), self.hits, len(self.entries)))
 
     def _say_what_is_out(self) -> None:
         with contextlib.suppress(LedgerError):

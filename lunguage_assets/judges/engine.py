@@ -19,7 +19,7 @@ from lunguage_assets.judges.attempts import Attempt, Entry, request_key
 from lunguage_assets.judges.budget import Budget, BudgetExceeded, Pricing, Reservation, estimated_input_tokens, output_limit
 from lunguage_assets.judges.ledger import Ledger
 from lunguage_assets.judges.limiter import Limiter, Slot
-from lunguage_assets.judges.progress import Progress
+from lunguage_assets.judges.progress import Calls, Progress
 from lunguage_assets.judges.recording import Parse, Recording
 from lunguage_assets.judges.requests import Provider, ProviderFailure, Reply, Request
 
@@ -136,8 +136,8 @@ class _Run(Generic[T]):
         self.given_up: Counter[str] = Counter()
         self.error: Exception | None = None
         self.halted = asyncio.Event()
-        self.questions = self.hits = self.calls = self.failures = self.input_tokens = self.output_tokens = 0
-        self.cost_usd = 0.0
+        self.questions = self.hits = 0
+        self.calls = Calls()
 
     async def settle(self, questions: Mapping[str, Request]) -> dict[str, Entry]:
         self.stage, self.round = next((request.stage for request in questions.values()), ""), next_round()
@@ -214,7 +214,7 @@ class _Run(Generic[T]):
             attempt, result = await self._call(key, request)
             reservation.settle(attempt.cost_usd)
             entry = await self.recorder.record(attempt)
-            self._count(attempt)
+            self.calls.add(attempt)
             self._end(slot, result, request)
             return result if isinstance(result, ProviderFailure) else entry
         finally:
@@ -275,17 +275,9 @@ class _Run(Generic[T]):
         self.error = self.error or error
         self.halted.set()
 
-    def _count(self, attempt: Attempt) -> None:
-        self.calls += 1
-        self.failures += attempt.answer is None
-        self.input_tokens += attempt.input_tokens
-        self.output_tokens += attempt.output_tokens
-        self.cost_usd += attempt.cost_usd or 0.0
-
     def _report(self) -> None:
         if self.progress is not None:
-            counts = (self.calls, self.failures, self.input_tokens, self.output_tokens, self.cost_usd)
-            self.progress(Progress(self.judge, self.stage, self.round, self.questions, self.hits, len(self.entries), *counts))
+            self.progress(self.calls.progress(self.judge, self.stage, self.round, self.questions, self.hits, len(self.entries)))
 
     def _raise_if_incomplete(self) -> None:
         missing = self.questions - len(self.entries)

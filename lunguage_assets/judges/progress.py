@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from lunguage_assets.judges.attempts import Attempt
+
 WINDOW_S = 60.0
 """Seconds over which the present rate is measured."""
 
@@ -37,6 +39,29 @@ class Progress:
     input_tokens: int
     output_tokens: int
     cost_usd: float
+
+
+@dataclass
+class Calls:
+    """What the attempts of one round come to so far; an attempt without an answer has failed."""
+
+    calls: int = 0
+    failures: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float = 0.0
+
+    def add(self, attempt: Attempt) -> None:
+        self.calls += 1
+        self.failures += attempt.answer is None
+        self.input_tokens += attempt.input_tokens
+        self.output_tokens += attempt.output_tokens
+        self.cost_usd += attempt.cost_usd or 0.0
+
+    def progress(self, judge: str, stage: str, round_: int, questions: int, hits: int, settled: int) -> Progress:
+        """The report of a round that stands so."""
+        counts = (self.calls, self.failures, self.input_tokens, self.output_tokens, self.cost_usd)
+        return Progress(judge, stage, round_, questions, hits, settled, *counts)
 
 
 @dataclass(frozen=True, slots=True)

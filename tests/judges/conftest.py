@@ -1,4 +1,4 @@
-"""Where a ledger may be, for tests that claim both databases."""
+"""Ledgers, their databases and a server, for the tests of judges."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from pathlib import Path
 
 import postgres_server
 import pytest
+from loopback import LoopbackServer
+
+from lunguage_assets.judges.ledger import Ledger
 
 
 @pytest.fixture(scope="session")
@@ -25,3 +28,16 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return str(tmp_path / "ledger.sqlite")
     return postgres_server.create_database(request.getfixturevalue("postgres"), f"ledger_{uuid.uuid4().hex[:12]}")
+
+
+@pytest.fixture
+def server() -> Iterator[LoopbackServer]:
+    """A server that answers everything, at once."""
+    with LoopbackServer() as running:
+        yield running
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Ledger:
+    """A new ledger in a file."""
+    return Ledger.open(tmp_path / "ledger.sqlite")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,17 +31,6 @@ for _module in ("openai", "anthropic", "google.genai"):
 
 PHRASES = ["likely", "may be", "possible", "suspected"]
 every_wire = pytest.mark.parametrize("wire", WIRES)
-
-
-@pytest.fixture
-def server() -> Iterator[LoopbackServer]:
-    with LoopbackServer() as running:
-        yield running
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Ledger:
-    return Ledger.open(tmp_path / "ledger.sqlite")
 
 
 # --- the same answers, for less ------------------------------------------------------------------------------------------------------

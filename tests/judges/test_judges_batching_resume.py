@@ -8,7 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -31,17 +31,6 @@ for _module in ("openai", "anthropic", "google.genai"):
 
 HERE = Path(__file__).parent
 every_wire = pytest.mark.parametrize("wire", WIRES)
-
-
-@pytest.fixture
-def server() -> Iterator[LoopbackServer]:
-    with LoopbackServer() as running:
-        yield running
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Ledger:
-    return Ledger.open(tmp_path / "ledger.sqlite")
 
 
 def started(place: str, server: LoopbackServer, wire: str, *options: str) -> subprocess.Popen[str]:

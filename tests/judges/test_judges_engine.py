@@ -36,11 +36,6 @@ WORST = (estimated_input_tokens(question(1).prompt) * 1.0 + 10 * 10.0) / 1e6
 SECRET = "the zebra-striped opacity"
 
 
-@pytest.fixture
-def ledger(tmp_path: Path) -> Ledger:
-    return Ledger.open(tmp_path / "ledger.sqlite")
-
-
 def asked(requests: Sequence[Request], model: FakeModel, ledger: Ledger, **options: Any) -> list[Outcome[str]]:
     limits = Limits(**{"in_flight": 16, "backoff_s": 0.001, "breaker_pause_s": 0.001, **options.pop("limits", {})})
     moving = Time()

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +34,6 @@ NO_REPLY = (
 )  # fmt: skip
 UNUSED = (Act("empty"), Act("no_choice"), Act("nonsense"), Act("refusal"), Act("blocked"), Act("cut_off"))
 """Replies that are paid and cannot be used."""
-
-
-@pytest.fixture
-def server() -> Iterator[LoopbackServer]:
-    with LoopbackServer() as running:
-        yield running
 
 
 def clean(count: int) -> list[Choice]:

@@ -62,11 +62,6 @@ def made(ledger: Ledger, model: Any = None, **options: Any) -> ModelJudge:
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Ledger:
-    return Ledger.open(tmp_path / "ledger.sqlite")
-
-
-@pytest.fixture
 def judge(ledger: Ledger) -> Iterator[ModelJudge]:
     made_one = made(ledger)
     yield made_one
