@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lunguage_assets.cli_backfill import backfill
 from lunguage_assets.cli_encode import encode
 from lunguage_assets.cli_explain import compare_modes, explain
 from lunguage_assets.cli_home import HOME_OPTION
 from lunguage_assets.cli_home import chosen_home as _home
+from lunguage_assets.cli_land import land
 from lunguage_assets.cli_survey import survey
+from lunguage_assets.cli_tables import tables
 from lunguage_assets.errors import LunguageError
 
 if TYPE_CHECKING:
@@ -53,10 +56,13 @@ def commands() -> None:
     """Clinical uncertainty in radiology reports: Lunguage files in, Lunguage++ out, through Dagster."""
 
 
+commands.add_command(backfill)
 commands.add_command(survey)
+commands.add_command(tables)
 commands.add_command(explain)
 commands.add_command(encode)
 commands.add_command(compare_modes)
+commands.add_command(land)
 
 
 @commands.command()
@@ -285,6 +291,7 @@ def doctor(home: Path, preset: str | None, data_class: Any) -> None:
     from lunguage_assets.judges.binding_record import BindingRecord
     from lunguage_assets.judges.configuration import load_judges
     from lunguage_assets.judges.opening import examination
+    from lunguage_assets.orchestration.instance import examination as instance_examination
     from lunguage_assets.orchestration.resources import judges_file
 
     configuration = load_judges(judges_file(), preset)
@@ -293,8 +300,10 @@ def doctor(home: Path, preset: str | None, data_class: Any) -> None:
     lines = examination(configuration, chosen, datetime.now(UTC).date(), os.environ, BindingRecord(place.binding_file))
     for severity, message in lines:
         click.echo(f"{severity:<8} {message}")
+    for severity, message in instance_examination(place):
+        click.echo(f"{severity:<8} {message}")
     if configuration.models:
-        click.echo("ok       rate limits and --budget hold within one process; of several at once each keeps to them by itself")
+        click.echo("ok       rate limits and --budget hold within one process; LUNGUAGE_DAILY_BUDGET holds for all that share the ledger")
     refused = sum(severity == "refusal" for severity, _ in lines)
     if refused:
         raise LunguageError(f"{refused} of the checks above refuse a run with preset {configuration.preset!r} on {chosen} text")

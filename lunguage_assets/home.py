@@ -14,9 +14,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
+from upath import UPath
+
 from lunguage_assets.corpus.delivery import Delivery, content_hash, find_delivery
 from lunguage_assets.errors import ConfigurationError, CorpusMismatch
 from lunguage_assets.files import replace_text
+from lunguage_assets.table_place import claim_place, tables_place
 
 DataClass = Literal["synthetic", "credentialed"]
 ENVIRONMENT_VARIABLE = "LUNGUAGE_HOME"
@@ -63,8 +66,9 @@ class Home:
         return cls(Path(os.environ.get(ENVIRONMENT_VARIABLE) or ".lunguage").expanduser().resolve())
 
     @property
-    def tables(self) -> Path:
-        return self.root / "tables"
+    def tables(self) -> Path | UPath:
+        """The folder of the tables, or the place on other storage that this home keeps them at."""
+        return tables_place(self.root)
 
     @property
     def database(self) -> Path:
@@ -140,8 +144,9 @@ class Home:
     def claim(self, corpus: Corpus) -> None:
         """Bind the home to a corpus, or refuse when it holds another."""
         self._require(corpus)
+        self.create()
+        claim_place(self.root)
         if self.corpus() is None:
-            self.create()
             replace_text(self.root / "corpus.json", _json(asdict(corpus)))
 
     def _require(self, corpus: Corpus) -> None:
@@ -233,8 +238,12 @@ class Home:
 
 def batch_key(folder: Path) -> str:
     """A usable partition key from a folder's name."""
-    key = re.sub(r"[^a-z0-9._-]+", "-", folder.resolve().name.lower()).strip("-.")
-    return key or "batch"
+    return usable_key(folder.resolve().name)
+
+
+def usable_key(name: str) -> str:
+    """A partition key from any name: lower case, other characters become hyphens, at most a hundred characters."""
+    return re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-.")[:100].strip("-.") or "batch"
 
 
 def _json(values: object) -> str:

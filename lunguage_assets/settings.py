@@ -9,8 +9,9 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 from typing import Any, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
@@ -66,12 +67,67 @@ class ImplicitSettings(_Options):
     history: Literal["exclude", "keep"] = "exclude"
 
 
+class AutomationSettings(_Options):
+    """What runs without a person (docs/automation.md)."""
+
+    enabled: bool = Field(default=False, description="Whether sensor and nightly release start by themselves")
+    nightly: str = Field(default="0 2 * * *", description="When releases are written, as cron writes it")
+    time_zone: str = Field(default="UTC", description="In which the cron times are meant")
+    rebuild: bool = Field(default=False, description="Whether a new vocabulary is compared and ranked without a person; may cost money")
+    rebuild_cron: str = Field(default="0 3 1 * *", description="When the opt-in schedule makes the vocabulary anew")
+    interval_s: int = Field(default=30, ge=1, description="Seconds between two looks for what is to be made")
+
+    @field_validator("time_zone")
+    @classmethod
+    def _known(cls, time_zone: str) -> str:
+        try:
+            ZoneInfo(time_zone)
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            raise ValueError(f"found {time_zone!r}; expected a name such as 'UTC' or 'Europe/Berlin'") from None
+        return time_zone
+
+
+class LandingSettings(_Options):
+    """The folder in which new reports land (docs/landing.md)."""
+
+    url: str = Field(default="", description="Folder or fsspec URL, relative to the home; empty: none is watched. Also $LUNGUAGE_LANDING")
+    stable_s: float = Field(default=30.0, ge=0.0, description="Seconds for which a delivery without a marker must not change")
+    interval_s: int = Field(default=30, ge=1, description="Seconds between two looks")
+
+
+class ReleaseSettings(_Options):
+    """The bundle (docs/release.md)."""
+
+    keep: int = Field(default=0, ge=0, description="Versions that are kept, the current one always; 0: all")
+    small_cells: int = Field(default=5, ge=1, description="Open part of patients' reports: counts are rounded to multiples of this; 1: exact")
+
+
+class CheckSettings(_Options):
+    """From where on a check warns (docs/checks.md)."""
+
+    rejected_share: float = Field(default=0.05, ge=0.0, le=1.0, description="Share of a batch's rows that may be rejected")
+    recent_calls: int = Field(default=1000, ge=1, description="Latest calls of a judge that are looked at")
+    failed_call_share: float = Field(default=0.2, ge=0.0, le=1.0, description="Share of them that may fail")
+    agreement_low: float = Field(default=0.80, ge=0.0, le=1.0, description="Pairwise agreement of judges that is still usual")
+    agreement_high: float = Field(default=0.98, ge=0.0, le=1.0, description="Pairwise agreement above which two judges may be one")
+    kappa_low: float = Field(default=0.60, ge=-1.0, le=1.0, description="Chance-corrected agreement, coded by position, that is still usual")
+    extrapolated_share: float = Field(default=0.10, ge=0.0, le=1.0, description="Share of fitted pairs that may lie outside the anchors")
+    earlier_batches: int = Field(default=20, ge=0, description="Latest earlier batches that a batch is compared with; 0: no drift is looked for")
+    drift_p_value: float = Field(default=0.01, gt=0.0, lt=1.0, description="Corrected p value below which a difference is no chance")
+    drift_distance: float = Field(default=0.10, ge=0.0, le=1.0, description="Kolmogorov-Smirnov distance of p that matters")
+    drift_effect: float = Field(default=0.20, ge=0.0, description="Cohen's h between two shares that matters")
+
+
 class Settings(_Options):
     """All options."""
 
     corpus: CorpusSettings = CorpusSettings()
     explicit: ExplicitSettings = ExplicitSettings()
     implicit: ImplicitSettings = ImplicitSettings()
+    checks: CheckSettings = CheckSettings()
+    release: ReleaseSettings = ReleaseSettings()
+    landing: LandingSettings = LandingSettings()
+    automation: AutomationSettings = AutomationSettings()
 
 
 def load_settings(home_file: Path | None = None) -> Settings:

@@ -17,6 +17,7 @@ from upath import UPath
 from lunguage_assets.errors import InvalidTable
 from lunguage_assets.files import replace_file
 from lunguage_assets.schema import Table
+from lunguage_assets.table_place import is_local, publish
 from lunguage_assets.tables import TABLES
 
 PARTITIONED_BY: dict[str, tuple[str, ...]] = {
@@ -72,13 +73,12 @@ def write_table(table: Table, frame: pd.DataFrame, path: UPath | Path) -> pa.Tab
 
 
 def _replace(content: pa.Table, path: UPath) -> None:
-    if path.protocol in ("", "file", "local"):
+    if is_local(path):
         replace_file(Path(str(path.path)), lambda stream: pq.write_table(content, stream, compression="zstd"))
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    buffer = pa.BufferOutputStream()  # object stores publish an object only when its upload is complete
+    buffer = pa.BufferOutputStream()
     pq.write_table(content, buffer, compression="zstd")
-    path.write_bytes(buffer.getvalue().to_pybytes())
+    publish(buffer.getvalue().to_pybytes(), path)
 
 
 def read_table(table: Table, path: UPath | Path) -> pd.DataFrame:
@@ -109,8 +109,10 @@ def is_stored(table: Table, path: UPath | Path) -> bool:
         return False
 
 
-def remove_abandoned_files(root: Path, older_than_s: float = 3600.0) -> int:
+def remove_abandoned_files(root: UPath | Path, older_than_s: float = 3600.0) -> int:
     """Remove temporary files that a killed writer left in a local store; none that a living one can still be writing. Returns how many."""
+    if not is_local(root):  # an upload that was broken off is no object
+        return 0
     removed = 0
     for path in root.rglob(".*.tmp"):
         if time.time() - path.stat().st_mtime > older_than_s:

@@ -15,6 +15,8 @@ OPTIONAL = (
     ROW_NUMBER, "sequence", "report", "sent_idx", "ent_idx", "normed_ent", "cat", "location", "evidence", "associate", *ATTRIBUTES,
 )  # fmt: skip
 _ALIASES = {"": ROW_NUMBER, "unnamed:_0": ROW_NUMBER, "entity": "ent"}
+_STAND_INS = {"report_type": "section", "sentences": "sent"}
+"""What the structured output of the `lunguage-score` package has instead: read in that place when the column itself is missing."""
 _ABSENT = {"", "nan", "null", "<na>"}
 _LIST_WITH_NAN = re.compile(r"(?:^|,)\s*nan\s*(?:,|$)", re.IGNORECASE)
 _BLANKS = re.compile(r"[\s_]+")
@@ -24,28 +26,38 @@ _SUBJECT = re.compile(r"p?0*(\d{1,8})(?:\.0+)?", re.IGNORECASE | re.ASCII)
 _STUDY = re.compile(r"s?0*(\d{1,8})(?:\.0+)?", re.IGNORECASE | re.ASCII)
 _EIGHT_DIGITS = re.compile(r"\d{8}(?:\.0+)?", re.ASCII)
 _NUMBER = re.compile(r"(\d{1,15})(?:\.0+)?", re.ASCII)
+_SENTENCE_NUMBER = re.compile(r"\((\d{1,4})\)", re.ASCII)
 
 
 @dataclass(frozen=True)
 class ColumnMap:
-    """Position of every column of the format that the file has, and what else it has or lacks."""
+    """Position of every column of the format that the file has, and what else it has or lacks.
+
+    With `sentence_in_passage` the column of the sentence holds a numbered passage, of which `sent_idx` chooses a sentence.
+    """
 
     position: dict[str, int]
     ignored: tuple[str, ...]
     missing: tuple[str, ...]
+    sentence_in_passage: bool = False
 
 
 def map_columns(header: Sequence[str], file: str) -> ColumnMap:
-    """Columns by name, whatever the letter case and whether blanks or underscores are written; the finding column may be called `entity`.
+    """Columns by name, whatever the letter case and whether blanks or underscores are written.
+
+    The structured output of the `lunguage-score` package is understood too: its finding column is `entity`, its section `report_type`, and its
+    `sentences` hold the numbered passage of the row.
 
     Raises:
         InputError: a required column is missing; the message names it and what is there.
     """
     position: dict[str, int] = {}
     ignored = []
+    names = {_ALIASES.get(folded_name(name), folded_name(name)) for name in header}
+    stand_ins = {written: column for written, column in _STAND_INS.items() if column not in names}
     for place, name in enumerate(header):
         folded = folded_name(name)
-        column = _ALIASES.get(folded, folded)
+        column = stand_ins.get(folded) or _ALIASES.get(folded, folded)
         if column in (*REQUIRED, *OPTIONAL) and column not in position and (column != ROW_NUMBER or place == 0):
             position[column] = place
         elif folded or place > 0:
@@ -54,12 +66,21 @@ def map_columns(header: Sequence[str], file: str) -> ColumnMap:
     if absent:
         raise InputError(
             file,
-            described(header, (*REQUIRED, *OPTIONAL, *_ALIASES)),
+            described(header, (*REQUIRED, *OPTIONAL, *_ALIASES, *_STAND_INS)),
             f"also {absent}",
             "Add the header line if it is missing, else the column, or correct its name.",
             column=absent[0],
         )
-    return ColumnMap(position, tuple(ignored), tuple(column for column in OPTIONAL if column not in position))
+    in_passage = "sent" not in names
+    if in_passage and "sent_idx" not in position:
+        raise InputError(
+            file,
+            "numbered sentences and no number of the row's own",
+            "also ['sent_idx']",
+            "Add the column sent_idx, or the row's sentence as sent.",
+            column="sent_idx",
+        )
+    return ColumnMap(position, tuple(ignored), tuple(column for column in OPTIONAL if column not in position), in_passage)
 
 
 def described(header: Sequence[str], known: Collection[str]) -> str:
@@ -127,8 +148,31 @@ def section(value: str) -> str | None:
 
 
 def polarity(value: str) -> str | None:
-    return _POLARITIES.get(first_alternative(value).lower())
+    return _POLARITIES.get(said_once(first_alternative(value).lower()))
 
 
 def certainty(value: str) -> str | None:
-    return _CERTAINTIES.get(first_alternative(value).lower())
+    return _CERTAINTIES.get(said_once(first_alternative(value).lower()))
+
+
+def said_once(value: str) -> str:
+    """`x` of `x, x`, which `lunguage-score` writes when a model says the same of a finding twice; parts that differ stay as they are."""
+    parts = {part.strip() for part in value.split(",")}
+    return parts.pop() if len(parts) == 1 else value
+
+
+def numbered_sentences(passage: str) -> dict[int, str]:
+    """The sentences of a passage such as "(1) One.(2) Another.", by number.
+
+    Only the number that comes next begins a sentence: one in brackets inside a sentence does not.
+    """
+    sentences: dict[int, str] = {}
+    begins = -1
+    for found in _SENTENCE_NUMBER.finditer(passage):
+        if int(found.group(1)) == len(sentences) + (begins >= 0) + 1:
+            if begins >= 0:
+                sentences[len(sentences) + 1] = passage[begins : found.start()].strip()
+            begins = found.end()
+    if begins >= 0:
+        sentences[len(sentences) + 1] = passage[begins:].strip()
+    return sentences

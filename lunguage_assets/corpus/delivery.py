@@ -69,7 +69,7 @@ def find_delivery(folder: Path) -> Delivery:
     if findings is None:
         names = ", ".join(sorted(path.name for path in folder.iterdir())[:8]) or "nothing"
         raise InputError(str(folder), names, f"a file {FINDINGS} (or {FINDINGS}.gz)", "Put the findings file there or name another folder.")
-    return Delivery(folder, findings, one(VOCABULARY), one(METADATA), one(REPORTS), _declaration(folder / DECLARATION))
+    return Delivery(folder, findings, one(VOCABULARY), one(METADATA), one(REPORTS), read_declaration(folder / DECLARATION))
 
 
 def content_hash(delivery: Delivery) -> str:
@@ -83,7 +83,12 @@ def content_hash(delivery: Delivery) -> str:
     return digest.hexdigest()
 
 
-def _declaration(path: Path) -> CorpusDeclaration:
+def read_declaration(path: Path) -> CorpusDeclaration:
+    """What a `corpus.toml` says; a missing one declares nothing.
+
+    Raises:
+        InputError: it is not TOML, or says something else than name and data class.
+    """
     if not path.exists():
         return CorpusDeclaration()
     try:

@@ -6,13 +6,14 @@ remedy; what was mended or merely noticed goes to `intake_notes`. Only a file th
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pandas as pd
 
 from lunguage_assets.corpus.delivery import Delivery
 from lunguage_assets.corpus.log import IntakeLog
-from lunguage_assets.corpus.rows import RowReader
+from lunguage_assets.corpus.rows import DeliveredStudy, RowReader
 from lunguage_assets.corpus.side_files import StudyMetadata, read_metadata, read_reports, read_terms
 from lunguage_assets.corpus.studies import FindingsBuilder, place_in_time
 from lunguage_assets.corpus.views import parse_default_view
@@ -32,6 +33,33 @@ class Intake:
     terms: pd.DataFrame
 
 
+@dataclass(frozen=True)
+class FilesRead:
+    """What the files of a delivery say, before names, places and sentences are worked out."""
+
+    file: str
+    studies: dict[str, DeliveredStudy]
+    metadata: Mapping[str, StudyMetadata]
+    texts: Mapping[str, str]
+    terms: pd.DataFrame
+    vocabulary: Vocabulary
+
+
+def read_files(delivery: Delivery, log: IntakeLog) -> FilesRead:
+    """Read every file of a delivery; what is rejected or noticed goes to the log.
+
+    Raises:
+        InputError: a file is unusable as a whole.
+    """
+    terms = read_terms(delivery.vocabulary, log)
+    vocabulary = Vocabulary.from_terms(terms)
+    reader = RowReader(delivery.findings, vocabulary, log)
+    studies = reader.read()
+    metadata = read_metadata(delivery.metadata, studies.keys(), log)
+    texts = read_reports(delivery.reports, studies.keys(), log)
+    return FilesRead(reader.file, studies, metadata, texts, terms, vocabulary)
+
+
 def take_in(delivery: Delivery, settings: CorpusSettings) -> Intake:
     """Read and validate a delivery; findings are sorted by (study_id, row), reports by study_id.
 
@@ -44,24 +72,20 @@ def take_in(delivery: Delivery, settings: CorpusSettings) -> Intake:
     """
     log = IntakeLog()
     default_view = parse_default_view(settings.default_view)
-    terms = read_terms(delivery.vocabulary, log)
-    vocabulary = Vocabulary.from_terms(terms)
-    reader = RowReader(delivery.findings, vocabulary, log)
-    studies = reader.read()
-    metadata = read_metadata(delivery.metadata, studies.keys(), log)
-    texts = read_reports(delivery.reports, studies.keys(), log)
-    place_in_time(studies.values(), {study_id: known.taken_at for study_id, known in metadata.items()}, log, reader.file)
-    builder = FindingsBuilder(vocabulary, log, reader.file)
+    read = read_files(delivery, log)
+    studies, metadata = read.studies, read.metadata
+    place_in_time(studies.values(), {study_id: known.taken_at for study_id, known in metadata.items()}, log, read.file)
+    builder = FindingsBuilder(read.vocabulary, log, read.file)
     reports: list[dict[str, object]] = []
     for study_id in sorted(studies):
         study = studies.pop(study_id)  # a study's rows are let go once they are in the table
         view_information, source = _views(
-            study_id, metadata.get(study_id), default_view, log, reader.file, noted=delivery.metadata is not None
+            study_id, metadata.get(study_id), default_view, log, read.file, noted=delivery.metadata is not None
         )
         builder.add(study, view_information)
-        report = study.report or texts.get(study_id, "")
+        report = study.report or read.texts.get(study_id, "")
         if not report:
-            log.note("report-missing", reader.file, study_id=study_id, column="report")
+            log.note("report-missing", read.file, study_id=study_id, column="report")
         reports.append(
             {
                 "study_id": study_id,
@@ -74,7 +98,7 @@ def take_in(delivery: Delivery, settings: CorpusSettings) -> Intake:
                 "rows_rejected": study.rows_delivered - len(study.rows),
             }
         )
-    return Intake(REPORTS.frame(reports), builder.frame(), log.rejected_frame(), log.notes_frame(), terms)
+    return Intake(REPORTS.frame(reports), builder.frame(), log.rejected_frame(), log.notes_frame(), read.terms)
 
 
 def _views(study_id: str, known: StudyMetadata | None, default: str, log: IntakeLog, file: str, *, noted: bool) -> tuple[str, str]:

@@ -107,6 +107,10 @@ class RowReader:
         self._has = frozenset(known.position)
         absent = len(self._header)  # every record gets an empty value there
         self._at = {column: known.position.get(column, absent) for column in (*columns.REQUIRED, *columns.OPTIONAL)}
+        self._passage_at = self._at["sent"] if known.sentence_in_passage else None
+        if known.sentence_in_passage:
+            self._at["sent"] = absent + 1  # every record gets its own sentence there; its passage stays as delivered
+        self._passages = _Reading[dict[int, str]](columns.numbered_sentences)
         self._attributes = [self._at[column] for column in ATTRIBUTES]
         self._coded = [(column, self._at[column]) for column in ("section", "dx_status", "dx_certainty", "normed_ent", "cat")]
         self._numbers_seen: set[int] = set()
@@ -115,7 +119,7 @@ class RowReader:
         self._sections = _Reading[str | None](columns.section)
         self._polarities = _Reading[str | None](columns.polarity)
         self._certainties = _Reading[str | None](columns.certainty)
-        self._categories = _Reading[str | None](lambda value: category_code(first_alternative(value)) if value else "")
+        self._categories = _Reading[str | None](lambda value: category_code(columns.said_once(first_alternative(value))) if value else "")
         self._numbers = _Reading[int | None](_optional_number)
         for name in known.ignored:
             log.note("column-ignored", self.file, column=name)
@@ -129,6 +133,8 @@ class RowReader:
         """All studies whose id can be read; what is rejected goes to the log."""
         for record in self._records:
             record.values.append("")
+            if self._passage_at is not None and not record.broken:
+                record.values.append(self._sentence(record, record.values[self._passage_at]))
             study = self._study(record)
             try:
                 if record.broken:
@@ -139,6 +145,12 @@ class RowReader:
             except _Rejection as rejection:
                 self._reject(record, study, rejection)
         return self.studies
+
+    def _sentence(self, record: Record, passage: str) -> str:
+        """The row's own sentence of a numbered passage; empty when the passage has none of that number."""
+        sentences = self._passages[passage]
+        number = columns.whole_number(self._cell(record, "sent_idx"))
+        return sentences.get(-1 if number is None else number, "") if sentences else passage
 
     def _study(self, record: Record) -> DeliveredStudy | None:
         written = self._cell(record, "study_id")

@@ -61,10 +61,14 @@ class Panel(Part):
 
 
 class Preset(Part):
-    """One `[presets.NAME]` table: the panel that ranks and fits, and the judge that extracts."""
+    """One `[presets.NAME]` table: the panel that ranks and fits, the judge that extracts, and the candidates.
+
+    A candidate is asked and is a ranker of its own, but the panel does not pool it: a new judge is tried so, and no result of the panel changes.
+    """
 
     panel: str
     extractor: Key
+    candidates: tuple[Key, ...] = ()
 
 
 class JudgesConfiguration(Part):
@@ -84,6 +88,8 @@ class JudgesConfiguration(Part):
         for name, preset in self.presets.items():
             _expect(f"presets.{name}.panel", preset.panel, self.panels, "panels")
             _expect(f"presets.{name}.extractor", preset.extractor, self.judges, "judges")
+            for candidate in preset.candidates:
+                _expect(f"presets.{name}.candidates", candidate, self.judges, "judges")
         return self
 
     @property
@@ -97,15 +103,23 @@ class JudgesConfiguration(Part):
         return self.presets[self.preset].extractor
 
     @property
+    def candidates(self) -> tuple[str, ...]:
+        """Judges that the active preset asks beside its panel."""
+        return self.presets[self.preset].candidates
+
+    @property
     def active_judges(self) -> tuple[str, ...]:
-        """Judges of the active preset, its panel and its extractor, in the file's order: only these are ever asked."""
-        used = {*self.panel_members, self.extractor}
+        """Judges of the active preset, its panel, its extractor and its candidates, in the file's order: only these are ever asked."""
+        used = {*self.panel_members, self.extractor, *self.candidates}
         return tuple(key for key in self.judges if key in used)
 
     @property
     def rankers(self) -> tuple[str, ...]:
-        """`panel`, then every judge of the active preset's panel in the file's order: the paper's "all" and single-model configurations."""
-        return (PANEL, *(key for key in self.judges if key in self.panel_members))
+        """`panel`, then every judge of the active preset's panel, and every candidate, in the file's order.
+
+        These are the paper's "all" and single-model configurations.
+        """
+        return (PANEL, *(key for key in self.judges if key in self.panel_members or key in self.candidates))
 
     @property
     def models(self) -> dict[str, ModelSlot]:
@@ -125,7 +139,7 @@ class JudgesConfiguration(Part):
             return (ranker,)
         raise ConfigurationError(
             f"ranker {ranker!r} is not known; expected one of {', '.join(self.rankers)}. "
-            "Add the judge to the judges file, or choose the preset whose panel it is in."
+            f"Name the judge in candidates = [...] of [presets.{self.preset}] in the judges file, or choose the preset whose panel it is in."
         )
 
 

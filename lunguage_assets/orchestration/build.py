@@ -13,12 +13,19 @@ from lunguage_assets.orchestration.assets.corpus import corpus_assets
 from lunguage_assets.orchestration.assets.explicit import explicit_assets
 from lunguage_assets.orchestration.assets.implicit import implicit_assets
 from lunguage_assets.orchestration.assets.release import release_assets
+from lunguage_assets.orchestration.automation import automated, automation_sensor
 from lunguage_assets.orchestration.checks import all_checks
+from lunguage_assets.orchestration.code_links import linked_to_code
+from lunguage_assets.orchestration.everything import everything
 from lunguage_assets.orchestration.io_manager import TableStore
 from lunguage_assets.orchestration.jobs import stage_jobs
+from lunguage_assets.orchestration.landing_sensor import landing_sensor
+from lunguage_assets.orchestration.membership import membership_checks
 from lunguage_assets.orchestration.partitions import build_partitions
 from lunguage_assets.orchestration.resources import HomeResource, judges_file
+from lunguage_assets.orchestration.schedules import automation_schedules
 from lunguage_assets.orchestration.withheld import withhold_messages
+from lunguage_assets.settings import load_settings
 
 
 def build_defs(home: Home | None = None, judges: JudgesConfiguration | None = None) -> dg.Definitions:
@@ -30,16 +37,25 @@ def build_defs(home: Home | None = None, judges: JudgesConfiguration | None = No
     warnings.filterwarnings("ignore", category=dg.BetaWarning)
     warnings.filterwarnings("ignore", category=dg.PreviewWarning)
     partitions = build_partitions(judges or load_judges(judges_file()))
+    automation = load_settings(place.settings_file).automation
     return dg.Definitions(
-        assets=[
-            *corpus_assets(partitions),
-            *explicit_assets(partitions),
-            *analysis_assets(partitions),
-            *implicit_assets(partitions),
-            *release_assets(partitions, str(place.tables)),
-        ],
-        asset_checks=all_checks(partitions),
-        jobs=stage_jobs(),
+        assets=linked_to_code(
+            automated(
+                [
+                    *corpus_assets(partitions),
+                    *explicit_assets(partitions),
+                    *analysis_assets(partitions),
+                    *implicit_assets(partitions),
+                    *release_assets(partitions, place.tables),
+                ],
+                partitions,
+                automation,
+            )
+        ),
+        asset_checks=[*all_checks(partitions), *membership_checks(partitions)],
+        jobs=[*stage_jobs(), everything],
+        sensors=[automation_sensor(automation), landing_sensor(place)],
+        schedules=automation_schedules(partitions, automation),
         resources={
             "home": HomeResource(root=str(place.root)),
             "io_manager": TableStore(root=str(place.tables), database=str(place.database)),

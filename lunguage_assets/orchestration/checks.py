@@ -5,19 +5,38 @@ blocking; they are also asserted before a table is stored and when the release r
 assets with other partitions.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import dagster as dg
 import pandas as pd
 
 from lunguage_assets.implicit.accounting import explained_studies
 from lunguage_assets.implicit.guarantees import violations
+from lunguage_assets.orchestration.check_report import EXAMPLES, examples, markdown, partition_keys, result, where_stored
+from lunguage_assets.orchestration.checks_beliefs import belief_checks
+from lunguage_assets.orchestration.checks_corpus import corpus_checks
+from lunguage_assets.orchestration.checks_drift import drift_checks
 from lunguage_assets.orchestration.checks_explicit import explicit_checks
-from lunguage_assets.orchestration.partitions import Partitions, partition_of
-from lunguage_assets.quality.validation import EXAMPLES, RuleResult, validate
+from lunguage_assets.orchestration.checks_judges import judge_checks
+from lunguage_assets.orchestration.jobs import STAGES
+from lunguage_assets.orchestration.partitions import Partitions
+from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.orchestration.stale import stale_checks
+from lunguage_assets.quality.validation import RuleResult, validate
 from lunguage_assets.tables import TABLES
 
-REMEDY = "See which rule fails and for which rows; mend the delivered file or report the defect, then materialise this partition again."
+JOB_OF = {table: job for job, (_, tables) in reversed(STAGES.items()) for table in tables}
+"""Table -> the first of the jobs that make it."""
+
+_RESOLVE_AGAIN = (
+    "Launch `expand` for this ranker and batch: it stores nothing unless every guarantee holds, so the file was changed after it was stored. If it is refused "
+    "there, too, report it with the keys. The release leaves this result alone until then: it asserts the same."
+)
+_ACCOUNT_AGAIN = (
+    "Launch `expand` for this ranker and batch. If studies are still not accounted for, report it with their ids: rows were lost or "
+    "doubled, and the result must not be used."
+)
 
 
 def expectation_check(table: str, partitions: Partitions) -> dg.AssetChecksDefinition:
@@ -26,34 +45,32 @@ def expectation_check(table: str, partitions: Partitions) -> dg.AssetChecksDefin
     @dg.asset_check(
         asset=dg.AssetKey(table),
         name="expectations",
-        description=f"The rules of expectations/{table}.json: columns, types, empty values, codes, ranges, key, and rules written by hand.",
+        description=f"The rules of expectations/{table}.json: columns, empty values, codes, ranges, forms, keys, and rules written by hand.",
         partitions_def=partitions.of(table),
     )
-    def expectations(context: dg.AssetCheckExecutionContext, frame: pd.DataFrame) -> dg.AssetCheckResult:
-        return suite_result(validate(TABLES[table], frame), len(frame), partition_of(context))
+    def expectations(context: dg.AssetCheckExecutionContext, home: HomeResource, frame: pd.DataFrame) -> dg.AssetCheckResult:
+        results = validate(TABLES[table], frame, JOB_OF[table])
+        return suite_result(context, results, len(frame), where_stored(home.home, table, partition_keys(context, table)))
 
     return expectations
 
 
-def suite_result(results: Sequence[RuleResult], rows: int, partition: str) -> dg.AssetCheckResult:
+def suite_result(
+    context: dg.AssetCheckExecutionContext, results: Sequence[RuleResult], rows: int, links: Mapping[str, Any]
+) -> dg.AssetCheckResult:
     """A check result whose report is a table of failing rules with the keys of failing rows."""
-    failing = [result for result in results if not result.success]
-    metadata = {
-        "partition": partition,
-        "rows": rows,
-        "rules": len(results),
-        "failing_rules": len(failing),
-        "report": dg.MetadataValue.md(_report(failing) if failing else f"All {len(results)} rules hold for {rows} rows."),
-    }
-    if failing:
-        metadata["remedy"] = REMEDY
-    return dg.AssetCheckResult(passed=not failing, severity=dg.AssetCheckSeverity.ERROR, metadata=metadata)
+    failing = [r for r in results if not r.success]
+    report = markdown(
+        ["rule", "column", "rows", "keys", "why", "what to do"],
+        ((r.rule, r.column, r.failing_rows, examples(r.failing_keys), r.why, r.remedy) for r in failing),
+        f"All {len(results)} rules hold for {rows} rows.",
+    )
+    metadata = {"rows": rows, "rules": len(results), "failing_rules": len(failing), "report": report, **links}
+    remedy = " ".join(dict.fromkeys(r.remedy for r in failing))
+    return result(context, not failing, metadata, remedy, dg.AssetCheckSeverity.ERROR)
 
 
-def _report(failing: Sequence[RuleResult]) -> str:
-    lines = ["| rule | column | rows | keys |", "|---|---|---|---|"]
-    lines += [f"| {r.rule} | {r.column} | {r.failing_rows} | {', '.join(r.failing_keys).replace('|', ' / ')} |" for r in failing]
-    return "\n".join(lines)
+_ACCOUNT = ("study_id", "rows_in", "originals_out", "merged", "removed", "excluded", "rejected", "generated", "discarded", "rows_out")
 
 
 def guarantee_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
@@ -71,18 +88,24 @@ def guarantee_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
         additional_ins={"accounting": dg.AssetIn(), "reports": dg.AssetIn(partition_mapping=partitions.batch_only)},
     )
     def conflict_free(
-        context: dg.AssetCheckExecutionContext, frame: pd.DataFrame, accounting: pd.DataFrame, reports: pd.DataFrame
+        context: dg.AssetCheckExecutionContext,
+        home: HomeResource,
+        frame: pd.DataFrame,
+        accounting: pd.DataFrame,
+        reports: pd.DataFrame,
     ) -> dg.AssetCheckResult:
         found = violations(frame, reports["study_id"], explained_studies(accounting))
-        lines = ["| guarantee | study | rows |", "|---|---|---|"]
-        lines += [f"| {v.guarantee} | {v.study_id} | {', '.join(v.finding_ids[:5])} |" for v in found[:EXAMPLES]]
         metadata = {
-            "partition": partition_of(context),
             "rows": len(frame),
             "violations": len(found),
-            "report": dg.MetadataValue.md("\n".join(lines) if found else f"All guarantees hold for {len(frame)} rows."),
+            "report": markdown(
+                ["guarantee", "study", "rows"],
+                ((v.guarantee, v.study_id, examples(v.finding_ids)) for v in found[:EXAMPLES]),
+                f"All guarantees hold for {len(frame)} rows.",
+            ),
+            **where_stored(home.home, "lunguage_plus_plus", partition_keys(context, "lunguage_plus_plus")),
         }
-        return dg.AssetCheckResult(passed=not found, severity=dg.AssetCheckSeverity.ERROR, metadata=metadata)
+        return result(context, not found, metadata, _RESOLVE_AGAIN, dg.AssetCheckSeverity.ERROR)
 
     @dg.asset_check(
         asset=dg.AssetKey("accounting"),
@@ -92,22 +115,34 @@ def guarantee_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
         partitions_def=partitions.of("accounting"),
         additional_ins={"reports": dg.AssetIn(partition_mapping=partitions.batch_only)},
     )
-    def accounts_balance(context: dg.AssetCheckExecutionContext, frame: pd.DataFrame, reports: pd.DataFrame) -> dg.AssetCheckResult:
-        unbalanced = frame.loc[~frame["balanced"], "study_id"].tolist()
+    def accounts_balance(
+        context: dg.AssetCheckExecutionContext, home: HomeResource, frame: pd.DataFrame, reports: pd.DataFrame
+    ) -> dg.AssetCheckResult:
+        unbalanced = frame[~frame["balanced"]]
         unlisted = sorted(set(reports["study_id"]) - set(frame["study_id"]))
+        rows = [(study or "unreadable study ids", *numbers) for study, *numbers in unbalanced[list(_ACCOUNT)].itertuples(index=False)]
+        rows += [(study, "not listed", *[""] * (len(_ACCOUNT) - 2)) for study in unlisted]
         metadata = {
-            "partition": partition_of(context),
             "studies": len(frame),
             "unbalanced": len(unbalanced),
             "unlisted": len(unlisted),
-            "report": dg.MetadataValue.md(
-                f"Unbalanced: {', '.join(unbalanced[:EXAMPLES]) or 'none'}. Delivered but not listed: {', '.join(unlisted[:EXAMPLES]) or 'none'}."
-            ),
+            "report": markdown(_ACCOUNT, rows[:EXAMPLES], f"The accounts of {len(frame)} studies balance."),
+            **where_stored(home.home, "accounting", partition_keys(context, "accounting")),
         }
-        return dg.AssetCheckResult(passed=not unbalanced and not unlisted, severity=dg.AssetCheckSeverity.ERROR, metadata=metadata)
+        return result(context, not rows, metadata, _ACCOUNT_AGAIN, dg.AssetCheckSeverity.ERROR)
 
     return [conflict_free, accounts_balance]
 
 
 def all_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
-    return [*(expectation_check(table, partitions) for table in TABLES), *guarantee_checks(partitions), *explicit_checks(partitions)]
+    """Every check that is not made by an asset itself."""
+    return [
+        *(expectation_check(table, partitions) for table in TABLES),
+        *guarantee_checks(partitions),
+        *corpus_checks(partitions),
+        *explicit_checks(partitions),
+        *judge_checks(partitions),
+        *belief_checks(partitions),
+        *drift_checks(partitions),
+        *stale_checks(partitions),
+    ]

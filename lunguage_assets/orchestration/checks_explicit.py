@@ -11,13 +11,12 @@ import pandas as pd
 from lunguage_assets.explicit.analysis.diagnostics import PositionBias, position_bias
 from lunguage_assets.explicit.analysis.reliability import Estimate
 from lunguage_assets.explicit.analysis.verification import PACKAGE_TOLERANCE, REPLAY_TOLERANCE, Verification
+from lunguage_assets.orchestration.check_report import examples, result
 from lunguage_assets.orchestration.metadata import counts
 from lunguage_assets.orchestration.partitions import Partitions, partition_of
 
 INVALID_SHARE = 0.05
 """Share of invalid answers from which a judge is reported: the published judges had next to none."""
-
-EXAMPLES = 20
 
 
 def explicit_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
@@ -29,14 +28,14 @@ def explicit_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
     )
     def pairs_reviewed(context: dg.AssetCheckExecutionContext, frame: pd.DataFrame) -> dg.AssetCheckResult:
         waiting = frame[frame["needs_review"].to_numpy(dtype=bool)]
-        return _warning(
+        return result(
             context,
             waiting.empty,
             {
                 "pairs": len(frame),
                 "unreviewed": len(waiting),
                 "reasons": counts(waiting["review_reason"], "reason"),
-                "examples": ", ".join(waiting["finding_id"].head(EXAMPLES)) or "none",
+                "examples": examples(waiting["finding_id"]),
             },
             "Look at the pairs in the review queue (its path is with this table), put what is right into corrections.csv in the home, and "
             "materialise hedge_phrases again.",
@@ -50,9 +49,9 @@ def explicit_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
     )
     def judge_is_even(context: dg.AssetCheckExecutionContext, frame: pd.DataFrame) -> dg.AssetCheckResult:
         if frame.empty:
-            return _warning(context, True, {"matches": 0}, "")
+            return result(context, True, {"matches": 0}, "")
         (found,) = position_bias({partition_of(context): frame})
-        return _warning(
+        return result(
             context,
             found.passed,
             {"verdict": found.verdict, "table": dg.MetadataValue.md(_position_table(found)), "p_value": _number(found.p_value)},
@@ -69,7 +68,7 @@ def explicit_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
     def answers_valid(context: dg.AssetCheckExecutionContext, frame: pd.DataFrame) -> dg.AssetCheckResult:
         invalid = int((frame["answer"] == "invalid").sum())
         share = invalid / len(frame) if len(frame) else 0.0
-        return _warning(
+        return result(
             context,
             share <= INVALID_SHARE,
             {"matches": len(frame), "invalid": invalid, "invalid_share": share},
@@ -85,14 +84,14 @@ def explicit_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
     )
     def pairs_informed(context: dg.AssetCheckExecutionContext, frame: pd.DataFrame) -> dg.AssetCheckResult:
         without = frame[frame["p_source"] == "none"]
-        return _warning(
+        return result(
             context,
             without.empty,
             {
                 "pairs": len(frame),
                 "without_information": len(without),
                 "p_source": counts(frame["p_source"], "source of p"),
-                "examples": ", ".join(without["finding_id"].head(EXAMPLES)) or "none",
+                "examples": examples(without["finding_id"]),
             },
             "These findings have p = 0.5 with the interval 0 to 1 and are not expanded. Correct the finding's name in the delivery so that it is "
             "found in its sentence, or give its phrases in corrections.csv.",
@@ -124,11 +123,6 @@ def verification_result(found: Verification) -> dg.AssetCheckResult:
     return dg.AssetCheckResult(
         check_name=VERIFIED.name, asset_key=VERIFIED.asset_key, passed=found.passed, severity=dg.AssetCheckSeverity.ERROR, metadata=metadata
     )
-
-
-def _warning(context: dg.AssetCheckExecutionContext, passed: bool, metadata: dict[str, Any], remedy: str) -> dg.AssetCheckResult:
-    shown = {"partition": partition_of(context), **metadata} | ({} if passed else {"remedy": remedy})
-    return dg.AssetCheckResult(passed=passed, severity=dg.AssetCheckSeverity.WARN, metadata=shown)
 
 
 def _position_table(found: PositionBias) -> str:

@@ -11,7 +11,9 @@ import pandas as pd
 from dagster_duckdb import DuckDBResource
 from upath import UPath
 
+from lunguage_assets.orchestration.lineage import column_lineage
 from lunguage_assets.store import create_catalog, partition_path, read_table, write_table
+from lunguage_assets.table_place import is_local, open_place
 from lunguage_assets.tables import TABLES
 
 
@@ -36,7 +38,8 @@ class ParquetTables(dg.UPathIOManager):
         return partition_path(self._root, path.name, *partition.split("/")).with_suffix("")
 
     def get_metadata(self, context: dg.OutputContext, obj: pd.DataFrame) -> dict[str, Any]:
-        return {"dagster/row_count": len(obj)}
+        lineage = column_lineage(context.asset_key.path[-1])
+        return {"dagster/row_count": len(obj)} | ({"dagster/column_lineage": lineage} if lineage.deps_by_column else {})
 
 
 class TableStore(dg.ConfigurableIOManagerFactory):
@@ -49,15 +52,20 @@ class TableStore(dg.ConfigurableIOManagerFactory):
     database: str = ""
 
     def create_io_manager(self, context: Any) -> ParquetTables:
-        return ParquetTables(UPath(self.root), Path(self.database) if self.database else None)
+        return ParquetTables(UPath(open_place(self.root)), Path(self.database) if self.database else None)
 
 
 def build_catalog(root: UPath | Path, database: Path) -> None:
-    """Build the DuckDB file aside and rename it, so that whoever has it open keeps a working file."""
+    """Build the DuckDB file aside and rename it, so that whoever has it open keeps a working file.
+
+    Views of tables on other storage can be queried by a client that can reach that storage (docs: deploy/README.md).
+    """
     database.parent.mkdir(parents=True, exist_ok=True)
     aside = database.with_name(f".{database.name}.{uuid.uuid4().hex}.tmp")
     try:
         with DuckDBResource(database=str(aside)).get_connection() as connection:
+            if not is_local(root):
+                connection.register_filesystem(UPath(root).fs)
             create_catalog(connection, root)
         aside.replace(database)
     finally:

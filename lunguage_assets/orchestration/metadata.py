@@ -1,8 +1,10 @@
-"""What a person sees of a table in the Dagster UI: its columns, its size, small count tables. Never a value of a restricted column."""
+"""What a person sees of a table in the Dagster UI: its columns, its tags, small count tables, pictures. Never a value of a restricted column."""
 
 from __future__ import annotations
 
 import base64
+import io
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,23 +17,33 @@ from lunguage_assets.errors import LunguageError
 from lunguage_assets.judges.progress import Meter, Progress, announce
 from lunguage_assets.orchestration.withheld import messages_are_withheld, where
 from lunguage_assets.release.documents import markdown_table
-from lunguage_assets.schema import Table
+from lunguage_assets.schema import Column, Table
 from lunguage_assets.tables import TABLES
+from lunguage_assets.tables.origins import explained
 
 OWNERS = ["team:radiology-nlp"]
+HALVES = ("explicit", "implicit")
+ASKS_JUDGES = ("hedge_phrases", "comparison_matches", "fitted_probabilities", "fit_log")
+"""Tables whose making asks judges: paid for where these are language models."""
+
+BAR_WIDTH = 16
+"""Characters of the longest bar."""
+
+COLOURS = 32
 
 LOG_EVERY_S = 30.0
 """A judge that is being asked reports so often in the run's log."""
 
 
 def column_schema(table: Table) -> dg.TableSchema:
-    """The table's columns as the UI shows them, derived from its one schema."""
+    """The table's columns as the UI shows them, with where they come from, derived from its one schema and its declared origins."""
+    origins = explained(table.name)
     return dg.TableSchema(
         columns=[
             dg.TableColumn(
                 name=column.name,
                 type=column.type,
-                description=column.description + (" [report text]" if column.restricted else ""),
+                description=_described(column, origins.get(column.name, "")),
                 constraints=dg.TableColumnConstraints(nullable=column.nullable),
             )
             for column in table.columns
@@ -39,30 +51,66 @@ def column_schema(table: Table) -> dg.TableSchema:
     )
 
 
+def _described(column: Column, origin: str) -> str:
+    text = as_written(column.description) + (" [report text]" if column.restricted else "")
+    return f"{text}\n\n*{origin}*" if origin else text
+
+
+def as_written(text: str) -> str:
+    """Text for the UI, which reads Markdown and would take `<finding>` for an unknown HTML tag."""
+    return re.sub(r"(<[^>\s]+>)", r"`\1`", text)
+
+
+def table_tags(table: Table, group: str) -> dict[str, str]:
+    """Tags to search for: report text inside, half of the method, judges asked."""
+    tags = {"contains": "report-text"} if any(column.restricted for column in table.columns) else {}
+    if group in HALVES:
+        tags["half"] = group
+    if table.name in ASKS_JUDGES:
+        tags["paid"] = "llm"
+    return tags
+
+
 def table_options(name: str, group: str, *, kinds: set[str] | None = None, description: str = "") -> dict[str, Any]:
-    """Options shared by every asset that is a table: key, description, columns, owner, group, kinds."""
+    """Options shared by every asset that is a table: key, description, columns, owner, group, kinds, tags."""
     table = TABLES[name]
     return {
         "key": dg.AssetKey(name),
-        "description": f"{table.description}\n\n{description}".strip(),
+        "description": as_written(f"{table.description}\n\n{description}".strip()),
         "metadata": {"dagster/column_schema": column_schema(table), "dagster/table_name": name},
         "group_name": group,
         "owners": OWNERS,
         "kinds": {"pandas", "parquet"} | (kinds or set()),
+        "tags": table_tags(table, group),
     }
 
 
-def asset_options(name: str, group: str, *, kinds: set[str] | None = None, description: str = "") -> dict[str, Any]:
-    """`table_options` for the `asset` decorator, which names its output's I/O itself."""
-    return table_options(name, group, kinds=kinds, description=description)
-
-
-def counts(values: pd.Series | Mapping[str, int], label: str) -> dg.MetadataValue:
-    """A markdown table of counts, largest first."""
+def counts(values: pd.Series | Mapping[str, int], label: str, *, most: int | None = None) -> dg.MetadataValue:
+    """A markdown table of counts, largest first and at most `most` of them, with their shares of all as numbers and as bars."""
     tally = values.value_counts() if isinstance(values, pd.Series) else pd.Series(dict(values), dtype="int64")
     pairs = sorted(((str(key), int(count)) for key, count in tally.items() if count), key=lambda pair: (-pair[1], pair[0]))
-    lines = [f"| {label} | rows |", "|---|---|", *(f"| {key} | {count} |" for key, count in pairs)]
+    return _bars(pairs[:most], label, sum(count for _, count in pairs))
+
+
+def account_of(totals: Mapping[str, int], label: str) -> dg.MetadataValue:
+    """A markdown table of numbers in the order given, with their shares of the first one as numbers and as bars."""
+    pairs = [(name.replace("_", " "), int(count)) for name, count in totals.items()]
+    return _bars(pairs, label, pairs[0][1] if pairs else 0)
+
+
+def _bars(pairs: Sequence[tuple[str, int]], label: str, total: int) -> dg.MetadataValue:
+    if not total:
+        return dg.MetadataValue.md("none")
+    largest = max(count for _, count in pairs)
+    lines = [f"| {label} | rows | share | |", "|---|---:|---:|---|"]
+    lines += [f"| {key} | {count} | {count / total:.1%} | {_bar(count / largest)} |" for key, count in pairs]
     return dg.MetadataValue.md("\n".join(lines))
+
+
+def _bar(share: float) -> str:
+    """A bar of block characters: a chart that needs no picture, and of which thousands may be stored."""
+    eighths = max(1 if share > 0 else 0, round(share * BAR_WIDTH * 8))
+    return "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
 
 
 def rows_table(frame: pd.DataFrame, columns: Sequence[str]) -> dg.MetadataValue:
@@ -71,8 +119,13 @@ def rows_table(frame: pd.DataFrame, columns: Sequence[str]) -> dg.MetadataValue:
 
 
 def picture(png: bytes) -> dg.MetadataValue:
-    """A PNG that the UI shows inside the metadata."""
-    return dg.MetadataValue.md(f"![plot](data:image/png;base64,{base64.b64encode(png).decode()})")
+    """A PNG that the UI shows inside the metadata, reduced to few colours: Dagster stores it with every event."""
+    from PIL import Image  # slow to import, and definitions load this module
+
+    stream = io.BytesIO()
+    with Image.open(io.BytesIO(png)) as image:
+        image.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE).save(stream, "PNG", optimize=True)
+    return dg.MetadataValue.md(f"![plot](data:image/png;base64,{base64.b64encode(stream.getvalue()).decode()})")
 
 
 class Spending:

@@ -1,167 +1,141 @@
-"""Materialising, from the command line, what a batch needs, through the persistent Dagster instance, one run per partition.
+"""Materialising what a batch, or a judge, needs, through the persistent Dagster instance, one run per partition.
 
 Per-batch stages always run again (they are deterministic, and paid answers are never paid for twice); the measuring stick is kept
-unless it is missing, was made with other settings or judges, or a rebuild is asked for.
+unless it is missing, was made with other settings or judges, or a rebuild is asked for. Runs are executed in this process, one after the other.
 """
 
 from __future__ import annotations
 
-import os
-import socket
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import dagster as dg
+from dagster._core.execution.plan.objects import ErrorSource
+from dagster._core.utils import make_new_run_id
 
-from lunguage_assets.data_files import dagster_yaml
 from lunguage_assets.errors import LunguageError
-from lunguage_assets.files import replace_text
 from lunguage_assets.home import Home
 from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
-from lunguage_assets.orchestration.assets.explicit import fit_settings, stick_settings
-from lunguage_assets.orchestration.assets.implicit import merge_settings
 from lunguage_assets.orchestration.assets.release import BUNDLE_OP
+from lunguage_assets.orchestration.backfill import plan_backfill
 from lunguage_assets.orchestration.build import build_defs
+from lunguage_assets.orchestration.instance import close_abandoned_runs, dagster_instance, prepare_dagster_home
 from lunguage_assets.orchestration.io_manager import build_catalog
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
-from lunguage_assets.orchestration.resources import HomeResource, judges_file
-from lunguage_assets.store import PARTITIONED_BY, is_stored, partition_path, remove_abandoned_files
-from lunguage_assets.tables import TABLES
+from lunguage_assets.orchestration.resources import judges_file
+from lunguage_assets.orchestration.stages import Inventory, Stage, on_batch
+from lunguage_assets.orchestration.workers import NO_RETRY, executed_here
+from lunguage_assets.store import remove_abandoned_files
 
-PROCESS_TAG = "lunguage/process"
+__all__ = ["Outcome", "RunFailed", "RunInterrupted", "Runner", "Stage", "close_abandoned_runs", "dagster_instance", "prepare_dagster_home"]
+
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+
+Progress = Callable[[Stage, int, int], None]
+"""Told before each stage: the stage, how many are done, how many there are, about."""
 
 
 class RunFailed(LunguageError):
     """A Dagster run failed; the message is the reason, on one line."""
 
 
-@dataclass
-class Stage:
-    """One Dagster run to come: a job on a partition; '' for a job without partitions."""
+class RunInterrupted(KeyboardInterrupt):
+    """The process was asked to stop (Ctrl-C, a signal, the UI). What was finished is stored; the same call goes on from there.
 
-    job: str
-    partition: str | dict[str, str]
+    `cancelled` tells whether somebody had asked Dagster to end the very run that was executed.
+    """
 
-    @property
-    def key(self) -> str | dg.MultiPartitionKey | None:
-        return (self.partition or None) if isinstance(self.partition, str) else dg.MultiPartitionKey(self.partition)
-
-    @property
-    def label(self) -> str:
-        return (self.partition or "this home") if isinstance(self.partition, str) else " x ".join(self.partition.values())
+    def __init__(self, run_id: str, cancelled: bool) -> None:
+        super().__init__()
+        self.run_id, self.cancelled = run_id, cancelled
 
 
 @dataclass
 class Outcome:
-    """What the runs reported: checks passed, those that failed, and those that only warn."""
+    """What the runs reported: how many there were, and the checks. Of a check that was evaluated again, the last result counts."""
 
-    checks_passed: int = 0
-    checks_failed: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
+    runs: int = 0
+    _checks: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def checks_passed(self) -> int:
+        """How many checks passed."""
+        return sum(result == "passed" for result in self._checks.values())
 
-@contextmanager
-def dagster_instance(home: Home) -> Iterator[dg.DagsterInstance]:
-    """The persistent instance; sets `DAGSTER_HOME` to the home's own unless it is set already."""
-    prepare_dagster_home(home)
-    with dg.DagsterInstance.get() as instance:
-        yield instance
+    @property
+    def checks_failed(self) -> list[str]:
+        """Checks that failed, with asset and partition."""
+        return [name for name, result in self._checks.items() if result == "failed"]
 
+    @property
+    def warnings(self) -> list[str]:
+        """Checks that did not pass and only warn."""
+        return [name for name, result in self._checks.items() if result == "warned"]
 
-def prepare_dagster_home(home: Home) -> None:
-    """Point `DAGSTER_HOME` at the home and put the instance configuration there."""
-    home.create()
-    if not os.environ.get("DAGSTER_HOME"):
-        os.environ["DAGSTER_HOME"] = str(home.dagster)
-    if Path(os.environ["DAGSTER_HOME"]) == home.dagster:
-        home.dagster.mkdir(parents=True, exist_ok=True)
-        target = home.dagster / "dagster.yaml"
-        if not target.exists():
-            replace_text(target, dagster_yaml().read_text(encoding="utf-8"))
-
-
-def close_abandoned_runs(instance: dg.DagsterInstance) -> int:
-    """Report runs as failed whose process on this machine was killed: nobody else will, and the UI would show them as running."""
-    closed = 0
-    unfinished = (dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING)
-    for run in instance.get_runs(dg.RunsFilter(statuses=list(unfinished))):
-        host, _, pid = run.tags.get(PROCESS_TAG, "").rpartition(":")
-        if host == socket.gethostname() and not _is_alive(int(pid)):
-            instance.report_run_failed(run, "The process was killed; a later `lunguage run` took the work up again.")
-            closed += 1
-    return closed
-
-
-def _this_process() -> str:
-    return f"{socket.gethostname()}:{os.getpid()}"
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+    def note(self, evaluation: dg.AssetCheckEvaluation, label: str) -> None:
+        """Take down a check's result on the partition of this label."""
+        warns = evaluation.severity is dg.AssetCheckSeverity.WARN
+        name = f"{evaluation.asset_key.to_user_string()}: {evaluation.check_name} ({label})"
+        self._checks[name] = "passed" if evaluation.passed else "warned" if warns else "failed"
 
 
 class Runner:
-    """Plans and executes the runs for a home."""
+    """Plans and executes the runs for a home.
 
-    def __init__(self, home: Home, instance: dg.DagsterInstance, judges: JudgesConfiguration | None = None) -> None:
+    Args:
+        home: where everything is.
+        instance: the persistent one.
+        judges: by default those of `$LUNGUAGE_JUDGES`.
+        tags: put on every run.
+        stopped: asked before every run; when it says so, `RunInterrupted` is raised.
+    """
+
+    def __init__(
+        self,
+        home: Home,
+        instance: dg.DagsterInstance,
+        judges: JudgesConfiguration | None = None,
+        *,
+        tags: Mapping[str, str] | None = None,
+        stopped: Callable[[], bool] = lambda: False,
+    ) -> None:
         self._home, self._instance = home, instance
         self._judges = judges or load_judges(judges_file())
         self._definitions = build_defs(home, self._judges)
-        self._resource = HomeResource(root=str(home.root))
+        self._tags = {**NO_RETRY, **(tags or {})}
+        self._stopped = stopped
 
     def register_partitions(self) -> None:
         """Make every registered batch a partition (again, should the instance be new)."""
         self._instance.add_dynamic_partitions(REPORT_BATCH.name, [batch.key for batch in self._home.registered()])
 
-    def pending_batches(self, ranker: str, requested: str) -> list[str]:
-        """The requested batch, and every other one whose result is missing or was made with another ranking or another fit."""
-        return [batch.key for batch in self._home.registered() if batch.key == requested or not self._is_fitted(ranker, batch.key)]
+    def inventory(self) -> Inventory:
+        """What there is in the home now."""
+        return Inventory(self._home, self._instance, self._judges)
 
-    def _is_fitted(self, ranker: str, batch: str) -> bool:
-        """Finished, from the present ranking, with the present settings of the fit and of what follows it."""
-        partition: dict[str, str] = {"ranker": ranker, "report_batch": batch}
-        result = self._noted("lunguage_plus_plus", partition)
-        return (
-            all(
-                self._stored(table, ranker, batch)
-                for table in ("fitted_probabilities", "deduplicated_findings", "lunguage_plus_plus", "accounting")
-            )
-            and result.get("ranking_version") == self._noted("reference_ranking", ranker).get("ranking_version")
-            and self._noted("deduplicated_findings", partition).get("merge_settings") == merge_settings(self._resource)
-            and self._noted("fitted_probabilities", partition).get("fit_settings") == fit_settings(self._resource)
-        )
+    def pending_batches(self, ranker: str, requested: str | None) -> list[str]:
+        """The requested batch, and every other one whose result is missing or was made with another ranking or another fit."""
+        inventory = self.inventory()
+        return [key for key in inventory.batches if key == requested or not inventory.is_fitted(ranker, key)]
 
     def run(
         self,
         ranker: str,
-        batch: str,
+        batch: str | None = None,
         *,
         out: str = "",
         rebuild_ranking: bool = False,
-        progress: Callable[[Stage, int, int], None] = lambda *_: None,
+        progress: Progress = lambda *_: None,
     ) -> Outcome:
-        """Materialise everything that `release[ranker]` needs for a batch.
+        """Materialise everything that `release[ranker]` needs: for a batch, and for whatever other one is not finished.
 
         Raises:
             RunFailed: a run failed; what was finished stays, and the same call goes on from there.
+            RunInterrupted: likewise.
         """
-        outcome = Outcome()
-        close_abandoned_runs(self._instance)
-        remove_abandoned_files(self._home.tables)
-        self.register_partitions()
-        build_catalog(self._home.tables, self._home.database)  # always: an upgrade may have changed a table's columns
-        extractor = self._judges.extractor
-        done = 0
+        self._prepare()
+        outcome, extractor, done = Outcome(), self._judges.extractor, 0
 
         def execute(stages: list[Stage], more: int = 0) -> None:
             nonlocal done
@@ -172,23 +146,36 @@ class Runner:
 
         rest = 4  # fit, expand, release and, about, what the measuring stick still needs
         reading = self.pending_batches(ranker, batch)
-        execute(
-            [stage for key in reading for stage in (Stage("ingest", key), self._on_batch("extract_hedges", "judge", extractor, key))], rest
-        )
+        execute([stage for key in reading for stage in (Stage("ingest", key), on_batch("extract_hedges", "judge", extractor, key))], rest)
         self._build_stick(ranker, extractor, rebuild_ranking, execute)
         batches = self.pending_batches(ranker, batch)  # a new ranking makes other batches pending too
         execute(
-            [
-                stage
-                for key in batches
-                for stage in (self._on_batch("fit", "ranker", ranker, key), self._on_batch("expand", "ranker", ranker, key))
-            ],
-            1,
+            [stage for key in batches for stage in (on_batch("fit", "ranker", ranker, key), on_batch("expand", "ranker", ranker, key))], 1
         )
         execute([Stage("release", ranker)])
         return outcome
 
-    def analyse(self, ranker: str, *, progress: Callable[[Stage, int, int], None] = lambda *_: None) -> Outcome:
+    def backfill(
+        self,
+        judge: str,
+        batches: Sequence[str] = (),
+        *,
+        rebuild: bool = False,
+        phrases: bool = True,
+        progress: Progress = lambda *_: None,
+    ) -> Outcome:
+        """Materialise a judge's partitions for these batches, by default all, as far as they are not current; see `plan_backfill`.
+
+        Raises:
+            ConfigurationError: no such judge, or no such batch.
+            MethodError: the vocabulary would have to be made anew, for every judge.
+            RunFailed, RunInterrupted: as of `run`.
+        """
+        self._prepare()
+        plan = plan_backfill(self.inventory(), self._judges, judge, batches, rebuild=rebuild, phrases=phrases)
+        return self._execute_all(plan, progress)
+
+    def analyse(self, ranker: str, *, progress: Progress = lambda *_: None) -> Outcome:
         """Materialise the analyses of a ranker: agreement, robustness, validation. The ranking must be there.
 
         Raises:
@@ -196,70 +183,76 @@ class Runner:
         """
         close_abandoned_runs(self._instance)
         self.register_partitions()
-        if not self._stored("reference_ranking", ranker):
+        if not self.inventory().is_stored("reference_ranking", ranker):
             raise RunFailed(f"there is no ranking of {ranker!r} in {self._home.root} to analyse. Run `lunguage run` first.")
-        outcome, stages = Outcome(), [Stage("draw_pathways", ""), Stage("analyse", ranker)]
-        for done, stage in enumerate(stages):
-            progress(stage, done, len(stages))
-            self._execute(stage, outcome, None)
+        outcome = self._execute_all([Stage("draw_pathways", ""), Stage("analyse", ranker)], progress)
         build_catalog(self._home.tables, self._home.database)
         return outcome
 
+    def _prepare(self) -> None:
+        """Clear away what a killed process left, and bring partitions and the catalog up to date."""
+        close_abandoned_runs(self._instance)
+        remove_abandoned_files(self._home.tables)
+        self.register_partitions()
+        build_catalog(self._home.tables, self._home.database)  # always: an upgrade may have changed a table's columns
+
     def _build_stick(self, ranker: str, extractor: str, rebuild: bool, execute: Callable[[list[Stage], int], None]) -> None:
         """Vocabulary, comparisons and ranking, as far as they are missing or stale."""
-        if rebuild or not self._is_current("hedge_vocabulary", extractor, ()):
+        if rebuild or not self.inventory().is_current("hedge_vocabulary", extractor, ()):
             execute([Stage("build_vocabulary", extractor)], 4)
-        vocabulary = self._noted("hedge_vocabulary", extractor).get("vocabulary_version")
+        inventory = self.inventory()
+        vocabulary = inventory.noted("hedge_vocabulary", extractor).get("vocabulary_version")
         members = self._judges.members(ranker)
-        replay = [key for key in members if rebuild or not self._is_current("comparison_matches", key, [key], vocabulary)]
+        replay = [key for key in members if rebuild or not inventory.is_current("comparison_matches", key, [key], vocabulary)]
         execute([Stage("compare", key) for key in replay], 4)
-        if replay or not self._is_current("reference_ranking", ranker, members, vocabulary):
+        if replay or not inventory.is_current("reference_ranking", ranker, members, vocabulary):
             execute([Stage("rank", ranker)], 3)
 
-    @staticmethod
-    def _on_batch(job: str, dimension: str, key: str, batch: str) -> Stage:
-        return Stage(job, {dimension: key, "report_batch": batch})
-
-    def _stored(self, table: str, *keys: str) -> bool:
-        partition: str | dict[str, str] = keys[0] if len(keys) == 1 else dict(zip(PARTITIONED_BY[table], keys, strict=True))
-        return is_stored(TABLES[table], partition_path(self._home.tables, table, *keys)) and bool(self._noted(table, partition))
-
-    def _is_current(self, table: str, key: str, members: Sequence[str], vocabulary: str | None = None) -> bool:
-        """Stored, with the present settings, extractor and judges, and for this vocabulary."""
-        noted = self._noted(table, key)
-        return (
-            self._stored(table, key)
-            and noted.get("settings") == stick_settings(self._resource, members)
-            and (vocabulary is None or noted.get("vocabulary_version") == vocabulary)
-        )
-
-    def _noted(self, table: str, partition: str | dict[str, str]) -> Mapping[str, Any]:
-        """Metadata of the latest materialization of a partition; empty when there is none."""
-        key = partition if isinstance(partition, str) else dg.MultiPartitionKey(partition)
-        records = self._instance.fetch_materializations(
-            dg.AssetRecordsFilter(asset_key=dg.AssetKey(table), asset_partitions=[key]), limit=1
-        ).records
-        if not records or records[0].asset_materialization is None:
-            return {}
-        return {name: value.value for name, value in records[0].asset_materialization.metadata.items()}
+    def _execute_all(self, stages: Sequence[Stage], progress: Progress) -> Outcome:
+        outcome = Outcome()
+        for done, stage in enumerate(stages):
+            progress(stage, done, len(stages))
+            self._execute(stage, outcome, None)
+        return outcome
 
     def _execute(self, stage: Stage, outcome: Outcome, release_config: dict[str, str] | None) -> None:
+        if self._stopped():
+            raise RunInterrupted("", cancelled=True)
         job = self._definitions.resolve_job_def(stage.job)
         config: dict[str, Any] = dict(QUIET)
         if release_config is not None:
             config["ops"] = {BUNDLE_OP: {"config": release_config}}
+        run_id = make_new_run_id()
         result = job.execute_in_process(
-            run_config=config, instance=self._instance, partition_key=stage.key, raise_on_error=False, tags={PROCESS_TAG: _this_process()}
+            run_config=config,
+            instance=self._instance,
+            partition_key=stage.key,
+            raise_on_error=False,
+            tags=self._tags | executed_here(run_id),
+            run_id=run_id,
         )
+        outcome.runs += 1
+        if not result.success:
+            self._require_uninterrupted(result)
         for evaluation in result.get_asset_check_evaluations():
-            if evaluation.passed:
-                outcome.checks_passed += 1
-            else:
-                warns = evaluation.severity is dg.AssetCheckSeverity.WARN
-                said = outcome.warnings if warns else outcome.checks_failed
-                said.append(f"{evaluation.asset_key.to_user_string()}: {evaluation.check_name} ({stage.label})")
+            outcome.note(evaluation, stage.label)
         if not result.success:
             raise RunFailed(f"{stage.job} ({stage.label}): {_reason(result)} [Dagster run {result.run_id}]")
+
+    def _require_uninterrupted(self, result: dg.ExecuteInProcessResult) -> None:
+        """An interrupted run counts as cancelled, whoever interrupted it: it has failed at nothing."""
+        run = self._instance.get_run_by_id(result.run_id)
+        cancelled = run is not None and run.status is dg.DagsterRunStatus.CANCELED
+        if not cancelled and not any(_was_interrupted(event) for event in result.all_events):
+            return
+        if run is not None and not cancelled:
+            self._instance.report_run_canceling(run, message="The process was asked to stop.")
+            self._instance.report_run_canceled(run, message="Interrupted. What was finished is stored.")
+        raise RunInterrupted(result.run_id, cancelled)
+
+
+def _was_interrupted(event: dg.DagsterEvent) -> bool:
+    return event.is_step_failure and event.step_failure_data.error_source is ErrorSource.INTERRUPT
 
 
 def _reason(result: dg.ExecuteInProcessResult) -> str:

@@ -25,8 +25,13 @@ def data_dictionary() -> str:
 def _section(table: Table) -> str:
     partitions = PARTITIONED_BY.get(table.name)
     stored = f"Partitioned by {' x '.join(partitions)}. " if partitions else f"The file `{_FILES[table.name]}` of a release. "
+    return table_section(table, table.name, stored)
+
+
+def table_section(table: Table, heading: str, stored: str) -> str:
+    """One table with its columns, as Markdown; `stored` says where it is, as a sentence with a space after it, or is empty."""
     lines = [
-        f"## {table.name}",
+        f"## {heading}",
         "",
         table.description,
         "",
@@ -36,16 +41,29 @@ def _section(table: Table) -> str:
         "|---|---|---|",
     ]
     lines += [f"| `{column.name}` | {column.type} | {_content(column)} |" for column in table.columns]
+    if rules := _rules(table):
+        lines += ["", "Held by every stored row: " + "; ".join(rules) + "."]
     return "\n".join([*lines, ""])
+
+
+def _rules(table: Table) -> list[str]:
+    """What the schema says about several columns, in words."""
+    return [
+        *(" <= ".join(f"`{name}`" for name in chain) for chain in table.ordered),
+        *(f"`{rule.column}` is there exactly where `{rule.when}` is {' or '.join(rule.values)}" for rule in table.present),
+        *(f"({', '.join(group)}) is unique" for group in table.unique),
+    ]
 
 
 def _content(column: Column) -> str:
     parts = [column.description.replace("|", "\\|").rstrip(".") + "."]
     if column.choices:
-        parts.append("One of: " + ", ".join(column.choices) + ".")
+        parts.append("One of: " + ", ".join(map(str, column.choices)) + "." if len(column.choices) > 1 else f"Always {column.choices[0]}.")
     if column.minimum is not None or column.maximum is not None:
         low, high = ("" if limit is None else f"{limit:g}" for limit in (column.minimum, column.maximum))
         parts.append(f"From {low} to {high}." if low and high else f"At least {low}." if low else f"At most {high}.")
+    if column.pattern:
+        parts.append(f"Form: `{column.pattern}`.".replace("|", "\\|"))
     if column.nullable:
         parts.append("May be empty.")
     if column.restricted:

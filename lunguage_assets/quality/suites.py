@@ -7,17 +7,18 @@ a person wrote them. great_expectations takes seconds to import, so only `valida
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from lunguage_assets.data_files import expectation
 from lunguage_assets.files import replace_text
-from lunguage_assets.schema import Column, Table
+from lunguage_assets.schema import Column, Present, Table
 from lunguage_assets.tables import TABLES
 
 
 def derived_rules(table: Table) -> list[dict[str, Any]]:
-    """Expectations that follow from the schema: columns, presence, codes, ranges, the key.
+    """Expectations that follow from the schema: columns, presence, codes, ranges, forms, order of columns, keys.
 
     Types, and the presence of text (absent text is the empty string), are part of the Parquet schema, which reading asserts: repeating them
     here could not fail, and every rule costs great_expectations some 20 ms.
@@ -25,11 +26,37 @@ def derived_rules(table: Table) -> list[dict[str, Any]]:
     rules = [_rule("expect_table_columns_to_match_ordered_list", "The table has exactly these columns.", column_list=table.names)]
     for column in table.columns:
         rules += _column_rules(column, column.name in table.key)
-    if len(table.key) == 1:
-        rules.append(_rule("expect_column_values_to_be_unique", "The key identifies one row.", column=table.key[0]))
-    else:
-        rules.append(_rule("expect_compound_columns_to_be_unique", "The key identifies one row.", column_list=list(table.key)))
+    for chain in table.ordered:
+        for low, high in pairwise(chain):
+            rules.append(_ordered(low, high))
+    for rule in table.present:
+        rules += _presence_rules(rule)
+    rules.append(_unique(table.key, "The key identifies one row."))
+    rules += [_unique(group, f"No two rows share {' and '.join(group)}.") for group in table.unique]
     return rules
+
+
+def _ordered(low: str, high: str) -> dict[str, Any]:
+    pair = {"column_A": high, "column_B": low, "or_equal": True, "ignore_row_if": "either_value_is_missing"}
+    return _rule("expect_column_pair_values_a_to_be_greater_than_b", f"{low} is at most {high}.", **pair)
+
+
+def _presence_rules(rule: Present) -> list[dict[str, Any]]:
+    there = f"{rule.when}.isin([{', '.join(json.dumps(value) for value in rule.values)}])"
+    named = f"{rule.when} is {' or '.join(rule.values)}"
+    return [
+        _rule(kind, f"{rule.column} is {what} {named}.", column=rule.column, row_condition=condition, condition_parser="pandas")
+        for kind, what, condition in (
+            ("expect_column_values_to_not_be_null", "there where", there),
+            ("expect_column_values_to_be_null", "empty unless", f"~{there}"),
+        )
+    ]
+
+
+def _unique(columns: tuple[str, ...], why: str) -> dict[str, Any]:
+    if len(columns) == 1:
+        return _rule("expect_column_values_to_be_unique", why, column=columns[0])
+    return _rule("expect_compound_columns_to_be_unique", why, column_list=list(columns))
 
 
 def _column_rules(column: Column, in_key: bool) -> list[dict[str, Any]]:
@@ -42,6 +69,8 @@ def _column_rules(column: Column, in_key: bool) -> list[dict[str, Any]]:
         limits = {"min_value": column.minimum, "max_value": column.maximum}
         bounds = {name: limit for name, limit in limits.items() if limit is not None}
         rules.append(_rule("expect_column_values_to_be_between", column.description, column=column.name, **bounds))
+    if column.pattern:
+        rules.append(_rule("expect_column_values_to_match_regex", column.description, column=column.name, regex=column.pattern))
     return rules
 
 

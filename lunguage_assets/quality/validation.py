@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from lunguage_assets.quality.remedies import remedy
 from lunguage_assets.quality.suites import load_suite
 from lunguage_assets.schema import Table
 
@@ -17,7 +18,7 @@ EXAMPLES = 20
 
 @dataclass(frozen=True)
 class RuleResult:
-    """Outcome of one expectation: how many rows break it and the keys of up to `EXAMPLES` of them."""
+    """Outcome of one expectation: how many rows break it, the keys of up to `EXAMPLES` of them, and what to do."""
 
     rule: str
     column: str
@@ -25,16 +26,17 @@ class RuleResult:
     success: bool
     failing_rows: int
     failing_keys: tuple[str, ...]
+    remedy: str = ""
 
 
-def validate(table: Table, frame: pd.DataFrame) -> list[RuleResult]:
-    """Run the table's suite; one result per expectation, in the order of the suite."""
+def validate(table: Table, frame: pd.DataFrame, job: str = "") -> list[RuleResult]:
+    """Run the table's suite; one result per expectation, in the order of the suite. `job` makes the table, for the remedies."""
     stored = load_suite(table.name)
     suite = _suite(stored)
     batch = _batch(frame)
     outcome = batch.validate(suite, result_format={"result_format": "COMPLETE", "return_unexpected_index_query": False})
     results = {result.expectation_config.meta["position"]: result for result in outcome.results}  # GX reorders them by column
-    return [_result(rule, results[position], table, frame) for position, rule in enumerate(stored["expectations"])]
+    return [_result(rule, results[position], table, frame, job) for position, rule in enumerate(stored["expectations"])]
 
 
 def _context() -> Any:
@@ -64,14 +66,16 @@ def _batch(frame: pd.DataFrame) -> Any:
     return definition.get_batch(batch_parameters={"dataframe": frame.reset_index(drop=True)})
 
 
-def _result(rule: dict[str, Any], result: Any, table: Table, frame: pd.DataFrame) -> RuleResult:
+def _result(rule: dict[str, Any], result: Any, table: Table, frame: pd.DataFrame, job: str) -> RuleResult:
     rows = result.result.get("unexpected_index_list") or []
     keys = frame.iloc[rows[:EXAMPLES]][list(table.key)].astype(str).agg("|".join, axis=1).tolist() if rows else []
     column = rule["kwargs"].get("column") or ", ".join(rule["kwargs"].get("column_list") or []) or _pair(rule["kwargs"])
     if result.exception_info and result.exception_info.get("raised_exception"):
-        return RuleResult(rule["type"], column, "The rule could not be evaluated.", False, 0, ())
+        what = remedy(table.name, rule, job, evaluated=False)
+        return RuleResult(rule["type"], column, "The rule could not be evaluated.", False, 0, (), what)
     count = int(result.result.get("unexpected_count") or len(rows))
-    return RuleResult(rule["type"], column, rule["meta"].get("why", ""), bool(result.success), count, tuple(keys))
+    what = "" if result.success else remedy(table.name, rule, job)
+    return RuleResult(rule["type"], column, rule["meta"].get("why", ""), bool(result.success), count, tuple(keys), what)
 
 
 def _pair(kwargs: dict[str, Any]) -> str:

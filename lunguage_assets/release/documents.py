@@ -11,7 +11,7 @@ import pandas as pd
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.files import replace_file, replace_text, write_csv
-from lunguage_assets.implicit.pathways import load_dictionary
+from lunguage_assets.implicit.pathways import PathwayDictionary, load_dictionary
 from lunguage_assets.release.label_file import load_label_list
 from lunguage_assets.release.labels import study_labels
 from lunguage_assets.release.paper_tables import PaperTables, paper_tables
@@ -76,18 +76,20 @@ _TABLES_PAGE = """# The paper's tables on this corpus
 """
 
 
-def write_documents(tables: Mapping[str, pd.DataFrame], folder: Path, pathways: Path | None = None) -> None:
-    """All files of this module for the tables of a release: labels, and the paper's tables.
+def write_documents(tables: Mapping[str, pd.DataFrame], folder: Path, dictionary: PathwayDictionary | None = None) -> PaperTables:
+    """All files of this module for the tables of a release: labels, and the paper's tables, which are returned.
 
     Args:
         tables: `reports`, `pathway_matches`, `lunguage_plus_plus`, `resolution_log`, `conflicts` and `accounting`, by name.
         folder: where the release is.
-        pathways: the dictionary that expanded the findings; None: the packaged one.
+        dictionary: the pathways that expanded the findings; None: the packaged ones.
     """
     labels = study_labels(tables["lunguage_plus_plus"], tables["pathway_matches"], tables["reports"], load_label_list())
     write_labels(labels, folder)
-    dictionary = load_dictionary(pathways, Vocabulary.from_terms(TERMS.frame()))
-    write_paper_tables(paper_tables(tables, dictionary.statistics(), load_published_tables()), folder)
+    used = dictionary or load_dictionary(None, Vocabulary.from_terms(TERMS.frame()))
+    counted = paper_tables(tables, used.statistics(), load_published_tables())
+    write_paper_tables(counted, folder)
+    return counted
 
 
 def write_labels(labels: pd.DataFrame, folder: Path) -> None:
@@ -100,8 +102,8 @@ def write_labels(labels: pd.DataFrame, folder: Path) -> None:
     replace_text(folder / "LABELS.md", page)
 
 
-def write_paper_tables(tables: PaperTables, folder: Path) -> None:
-    """`table_certainty.csv`, `table_expansion.csv`, `table_conflicts.csv`, `table_figures.csv`, and all of them in `TABLES.md`."""
+def write_paper_tables(tables: PaperTables, folder: Path, note: str = "") -> None:
+    """`table_certainty.csv`, `table_expansion.csv`, `table_conflicts.csv`, `table_figures.csv`, and all of them, after a note, in `TABLES.md`."""
     for name in ("certainty", "expansion", "conflicts", "figures"):
         write_csv(getattr(tables, name), folder / f"table_{name}.csv")
     is_published = bool(tables.conflicts["published"].notna().any())
@@ -111,19 +113,19 @@ def write_paper_tables(tables: PaperTables, folder: Path) -> None:
         else "This corpus is not the published one, so no published values stand beside."
     )
     page = _TABLES_PAGE.format(
-        beside=beside,
+        beside=f"{beside} {note}".rstrip(),
         certainty_text=CERTAINTY_TABLE.description,
         certainty=markdown_table(tables.certainty),
         expansion_text=EXPANSION_TABLE.description,
-        expansion=markdown_table(_beside(tables.expansion)),
+        expansion=markdown_table(without_empty_published(tables.expansion)),
         conflicts_text=CONFLICT_TABLE.description,
-        conflicts=markdown_table(_beside(tables.conflicts)),
-        figures=markdown_table(_beside(tables.figures)),
+        conflicts=markdown_table(without_empty_published(tables.conflicts)),
+        figures=markdown_table(without_empty_published(tables.figures)),
     )
     replace_text(folder / "TABLES.md", page)
 
 
-def _beside(frame: pd.DataFrame) -> pd.DataFrame:
+def without_empty_published(frame: pd.DataFrame) -> pd.DataFrame:
     """Without columns of published values that are all empty."""
     return frame.drop(columns=[name for name in frame.columns if name.startswith("published") and frame[name].isna().all()])
 
@@ -134,7 +136,7 @@ def markdown_table(frame: pd.DataFrame, headings: Mapping[str, str] | None = Non
     shown = [(headings or {}).get(name, name.replace("_", " ")) for name in names]
     numeric = [pd.api.types.is_numeric_dtype(frame[name]) and not pd.api.types.is_bool_dtype(frame[name]) for name in names]
     lines = [_line(shown), _line(["---:" if right else "---" for right in numeric])]
-    lines += [_line([_cell(value) for value in values]) for values in frame.itertuples(index=False, name=None)]
+    lines += [_line([_escaped(cell_text(value)) for value in values]) for values in frame.itertuples(index=False, name=None)]
     return "\n".join(lines)
 
 
@@ -142,11 +144,16 @@ def _line(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def _cell(value: Any) -> str:
+def cell_text(value: Any) -> str:
+    """A value as a reader of a table sees it: thousands apart, at most three decimals, nothing for a missing value."""
     if value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value)):
         return ""
     if isinstance(value, float):
         return f"{value:,.3f}".rstrip("0").rstrip(".")
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
-    return str(value).replace("|", "\\|").replace("\n", " ")
+    return str(value)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")

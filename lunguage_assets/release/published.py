@@ -38,3 +38,14 @@ def published_frame(rows: pd.DataFrame, reports: pd.DataFrame) -> pd.DataFrame:
     }
     frame = pd.DataFrame({name: published[name] if name in published else rows[name] for name in PUBLISHED_COLUMNS}, index=rows.index)
     return frame[list(PUBLISHED_COLUMNS)]
+
+
+def released_rows(rows: pd.DataFrame, ranker: str, ranking: pd.DataFrame) -> pd.DataFrame:
+    """LUNGUAGE_PLUS_PLUS rows with their batch, in the order of the release and with the columns of RELEASE: whose probabilities, who judged."""
+    ordered = rows.sort_values(["subject_id", "sequence", "study_id", "idx"], kind="stable", ignore_index=True)
+    judges = list(ranking["judges"].iloc[0])
+    return ordered.assign(
+        ranker=pd.Series(ranker, index=ordered.index, dtype="str"),
+        judges=pd.Series([judges] * len(ordered), index=ordered.index, dtype=object),
+        ruler=pd.Series(str(ranking["ruler"].iloc[0]), index=ordered.index, dtype="str"),
+    ).astype({"report_batch": "str"})

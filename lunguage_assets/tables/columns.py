@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from lunguage_assets.schema import Column
 
 SECTIONS = ("hist", "find", "impr")
@@ -46,8 +48,22 @@ ATTRIBUTES: dict[str, str] = {
 """Internal column -> published column of the 13 attributes, in the order of Lunguage.csv."""
 
 
-def text(name: str, description: str, *, restricted: bool = False, nullable: bool = False) -> Column:
-    return Column(name, "string", description, nullable=nullable, restricted=restricted)
+A_STUDY = "s[0-9]{8}"
+A_PATIENT = "p[0-9]{8}"
+A_STATED_ROW = f"{A_STUDY}:-?[0-9]+"
+A_ROW = f"{A_STATED_ROW}(?:/[0-9]+)*"
+A_HASH = "[0-9a-f]+"
+MASK_SHOWN = "<finding>"
+"""Forms of what is identified: a stated row is a study and its row number; a generated one appends the edges that lead to it."""
+
+
+def whole(form: str, *, or_empty: bool = False) -> str:
+    """The pattern of a string that is this form and nothing else."""
+    return f"^(?:{form})?$" if or_empty else f"^{form}$"
+
+
+def text(name: str, description: str, *, restricted: bool = False, nullable: bool = False, pattern: str = "") -> Column:
+    return Column(name, "string", description, nullable=nullable, restricted=restricted, pattern=pattern)
 
 
 def probability(name: str, description: str, *, nullable: bool = False) -> Column:
@@ -55,12 +71,16 @@ def probability(name: str, description: str, *, nullable: bool = False) -> Colum
 
 
 MODE = Column("mode", "string", "Which rules made the row: the method's, or those of mode `paper`", choices=MODES)
-STUDY = text("study_id", "Study, 's' and eight digits")
-FINDING_ID = text("finding_id", "Stable identity of the row: study:row number; a generated row appends /edge to its parent's")
+STUDY = text("study_id", "Study, 's' and eight digits", pattern=whole(A_STUDY))
+FINDING_ID = text(
+    "finding_id", "Stable identity of the row: study:row number; a generated row appends /edge to its parent's", pattern=whole(A_ROW)
+)
+STATED_ID = replace(FINDING_ID, pattern=whole(A_STATED_ROW))
+GENERATED_ID = replace(FINDING_ID, pattern=whole(f"{A_STATED_ROW}(?:/[0-9]+)+"))
 
 FINDING: tuple[Column, ...] = (
     FINDING_ID,
-    text("subject_id", "Patient, 'p' and eight digits"),
+    text("subject_id", "Patient, 'p' and eight digits", pattern=whole(A_PATIENT)),
     STUDY,
     Column("sequence", "int", "1-based rank of the study in the patient's time line", minimum=0),
     Column("section", "string", "Report section: history, findings or impression", choices=SECTIONS),
@@ -82,6 +102,13 @@ FINDING: tuple[Column, ...] = (
 """Columns that every table of findings shares."""
 
 FINDING_COLUMNS: tuple[str, ...] = tuple(column.name for column in FINDING)
+
+STATED_FINDING: tuple[Column, ...] = (STATED_ID, *FINDING[1:])
+GENERATED_FINDING: tuple[Column, ...] = (GENERATED_ID, *FINDING[1:])
+"""The same columns where every row is stated in a report, or none is."""
+
+INTERVAL = ("p_low", "prob", "p_high")
+"""Columns of `BELIEF` that never fall from left to right."""
 
 BELIEF: tuple[Column, ...] = (
     probability("prob", "Probability that the finding is present"),

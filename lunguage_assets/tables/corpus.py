@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from lunguage_assets.schema import Column, Table
-from lunguage_assets.tables.columns import FINDING, STUDY, text
+from lunguage_assets.schema import Column, Present, Table
+from lunguage_assets.tables.columns import A_PATIENT, A_STUDY, MASK_SHOWN, STATED_FINDING, STUDY, text, whole
 
 REPORTS = Table(
     "reports",
     "One row per study of the batch: the full report and what is known of its views.",
     (
         STUDY,
-        text("subject_id", "Patient, 'p' and eight digits"),
+        text(
+            "subject_id", "Patient, 'p' and eight digits; empty when no row of the study names one", pattern=whole(A_PATIENT, or_empty=True)
+        ),
         Column("sequence", "int", "1-based rank of the study in the patient's time line", minimum=0),
         text("report", "Full report text", restricted=True),
         text("view_information", "Projections and postures, comma-joined in fixed order; empty when unknown"),
@@ -24,19 +26,21 @@ REPORTS = Table(
         Column("rows_rejected", "int", "Rows of this study that were rejected", minimum=0),
     ),
     ("study_id",),
+    ordered=(("rows_rejected", "rows_delivered"),),
 )
 
 FINDINGS = Table(
     "findings",
     "Validated rows of the delivered reports: status, views, currency, and the sentence with the finding masked.",
     (
-        *FINDING,
+        *STATED_FINDING,
         Column("row", "int", "Row number of the delivered file (its unnamed first column)"),
         text(
             "masked_sentence",
             "Sentence with every mention of the finding as <finding>; null when not located",
             restricted=True,
             nullable=True,
+            pattern=MASK_SHOWN,
         ),
         Column(
             "mask_state",
@@ -47,6 +51,7 @@ FINDINGS = Table(
         Column("same_name_in_sentence", "bool", "Another finding of the same name masks this sentence identically"),
     ),
     ("finding_id",),
+    present=(Present("masked_sentence", "mask_state", ("masked",)),),
 )
 
 REJECTED = Table(
@@ -55,7 +60,7 @@ REJECTED = Table(
     (
         text("file", "Delivered file"),
         Column("line", "int", "1-based data row in the file (the header is not counted)", minimum=1),
-        text("study_id", "Study the row names, as far as it can be read; else empty"),
+        text("study_id", "Study the row names, as far as it can be read; else empty", pattern=whole(A_STUDY, or_empty=True)),
         text("column", "Column that is wrong"),
         text("found", "What was found there, cut to 80 characters", restricted=True),
         text("expected", "What was expected"),

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from lunguage_assets.schema import Column, Table
-from lunguage_assets.tables.columns import FINDING_ID, STUDY, probability, text
+from lunguage_assets.schema import Column, Present, Table
+from lunguage_assets.tables.columns import A_HASH, MASK_SHOWN, STATED_ID, STUDY, probability, text, whole
 
 HEDGE_PHRASES = Table(
     "hedge_phrases",
     "Words by which each tentative finding is hedged in its sentence, and which pairs a person should look at.",
     (
-        FINDING_ID,
+        STATED_ID,
         STUDY,
         text("ent", "Finding as the report words it"),
         text("sent", "Sentence of the report", restricted=True),
-        text("masked_sentence", "Sentence with the finding masked; null when not located", restricted=True, nullable=True),
+        text(
+            "masked_sentence", "Sentence with the finding masked; null when not located", restricted=True, nullable=True, pattern=MASK_SHOWN
+        ),
         Column("phrases", "strings", "Hedging phrases about this finding, lower case, in order of appearance"),
         Column("dropped", "strings", "Extracted phrases that the filters dropped (they state a measurement, severity or onset)"),
         Column("answer_state", "string", "Whether the extractor's answer could be read", choices=("valid", "invalid")),
@@ -44,7 +46,7 @@ COMPARISON_MATCHES = Table(
     "comparison_matches",
     "Every answer of one judge: which of two masked sentences is closer to 'finding certainly present'. Empty for the published ruler.",
     (
-        text("match_id", "Hash of phrases and repetition; the same for every judge"),
+        text("match_id", "Hash of phrases and repetition; the same for every judge", pattern=whole(A_HASH)),
         text("phrase_a", "Phrase that comes first in the alphabet"),
         text("phrase_b", "Phrase that comes second"),
         Column("repetition", "int", "0-based number of the comparison of this phrase pair", minimum=0),
@@ -56,6 +58,8 @@ COMPARISON_MATCHES = Table(
         text("vocabulary_version", "Vocabulary that the match belongs to"),
     ),
     ("match_id",),
+    unique=(("phrase_a", "phrase_b", "repetition"),),
+    present=(Present("winner", "answer", ("sentence_1", "sentence_2")),),
 )
 
 REFERENCE_RANKING = Table(
@@ -88,6 +92,8 @@ REFERENCE_RANKING = Table(
         text("ranking_version", "Hash of the matches, of who the judges are, and of the constants"),
     ),
     ("phrase",),
+    ordered=(("mu_low", "mu_high"), ("rank_low", "rank_high")),
+    unique=(("rank",),),
 )
 
 FITS = ("paper", "economy")
@@ -96,10 +102,14 @@ FITTED_PROBABILITIES = Table(
     "fitted_probabilities",
     "Every tentative finding placed in the ranking and mapped to a probability that the finding is present, with an interval.",
     (
-        FINDING_ID,
+        STATED_ID,
         STUDY,
         Column("phrases", "strings", "Hedging phrases extracted for the pair"),
-        text("sentence_key", "Hash of the masked sentence: identical masked sentences are fitted once; empty when unmaskable"),
+        text(
+            "sentence_key",
+            "Hash of the masked sentence: identical masked sentences are fitted once; empty when unmaskable",
+            pattern=whole(A_HASH, or_empty=True),
+        ),
         Column("same_name_in_sentence", "bool", "Another finding of the same name masks this sentence identically"),
         Column("mu", "float", "Fitted position on the ranking; null when not fitted", nullable=True),
         Column(
@@ -134,13 +144,15 @@ FITTED_PROBABILITIES = Table(
         text("ranking_version", "Ranking that the fit was made with"),
     ),
     ("finding_id",),
+    ordered=(("p_low", "p", "p_high"),),
+    present=tuple(Present(name, "p_source", ("fitted",)) for name in ("mu", "mu_sd")),
 )
 
 FIT_LOG = Table(
     "fit_log",
     "Every play of every fit: which phrase a sentence met, what the judges said, and where the sentence stood afterwards.",
     (
-        text("sentence_key", "Hash of the masked sentence, as in fitted_probabilities"),
+        text("sentence_key", "Hash of the masked sentence, as in fitted_probabilities", pattern=whole(A_HASH)),
         Column("step", "int", "0-based number of the play, those without a valid answer included", minimum=0),
         Column("round", "int", "0-based number of the round; in the paper's fit a round is a step", minimum=0),
         text("opponent", "Reference phrase that was played"),

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from lunguage_assets.schema import Column, Table
+from lunguage_assets.schema import Column, Present, Table
 from lunguage_assets.tables.columns import (
+    A_ROW,
+    A_STATED_ROW,
+    A_STUDY,
     BELIEF,
     CONFLICT_SOURCES,
     CONFLICT_TYPES,
     CURRENCIES,
     FINDING,
     FINDING_ID,
+    GENERATED_FINDING,
+    INTERVAL,
     MATCH_REASONS,
     MODE,
+    STATED_FINDING,
     STATUSES,
     STUDY,
     probability,
     text,
+    whole,
 )
 
 DEDUPLICATED_FINDINGS = Table(
     "deduplicated_findings",
     "Findings with their probability; rows that say the same thing are merged into one survivor and marked, nothing is rewritten.",
     (
-        *FINDING,
+        *STATED_FINDING,
         *BELIEF,
         Column(
             "disposition",
@@ -30,13 +37,15 @@ DEDUPLICATED_FINDINGS = Table(
             "kept: goes on; merged: says the same as its survivor; excluded: history row",
             choices=("kept", "merged", "excluded"),
         ),
-        text("merged_into", "Finding id of the survivor; null unless merged", nullable=True),
+        text("merged_into", "Finding id of the survivor; null unless merged", nullable=True, pattern=whole(A_STATED_ROW)),
         probability("merge_similarity", "Highest rounded cosine to a member of the survivor's group; null unless merged", nullable=True),
         Column("merged_ids", "strings", "Finding ids merged into this row, sorted"),
         text("encoder", "Sentence encoder and revision that measured similarity"),
         MODE,
     ),
     ("finding_id",),
+    ordered=(INTERVAL,),
+    present=(Present("merged_into", "disposition", ("merged",)),),
 )
 
 PATHWAY_MATCHES = Table(
@@ -60,7 +69,7 @@ EXPANSIONS = Table(
     "expansions",
     "Sub-findings that stated diagnoses imply: generated rows, and those that the report already states.",
     (
-        *FINDING,
+        *GENERATED_FINDING,
         *BELIEF,
         Column(
             "outcome",
@@ -68,14 +77,21 @@ EXPANSIONS = Table(
             "generated: a new row; already stated: suppressed by an existing row",
             choices=("generated", "already stated"),
         ),
-        text("linked_to", "Finding id of the existing row that already states it; null when generated", nullable=True),
-        text("parent_id", "Finding id of the immediate parent"),
-        text("root_id", "Finding id of the stated diagnosis at the top"),
+        text(
+            "linked_to",
+            "Finding id of the existing row that already states it; null when generated",
+            nullable=True,
+            pattern=whole(A_STATED_ROW),
+        ),
+        text("parent_id", "Finding id of the immediate parent", pattern=whole(A_ROW)),
+        text("root_id", "Finding id of the stated diagnosis at the top", pattern=whole(A_STATED_ROW)),
         text("parent_pathway_id", "Pathway of the parent that implies this row"),
         Column("edge", "int", "0-based number of the sub-finding in that pathway", minimum=0),
         Column("depth", "int", "1 for a child of a stated diagnosis, 2 for its child...", minimum=1),
     ),
     ("finding_id",),
+    ordered=(INTERVAL,),
+    present=(Present("linked_to", "outcome", ("already stated",)),),
 )
 
 CONFLICTS = Table(
@@ -101,7 +117,7 @@ RESOLUTION_LOG = Table(
     (
         Column("number", "int", "Position in the log", minimum=0),
         STUDY,
-        text("finding_id", "Row concerned"),
+        text("finding_id", "Row concerned", pattern=whole(A_ROW)),
         Column(
             "event",
             "string",
@@ -127,7 +143,7 @@ RESOLUTION_LOG = Table(
         ),
         Column("conflict_type", "string", "Type of the conflict, or none", choices=(*CONFLICT_TYPES, "none")),
         Column("source", "string", "Kind of the row", choices=("original", "expansion")),
-        text("survivor_id", "Row that stands for it now; null when none does", nullable=True),
+        text("survivor_id", "Row that stands for it now; null when none does", nullable=True, pattern=whole(A_ROW)),
         text("name", "Finding in canonical form"),
         Column("status", "string", "Status of the row", choices=STATUSES),
         Column("location_parts", "strings", "Location set"),
@@ -145,8 +161,8 @@ LUNGUAGE_PLUS_PLUS = Table(
         *FINDING,
         *BELIEF,
         Column("source", "string", "Stated in the report, or generated from a pathway", choices=("original", "expansion")),
-        text("parent_id", "Finding id of the parent; null for stated rows", nullable=True),
-        text("root_id", "Finding id of the stated diagnosis at the top; its own id for stated rows"),
+        text("parent_id", "Finding id of the parent; null for stated rows", nullable=True, pattern=whole(A_ROW)),
+        text("root_id", "Finding id of the stated diagnosis at the top; its own id for stated rows", pattern=whole(A_STATED_ROW)),
         text("pathway_id", "Matched pathway, or empty"),
         text("pathway", "Matched pathway in the paper's notation, or empty"),
         Column("match_reason", "string", "Why the row has a pathway or none", choices=MATCH_REASONS),
@@ -156,13 +172,16 @@ LUNGUAGE_PLUS_PLUS = Table(
         text("ranking_version", "Ranking that the probabilities come from"),
     ),
     ("finding_id",),
+    ordered=(INTERVAL,),
+    unique=(("study_id", "idx"),),
+    present=(Present("parent_id", "source", ("expansion",)),),
 )
 
 ACCOUNTING = Table(
     "accounting",
     "Per study: rows in = originals out + merged + removed + excluded + rejected, exactly.",
     (
-        text("study_id", "Study; empty for rejected rows whose study cannot be read"),
+        text("study_id", "Study; empty for rejected rows whose study cannot be read", pattern=whole(A_STUDY, or_empty=True)),
         *(
             Column(name, "int", text, minimum=0)
             for name, text in {
@@ -178,7 +197,7 @@ ACCOUNTING = Table(
                 "rows_out": "Rows in the result",
             }.items()
         ),
-        Column("balanced", "bool", "Both equations hold: rows in, and rows_out = originals_out + generated - discarded"),
+        Column("balanced", "bool", "Both equations hold: rows in, and rows_out = originals_out + generated - discarded", choices=(True,)),
     ),
     ("study_id",),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lunguage_assets.schema import Column, Table
+from lunguage_assets.schema import Column, Present, Table
 from lunguage_assets.tables.columns import P_SOURCES, STATUSES, STUDY, probability, text
 
 LABEL_SOURCES = ("stated", "implied", "denied", "unmentioned")
@@ -51,4 +51,8 @@ LABELS = Table(
         text("finding_id", "Row of Lunguage++ that decided; null when unmentioned", nullable=True),
     ),
     ("study_id", "label"),
+    ordered=(("p_low", "p", "p_high"),),
+    present=tuple(
+        Present(name, "source", ("stated", "implied", "denied")) for name in ("p", "p_low", "p_high", "p_source", "status", "finding_id")
+    ),
 )

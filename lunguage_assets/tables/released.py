@@ -25,4 +25,7 @@ RELEASE = Table(
         Column("ruler", "string", "own: ranked on this corpus; published: the paper's ranking", choices=("own", "published")),
     ),
     ("finding_id",),
+    ordered=LUNGUAGE_PLUS_PLUS.ordered,
+    unique=LUNGUAGE_PLUS_PLUS.unique,
+    present=LUNGUAGE_PLUS_PLUS.present,
 )

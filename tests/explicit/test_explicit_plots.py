@@ -61,7 +61,7 @@ PICTURES: dict[str, Callable[[], bytes]] = {
 }
 
 
-@pytest.mark.filterwarnings("error")
+@pytest.mark.filterwarnings("error::UserWarning", "error::RuntimeWarning", "error::DeprecationWarning")
 @pytest.mark.parametrize("name", PICTURES)
 def test_every_picture_is_a_png_with_something_on_it(name: str) -> None:
     pixels = imread(io.BytesIO(PICTURES[name]()), format="png")

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import ast
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import dagster as dg
 import pytest
 
 from lunguage_assets.data_files import resource
+from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.home import Home
 from lunguage_assets.judges.configuration import load_judges
 from lunguage_assets.orchestration.assets.explicit import stick_settings
@@ -74,22 +73,56 @@ def test_every_table_is_an_asset_with_its_partitions_and_an_expectation_check(de
     assert set(PARTITIONED_BY) == set(TABLES)
 
 
-def test_assets_have_descriptions_owners_and_columns(definitions: dg.Definitions) -> None:
-    graph = definitions.resolve_asset_graph()
+def test_everything_a_person_meets_in_the_ui_is_described(definitions: dg.Definitions) -> None:
+    repository = definitions.get_repository_def()
+    graph = repository.asset_graph
     for key in graph.get_all_asset_keys():
         node = graph.get(key)
-        assert node.description
-        assert node.owners
-    assert "dagster/column_schema" in graph.get(dg.AssetKey("lunguage_plus_plus")).metadata
+        assert (node.description or "").endswith("."), key
+        assert node.owners, key
+        assert 1 <= len(node.kinds) <= 3, "Dagster shows no more kinds"
+    described: dict[str, str | None] = {f"check {key.to_user_string()}": graph.get(key).description for key in graph.asset_check_keys}
+    described |= {f"job {job.name}": job.description for job in repository.get_all_jobs() if not job.name.startswith("__")}
+    described |= {f"sensor {sensor.name}": sensor.description for sensor in repository.sensor_defs}
+    described |= {f"schedule {schedule.name}": schedule.description for schedule in repository.schedule_defs}
+    assert [name for name, text in described.items() if not text] == []
 
 
-def test_definitions_load_without_the_heavy_libraries() -> None:
-    script = (
-        "import sys; from lunguage_assets.definitions import defs; defs();"
-        "print([m for m in ('great_expectations','matplotlib','torch','transformers','openai') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, check=True)
-    assert done.stdout.strip() == "[]"
+def test_tags_tell_what_holds_report_text_and_what_may_cost_money(definitions: dg.Definitions) -> None:
+    graph = definitions.resolve_asset_graph()
+    tags = {key.to_user_string(): graph.get(key).tags for key in graph.get_all_asset_keys()}
+    with_text = {name for name, found in tags.items() if found.get("contains") == "report-text"}
+    assert with_text == {name for name, table in TABLES.items() if any(column.restricted for column in table.columns)} | {"release"}
+    assert {name for name, found in tags.items() if found.get("paid") == "llm"} == {
+        "hedge_phrases",
+        "comparison_matches",
+        "fitted_probabilities",
+        "fit_log",
+    }
+    assert (tags["reference_ranking"]["half"], tags["expansions"]["half"]) == ("explicit", "implicit")
+
+
+def _sources(definitions: dg.Definitions, asset: str) -> list[str]:
+    (code,) = definitions.resolve_asset_graph().get(dg.AssetKey(asset)).metadata["dagster/code_references"].code_references
+    return [code.source]
+
+
+def test_every_asset_links_to_the_function_that_makes_it(definitions: dg.Definitions) -> None:
+    for key in definitions.resolve_asset_graph().get_all_asset_keys():
+        (source,) = _sources(definitions, key.to_user_string())
+        path, line = source.rsplit(":", 1)
+        written = Path(path).read_text(encoding="utf-8").splitlines()[int(line) - 1 :]
+        assert written[0].strip().startswith(("@dg.asset", "@dg.multi_asset")), source
+
+
+def test_a_repository_that_is_named_is_linked_and_no_path_of_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LUNGUAGE_REPOSITORY", "https://github.com/example/fork.git")
+    monkeypatch.setenv("LUNGUAGE_REVISION", "v2")
+    (source,) = _sources(build_defs(Home(tmp_path)), "expansions")
+    assert source.startswith("https://github.com/example/fork/tree/v2/lunguage_assets/orchestration/assets/implicit.py#L")
+    monkeypatch.setenv("LUNGUAGE_REPOSITORY", "somewhere")
+    with pytest.raises(ConfigurationError, match=r"LUNGUAGE_REPOSITORY: found 'somewhere'; expected the web address .* Mend it"):
+        build_defs(Home(tmp_path))
 
 
 def test_domain_code_never_imports_dagster() -> None:

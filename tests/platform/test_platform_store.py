@@ -78,11 +78,11 @@ def test_out_of_range_and_unknown_codes_are_counted_with_keys_not_values() -> No
     assert INTAKE_NOTES.violations(frame) == []
     problems = TABLES["accounting"].violations(
         TABLES["accounting"].frame(
-            [{c.name: ("s1" if c.name == "study_id" else True if c.type == "bool" else -1) for c in TABLES["accounting"].columns}]
+            [{c.name: ("s00000001" if c.name == "study_id" else True if c.type == "bool" else -1) for c in TABLES["accounting"].columns}]
         )
     )
     assert len(problems) == 10
-    assert all("s1" in problem for problem in problems)
+    assert all("s00000001" in problem for problem in problems)
 
 
 def test_the_same_frame_gives_the_same_bytes(tmp_path: Path) -> None:

@@ -39,6 +39,6 @@ def corpus_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
         )
         yield dg.Output(taken.rejected, "rejected", metadata={**source, "reasons": counts(taken.rejected["reason"], "reason")})
         yield dg.Output(taken.intake_notes, "intake_notes", metadata={**source, "reasons": counts(taken.intake_notes["reason"], "reason")})
-        yield dg.Output(taken.terms, "terms", metadata=source)
+        yield dg.Output(taken.terms, "terms", metadata={**source, "categories": counts(taken.terms["category"], "category")})
 
     return [intake]

@@ -22,11 +22,13 @@ from lunguage_assets.files import write_csv
 from lunguage_assets.orchestration.checks_explicit import VERIFIED, verification_result
 from lunguage_assets.orchestration.metadata import Spending, counts, picture, plain_failures, table_options
 from lunguage_assets.orchestration.partitions import Partitions, partition_frames
+from lunguage_assets.orchestration.pools import JUDGES_POOL
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.release.plots import calibration_plot, probability_histogram, ranking_plot, vocabulary_histogram
 from lunguage_assets.tables import HEDGE_PHRASES
 
 GROUP = "explicit"
+MOST_FREQUENT = 12
 TABLES_OF_FIT = ("fitted_probabilities", "fit_log")
 
 
@@ -41,6 +43,7 @@ def _same_vocabulary(frame: pd.DataFrame, vocabulary: pd.DataFrame, what: str) -
 def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
     @dg.asset(
         **table_options("hedge_phrases", GROUP),
+        pool=JUDGES_POOL,
         partitions_def=partitions.of("hedge_phrases"),
         ins={"findings": dg.AssetIn(partition_mapping=partitions.batch_only)},
     )
@@ -61,6 +64,7 @@ def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
                 "pairs": len(frame),
                 "unreviewed": int(frame["needs_review"].sum()),
                 "review": counts(frame.loc[frame["needs_review"], "review_reason"], "reason"),
+                "phrases": counts(frame["phrases"].explode().dropna().astype(str), "hedging phrase", most=MOST_FREQUENT),
                 "phrases_per_pair": counts(frame["phrases"].map(len).astype(str), "phrases in the pair"),
             },
         )
@@ -93,6 +97,7 @@ def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
 
     @dg.asset(
         **table_options("comparison_matches", GROUP),
+        pool=JUDGES_POOL,
         partitions_def=partitions.of("comparison_matches"),
         ins={"hedge_vocabulary": dg.AssetIn(partition_mapping=partitions.extractors_vocabulary)},
     )
@@ -111,6 +116,7 @@ def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
                 "judge": judge.identity,
                 **spending.metadata(),
                 "matches": len(frame),
+                "answers": counts(frame["answer"], "answer"),
                 "invalid": int((~valid).sum()),
                 "p_sentence_1": float((frame.loc[valid, "answer"] == "sentence_1").mean()) if valid.any() else float("nan"),
                 "vocabulary_version": _version(hedge_vocabulary, "vocabulary_version"),
@@ -156,6 +162,7 @@ def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
 
     @dg.multi_asset(
         name="fitting",
+        pool=JUDGES_POOL,
         partitions_def=partitions.of("fitted_probabilities"),
         ins={
             "findings": dg.AssetIn(partition_mapping=partitions.batch_only),
@@ -195,7 +202,7 @@ def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
                 **({"calibration": picture(calibration_plot(frame, calibrate(reference_ranking, anchors), anchors))} if len(frame) else {}),
             },
         )
-        yield dg.Output(tables.log, "fit_log", metadata={"plays": len(tables.log)})
+        yield dg.Output(tables.log, "fit_log", metadata={"opponents": counts(tables.log["opponent"], "opponent", most=MOST_FREQUENT)})
 
     return [hedge_phrases, hedge_vocabulary, comparison_matches, reference_ranking, fitting]
 
@@ -224,9 +231,9 @@ def _summary_of_fits(frame: pd.DataFrame) -> dict[str, Any]:
     return {
         "p_source": counts(frame["p_source"], "source of p"),
         "stop": counts(frame["stop"], "fit ended by"),
-        "mean_p": float(fitted["p"].mean()) if len(fitted) else 0.0,
-        "sd_p": float(fitted["p"].std(ddof=0)) if len(fitted) else 0.0,
-        "mean_steps": float(fitted["steps"].mean()) if len(fitted) else 0.0,
+        "mean_p": round(float(fitted["p"].mean()), 4) if len(fitted) else 0.0,
+        "sd_p": round(float(fitted["p"].std(ddof=0)), 4) if len(fitted) else 0.0,
+        "mean_steps": round(float(fitted["steps"].mean()), 2) if len(fitted) else 0.0,
         "histogram": picture(probability_histogram(frame["p"])),
     }
 

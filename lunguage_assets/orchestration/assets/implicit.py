@@ -19,13 +19,14 @@ from lunguage_assets.implicit.guarantees import violations
 from lunguage_assets.implicit.pathway_tree import pathway_tree
 from lunguage_assets.implicit.pathways import PathwayDictionary, load_dictionary
 from lunguage_assets.implicit.resolve import resolve
-from lunguage_assets.orchestration.metadata import OWNERS, counts, picture, plain_failures, rows_table, table_options
+from lunguage_assets.orchestration.metadata import OWNERS, account_of, counts, picture, plain_failures, rows_table, table_options
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.release.pathway_pictures import pathway_picture
 from lunguage_assets.tables import TERMS
 
 GROUP = "implicit"
+MOST_FREQUENT = 12
 TABLES_OF_EXPANSION = ("pathway_matches", "expansions")
 TABLES_OF_RESOLUTION = ("lunguage_plus_plus", "resolution_log", "conflicts", "accounting")
 
@@ -52,6 +53,7 @@ def implicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
                 "encoder": embedder.identity,
                 **encoding_counts(embedder),
                 "merge_threshold": settings.merge_threshold,
+                **{found: int((frame["disposition"] == found).sum()) for found in ("merged", "excluded")},
                 "disposition": counts(frame["disposition"], "disposition"),
                 "p_source": counts(frame["p_source"], "source of p"),
             },
@@ -80,7 +82,17 @@ def implicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
                 "pathways": _trees(dictionary, sorted(set(matched["diagnosis"]))),
             },
         )
-        yield dg.Output(expanded.expansions, "expansions", metadata={"outcome": counts(expanded.expansions["outcome"], "outcome")})
+        generated = expanded.expansions[expanded.expansions["outcome"] == "generated"]
+        yield dg.Output(
+            expanded.expansions,
+            "expansions",
+            metadata={
+                "generated": len(generated),
+                "already_stated": len(expanded.expansions) - len(generated),
+                "outcome": counts(expanded.expansions["outcome"], "outcome"),
+                "sub_findings": counts(generated["name"], "generated sub-finding", most=MOST_FREQUENT),
+            },
+        )
 
     @dg.multi_asset(
         name="resolution",
@@ -90,6 +102,7 @@ def implicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
         outs={name: dg.AssetOut(**table_options(name, GROUP)) for name in TABLES_OF_RESOLUTION},
     )
     def resolution(
+        context: dg.AssetExecutionContext,
         home: HomeResource,
         reports: pd.DataFrame,
         rejected: pd.DataFrame,
@@ -101,6 +114,7 @@ def implicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
         fitted_probabilities: pd.DataFrame,
     ) -> Iterator[dg.Output]:
         """Resolve every contradiction; nothing is stored unless the guarantees hold."""
+        ranker = context.partition_key.keys_by_dimension["ranker"]  # type: ignore[attr-defined]
         with plain_failures():
             version = _one_version(fitted_probabilities, reference_ranking)
             expanded = Expansion(pathway_matches, expansions)
@@ -112,7 +126,11 @@ def implicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
             resolved.rows,
             "lunguage_plus_plus",
             metadata={
+                "generated": int((resolved.rows["source"] == "expansion").sum()),
                 "source": counts(resolved.rows["source"], "source"),
+                "status": counts(resolved.rows["status"], "status"),
+                "released_with": dg.MetadataValue.asset(dg.AssetKey("release")),
+                "release_folder": dg.MetadataValue.path(str(home.home.release / ranker)),
                 "ranking_version": version,
                 "mode": str(resolved.rows["mode"].iloc[0]) if len(resolved.rows) else home.settings.implicit.mode,
             },
@@ -125,9 +143,17 @@ def implicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
         yield dg.Output(
             resolved.conflicts,
             "conflicts",
-            metadata={"types": counts(resolved.conflicts["conflict_type"] + ", " + resolved.conflicts["source"], "conflict")},
+            metadata={
+                "contested": len(resolved.conflicts),
+                "types": counts(resolved.conflicts["conflict_type"] + ", " + resolved.conflicts["source"], "conflict"),
+            },
         )
-        yield dg.Output(accounts, "accounting", metadata={"unbalanced": int((~accounts["balanced"]).sum()), **_totals(accounts)})
+        totals = _totals(accounts)
+        yield dg.Output(
+            accounts,
+            "accounting",
+            metadata={"unbalanced": int((~accounts["balanced"]).sum()), "account": account_of(totals, "what became of the rows"), **totals},
+        )
 
     @dg.asset(
         group_name=GROUP,

@@ -1,5 +1,7 @@
 """Group `release`: the bundle on disk, newest version of every study, guarantees asserted once more over the whole."""
 
+import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,12 +10,17 @@ import pandas as pd
 from upath import UPath
 
 from lunguage_assets.orchestration.assets.implicit import refuse_violations
-from lunguage_assets.orchestration.metadata import OWNERS, counts, plain_failures
+from lunguage_assets.orchestration.lineage import column_lineage
+from lunguage_assets.orchestration.metadata import OWNERS, column_schema, counts, picture, plain_failures
 from lunguage_assets.orchestration.partitions import Partitions
-from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.orchestration.resources import PROMPTS_VARIABLE, HomeResource, ledger_place
 from lunguage_assets.release.bundle import TABLES_PER_BATCH, assemble, write_bundle
-from lunguage_assets.store import PARTITIONED_BY, partition_path, read_table
-from lunguage_assets.tables import REFERENCE_RANKING
+from lunguage_assets.release.costs import answer_costs
+from lunguage_assets.release.material import ANALYSES
+from lunguage_assets.release.plots import probability_histogram
+from lunguage_assets.release.provenance import Origin, language_models, read_origin
+from lunguage_assets.store import PARTITIONED_BY, is_stored, partition_path, read_table
+from lunguage_assets.tables import HEDGE_VOCABULARY, REFERENCE_RANKING, RELEASE
 
 GROUP = "release"
 BUNDLE_OP = "write_release"  # an op must not have the name of a job
@@ -36,13 +43,16 @@ def release_assets(partitions: Partitions, tables_root: str) -> list[dg.AssetsDe
         group_name=GROUP,
         owners=OWNERS,
         kinds={"csv", "parquet"},
+        tags={"contains": "report-text"},
+        metadata={"dagster/column_schema": column_schema(RELEASE)},
         deps=[
             *(upstream(name) for name in TABLES_PER_BATCH),
             dg.AssetDep("reference_ranking", partition_mapping=dg.IdentityPartitionMapping()),
         ],
         description=(
-            "Lunguage++ over all batches as files: the published CSV, the Parquet with provenance, the resolution log, the accounts and a "
-            "summary. Of a study that came again, the newest version."
+            "Lunguage++ over all batches as a numbered version (docs/release.md): an open part with rankings, pathways, aggregates and a report, "
+            "and a restricted part with the rows. The same content makes no new version. Of a study that came again, the newest delivery. "
+            "Analyses of the ranker are shown when they are there."
         ),
     )
 
@@ -56,20 +66,45 @@ def release_assets(partitions: Partitions, tables_root: str) -> list[dg.AssetsDe
             batches, missing = stored_batches(root, ranker, [batch.key for batch in home.home.registered()])
             released = assemble(ranker, ranking, batches, missing)
             refuse_violations(*(released.tables[name] for name in ("lunguage_plus_plus", "accounting", "reports")))
-            summary = write_bundle(released, folder, home.home.pathways_file)
+            written = write_bundle(released, folder, release_origin(home, ranking), *stored_extras(root, ranker, home.judges.extractor))
+        summary = written.summary
         return dg.MaterializeResult(
             metadata={
+                "dagster/row_count": summary["rows_out"],
+                "dagster/column_lineage": column_lineage("release"),
                 "folder": dg.MetadataValue.path(str(folder)),
+                "version": written.version,
+                "is_new": written.is_new,
+                "report": dg.MetadataValue.path(str(folder / written.version / "open" / "report.html")),
+                "versions_removed": ", ".join(written.removed) or "none",
                 "rows_out": summary["rows_out"],
                 "reports": summary["reports"],
                 "batches": ", ".join(summary["batches"]) or "none",
                 "batches_not_included": ", ".join(summary["batches_not_included"]) or "none",
                 "conflicts": counts(summary["conflicts"], "conflict"),
+                "probabilities": picture(probability_histogram(released.tables["lunguage_plus_plus"]["prob"])),
                 "summary": dg.MetadataValue.json(summary),
             }
         )
 
     return [write_release]
+
+
+def release_origin(home: HomeResource, ranking: pd.DataFrame) -> Origin:
+    """What a release is made with, besides its tables, and what the answers of its judges cost."""
+    named = os.environ.get(PROMPTS_VARIABLE)
+    origin = read_origin(home.home, home.settings, home.judges, Path(named) if named else None)
+    models = language_models(origin.configuration, [*ranking["judges"].iloc[0], origin.extractor])
+    return replace(origin, costs=answer_costs(ledger_place(home.home), models))
+
+
+def stored_extras(root: UPath, ranker: str, extractor: str) -> tuple[dict[str, pd.DataFrame], pd.Series]:
+    """What a release shows when it is there: the ranker's analyses, and how often each hedging phrase was extracted."""
+    places = {name: partition_path(root, name, ranker) for name in ANALYSES}
+    analyses = {name: read_table(table, places[name]) for name, table in ANALYSES.items() if is_stored(table, places[name])}
+    vocabulary = partition_path(root, HEDGE_VOCABULARY.name, extractor)
+    phrases = read_table(HEDGE_VOCABULARY, vocabulary) if is_stored(HEDGE_VOCABULARY, vocabulary) else HEDGE_VOCABULARY.frame()
+    return analyses, phrases.set_index("phrase")["n_examples"]
 
 
 def stored_batches(root: UPath, ranker: str, keys: list[str]) -> tuple[dict[str, dict[str, pd.DataFrame]], list[str]]:

@@ -1,0 +1,76 @@
+"""Whole runs as Celery tasks, and telling which of them are still alive.
+
+A run, not a step, is what goes to a worker: its steps follow each other in one process, as they do without Celery. Only
+deploy/dagster.yaml names this launcher; nothing else imports this module, which needs the extra "scale".
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from celery import Celery
+from celery.result import AsyncResult
+from dagster import DagsterRun
+from dagster._core.launcher import CheckRunHealthResult, WorkerStatus
+from dagster_celery.launcher import CeleryRunLauncher
+from dagster_celery.tags import DAGSTER_CELERY_TASK_ID_TAG
+from typing_extensions import override
+
+CELERY_SETTINGS: dict[str, Any] = {
+    "accept_content": ["json"],
+    "broker_connection_retry_on_startup": True,
+    "result_expires": 30 * 24 * 3600,
+    # A run leaves the queue when it starts, and waits there, not with a busy worker, until then. Redis would hand a run that is
+    # acknowledged at its end to a second worker after an hour (its visibility timeout), also while the first is alive.
+    "task_acks_late": False,
+    "worker_disable_prefetch": True,
+    "worker_prefetch_multiplier": 1,
+    "worker_max_tasks_per_child": 50,
+    "worker_send_task_events": False,
+}
+"""Settings of Celery that launcher and workers share."""
+
+ANSWER_WITHIN_S = 3.0
+ASKED_TIMES = 3
+"""A worker that gives no sign of life in so many questions, each waiting so long, is taken for dead."""
+
+
+class WatchedCeleryLauncher(CeleryRunLauncher):
+    """`CeleryRunLauncher` that asks the worker itself whether it still has a run.
+
+    Celery's own record says "started" for ever when a worker is killed, so Dagster's run monitoring would wait for ever. Here a run
+    whose worker is silent, or does not know it any more, counts as failed; monitoring then ends it, and the automatic retry
+    starts it again on another worker.
+    """
+
+    def __init__(self, *, config_source: dict[str, Any] | None = None, **options: Any) -> None:
+        super().__init__(config_source={**CELERY_SETTINGS, **(config_source or {})}, **options)
+
+    @override
+    def check_run_worker_health(self, run: DagsterRun) -> CheckRunHealthResult:
+        task = run.tags.get(DAGSTER_CELERY_TASK_ID_TAG)
+        if task is not None and is_at_work(self.celery, task):
+            return CheckRunHealthResult(WorkerStatus.RUNNING)
+        latest = self._instance.get_run_by_id(run.run_id)
+        if latest is None or latest.is_finished:  # it ended between the two questions
+            return CheckRunHealthResult(WorkerStatus.SUCCESS)
+        return CheckRunHealthResult(WorkerStatus.FAILED, "No worker has this run any more: its worker was killed, lost or restarted.")
+
+
+def is_at_work(app: Celery, task: str) -> bool:
+    """Whether a worker says that it has the task. Asks again while nobody answers: a worker may be busy for a moment."""
+    for attempt in range(ASKED_TIMES):
+        if attempt:
+            time.sleep(ANSWER_WITHIN_S / ASKED_TIMES)
+        result = AsyncResult(task, app=app)
+        if result.ready():
+            return False
+        worker = result.info.get("hostname") if isinstance(result.info, dict) else None
+        question = app.control.inspect(destination=[worker] if worker else None, timeout=ANSWER_WITHIN_S, limit=1 if worker else None)
+        answers = question.query_task([task]) or {}
+        if any(task in known for known in answers.values()):
+            return True
+        if worker in answers:
+            return False
+    return False

@@ -1,0 +1,86 @@
+"""Schedules: the nightly release, and the slow, opt-in rebuilding of the measuring stick. Times are in the configured time zone.
+
+Dagster runs a schedule once per tick of its cron line: a time that a change to summer time leaves out runs right after it, one that comes twice runs once.
+"""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import islice, pairwise
+
+import dagster as dg
+from dagster._utils.schedules import cron_string_iterator, is_valid_cron_schedule
+
+from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.orchestration.latest import made
+from lunguage_assets.orchestration.partitions import REPORT_BATCH, Partitions
+from lunguage_assets.settings import AutomationSettings
+
+NIGHTLY = "nightly_release"
+REBUILD = "rebuild_measuring_stick"
+
+GRACE = timedelta(hours=2)
+"""Longer than a night with a change of the clock, and than a release takes."""
+
+
+def automation_schedules(partitions: Partitions, settings: AutomationSettings) -> list[dg.ScheduleDefinition]:
+    """Both schedules; the nightly one runs by itself when automation is enabled, the other one only when a person starts it.
+
+    Raises:
+        ConfigurationError: a cron line is none.
+    """
+    rankers, extractor = tuple(partitions.panel_members), partitions.extractor
+
+    @dg.schedule(
+        name=NIGHTLY,
+        job_name="release",
+        cron_schedule=_checked(settings.nightly, "nightly"),
+        execution_timezone=settings.time_zone,
+        default_status=dg.DefaultScheduleStatus.RUNNING if settings.enabled else dg.DefaultScheduleStatus.STOPPED,
+        description="Writes the release of every ranker in use that has a finished batch. When nothing changed, it comes out byte for byte the same.",
+    )
+    def nightly_release(context: dg.ScheduleEvaluationContext) -> Iterator[dg.RunRequest | dg.SkipReason]:
+        ready = rankers_to_release(context.instance, rankers)
+        for ranker in ready:
+            yield dg.RunRequest(run_key=f"{ranker} {context.scheduled_execution_time.isoformat()}", partition_key=ranker)
+        if not ready:
+            yield dg.SkipReason("No ranker has a ranking and a finished batch yet. `lunguage run` makes them for a first batch.")
+
+    @dg.schedule(
+        name=REBUILD,
+        job_name="build_vocabulary",
+        cron_schedule=_checked(settings.rebuild_cron, "rebuild_cron"),
+        execution_timezone=settings.time_zone,
+        default_status=dg.DefaultScheduleStatus.STOPPED,
+        description=(
+            "Collects the extractor's vocabulary anew over all batches. With `rebuild = true` under [automation], the sensor has a changed vocabulary "
+            "compared by the judges of the rankers in use and ranked, which may cost money: see `lunguage estimate --rebuild-ranking`. No batch is "
+            "fitted again: the check `fits_current` names those to refit."
+        ),
+    )
+    def rebuild_measuring_stick(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
+        return dg.RunRequest(run_key=f"{extractor} {context.scheduled_execution_time.isoformat()}", partition_key=extractor)
+
+    return [nightly_release, rebuild_measuring_stick]
+
+
+def rankers_to_release(instance: dg.DagsterInstance, rankers: tuple[str, ...]) -> list[str]:
+    """Of these rankers, those with a ranking and at least one registered batch that was carried to its end."""
+    batches = set(instance.get_dynamic_partitions(REPORT_BATCH.name))
+    finished = {ranker for ranker, batch in (key.split("|") for key in made(instance, "lunguage_plus_plus")) if batch in batches}
+    return [ranker for ranker in rankers if ranker in finished and ranker in made(instance, "reference_ranking")]
+
+
+def release_freshness(settings: AutomationSettings) -> dg.FreshnessPolicy:
+    """Late when one nightly release is missing, failed when two are: counted over the longest pause that the cron line has."""
+    start = datetime(2026, 1, 1, tzinfo=UTC).timestamp()
+    ticks = islice(cron_string_iterator(start, _checked(settings.nightly, "nightly"), settings.time_zone), 60)
+    pause = max(after - before for before, after in pairwise(ticks))
+    return dg.FreshnessPolicy.time_window(fail_window=2 * pause + GRACE, warn_window=pause + GRACE)
+
+
+def _checked(cron: str, option: str) -> str:
+    if not is_valid_cron_schedule(cron):
+        raise ConfigurationError(
+            f"settings, option automation.{option}: found {cron!r}; expected five fields of cron, such as '0 2 * * *'. Mend it or remove it."
+        )
+    return cron

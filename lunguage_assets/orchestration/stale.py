@@ -1,0 +1,143 @@
+"""Checks that say which batches were fitted with another ranking than the present one, and what to do about it.
+
+A new ranking makes no batch be fitted again: that may cost money, and a person decides. `fits_current` looks at all batches of a ranker, when its ranking is
+made and at every release; `ranking_current` says the same of one batch, on its fits.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import dagster as dg
+import pandas as pd
+from dagster._core.definitions.asset_checks.asset_check_evaluation import AssetCheckEvaluationTargetMaterializationData
+
+from lunguage_assets.orchestration.latest import latest_records, noted
+from lunguage_assets.orchestration.partitions import REPORT_BATCH, Partitions, partition_of
+
+FITS_CURRENT = dg.AssetCheckKey(dg.AssetKey("reference_ranking"), "fits_current")
+RANKING_CURRENT = dg.AssetCheckKey(dg.AssetKey("fitted_probabilities"), "ranking_current")
+
+SHOWN = 50
+"""Batches listed in a report."""
+
+REMEDY = (
+    "Fit these batches again: launch the job `refit` on their partitions (a backfill, for several), or `lunguage run`, which does it for all. "
+    "Ask `lunguage estimate` first when language models judge. Until then the release of this ranker is refused, as it would mix two rankings."
+)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """With which ranking a batch's fits, and the result that came of them, were made; empty: there are none."""
+
+    batch: str
+    fits: str
+    result: str
+
+    def is_stale(self, version: str) -> bool:
+        """Whether fits or result are of another ranking than this one; what is missing is not stale."""
+        return any(made_with not in ("", version) for made_with in (self.fits, self.result))
+
+
+def standings(instance: dg.DagsterInstance, ranker: str) -> list[Standing]:
+    """Every registered batch of a ranker."""
+    batches = instance.get_dynamic_partitions(REPORT_BATCH.name)
+    keys = {f"{ranker}|{batch}" for batch in batches}
+    fits, results = (_versions(latest_records(instance, table, keys)) for table in ("fitted_probabilities", "lunguage_plus_plus"))
+    return [Standing(batch, fits.get(f"{ranker}|{batch}", ""), results.get(f"{ranker}|{batch}", "")) for batch in batches]
+
+
+def stale_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
+    """The two checks; both only warn, for every table by itself is right."""
+
+    @dg.asset_check(
+        asset=FITS_CURRENT.asset_key,
+        name=FITS_CURRENT.name,
+        description="Every batch that this ranker has fitted was fitted with its present ranking.",
+        partitions_def=partitions.of("reference_ranking"),
+    )
+    def fits_current(context: dg.AssetCheckExecutionContext, frame: pd.DataFrame) -> dg.AssetCheckResult:
+        ranker, version = partition_of(context), version_of(frame)
+        known = standings(context.instance, ranker)
+        if _made_here(context, ranker):
+            mark(context.instance, ranker, version, known)
+        stale = [standing for standing in known if standing.is_stale(version)]
+        metadata = {
+            "partition": ranker,
+            "present_ranking": version,
+            "batches": len(known),
+            "stale": len(stale),
+            "not_fitted": sum(standing.fits == "" for standing in known),
+            "report": dg.MetadataValue.md(_report(stale)),
+        }
+        return _warning(not stale, metadata)
+
+    @dg.asset_check(
+        asset=RANKING_CURRENT.asset_key,
+        name=RANKING_CURRENT.name,
+        description="The batch was fitted with its ranker's present ranking.",
+        partitions_def=partitions.of("fitted_probabilities"),
+        additional_ins={"reference_ranking": dg.AssetIn(partition_mapping=partitions.ranker_only)},
+    )
+    def ranking_current(
+        context: dg.AssetCheckExecutionContext, frame: pd.DataFrame, reference_ranking: pd.DataFrame
+    ) -> dg.AssetCheckResult:
+        present = version_of(reference_ranking)
+        made_with = version_of(frame) or present  # without a tentative finding there is nothing that a ranking could change
+        return _warning(made_with == present, _of_one_batch(partition_of(context), made_with, present))
+
+    return [fits_current, ranking_current]
+
+
+def mark(instance: dg.DagsterInstance, ranker: str, version: str, known: list[Standing]) -> None:
+    """Write beside the fits of every batch whether they are of the present ranking: no run of their own would tell."""
+    fitted = {f"{ranker}|{standing.batch}": standing for standing in known if standing.fits}
+    for key, record in sorted(latest_records(instance, "fitted_probabilities", set(fitted)).items()):
+        made_with = fitted[key].fits
+        passed = made_with == version
+        instance.report_runless_asset_event(
+            dg.AssetCheckEvaluation(
+                asset_key=RANKING_CURRENT.asset_key,
+                check_name=RANKING_CURRENT.name,
+                partition=key,
+                passed=passed,
+                severity=dg.AssetCheckSeverity.WARN,
+                metadata=_of_one_batch(key, made_with, version) | ({} if passed else {"remedy": REMEDY}),
+                target_materialization_data=AssetCheckEvaluationTargetMaterializationData(
+                    storage_id=record.storage_id, run_id=str(record.run_id or ""), timestamp=record.timestamp
+                ),
+            )
+        )
+
+
+def version_of(frame: pd.DataFrame) -> str:
+    """The ranking version that a table names; empty for an empty table."""
+    return str(frame["ranking_version"].iloc[0]) if len(frame) else ""
+
+
+def _versions(records: Mapping[str, dg.EventLogRecord]) -> dict[str, str]:
+    return {key: str(noted(record).get("ranking_version", "")) for key, record in records.items()}
+
+
+def _made_here(context: dg.AssetCheckExecutionContext, ranker: str) -> bool:
+    """Whether the run that this check is part of has made the ranking."""
+    records = latest_records(context.instance, FITS_CURRENT.asset_key.path[-1], {ranker})
+    return ranker in records and records[ranker].run_id == context.run.run_id
+
+
+def _of_one_batch(key: str, made_with: str, present: str) -> dict[str, Any]:
+    return {"partition": key, "made_with_ranking": made_with, "present_ranking": present}
+
+
+def _report(stale: list[Standing]) -> str:
+    if not stale:
+        return "All fits are of the present ranking."
+    lines = ["| batch | ranking of its fits | ranking of its result |", "|---|---|---|"]
+    lines += [f"| {standing.batch} | {standing.fits or 'none'} | {standing.result or 'none'} |" for standing in stale[:SHOWN]]
+    return "\n".join([*lines, *([f"\nand {len(stale) - SHOWN} more"] if len(stale) > SHOWN else [])])
+
+
+def _warning(passed: bool, metadata: dict[str, Any]) -> dg.AssetCheckResult:
+    shown = metadata | ({} if passed else {"remedy": REMEDY})
+    return dg.AssetCheckResult(passed=passed, severity=dg.AssetCheckSeverity.WARN, metadata=shown)

@@ -1,0 +1,118 @@
+"""Whether probabilities are what the method says they are: of the place on the ranking, of the status, of the parent (explicit.md sections 5
+and 6, implicit.md section 4). Written apart from the code that computes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lunguage_assets.explicit.fit.probability import Anchor, calibrate
+
+TOLERANCE = 1e-9
+PAPER = "paper"
+
+_REFIT = "Launch `fit` for this ranker and batch, then `expand`. If p still differs, report it: do not use these probabilities."
+_REEXPAND = "Launch `expand` for this ranker and batch. If the rows are still wrong, report it: do not use the result."
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A rule that does not hold, by which rows, and what to do."""
+
+    rule: str
+    finding_ids: tuple[str, ...]
+    remedy: str
+
+
+def broken_places(fitted: pd.DataFrame, ranking: pd.DataFrame, anchors: Sequence[Anchor]) -> list[Broken]:
+    """Rules about `FITTED_PROBABILITIES` that do not hold, given the ranking it was made with.
+
+    Raises:
+        MethodError: ranking and anchors do not make a scale.
+    """
+    line = calibrate(ranking, anchors)
+    p, low, high = (fitted[name].to_numpy(dtype=np.float64) for name in ("p", "p_low", "p_high"))
+    mu = fitted["mu"].to_numpy(dtype=np.float64, na_value=np.nan)
+    source = fitted["p_source"]
+    expected = 1.0 / (1.0 + np.exp(-line.alpha * (mu - line.mu_half)))
+    none = (source == "none").to_numpy(dtype=bool)
+    rules = [
+        ("p is what the place on the ranking and the anchors give", (source == "fitted").to_numpy(dtype=bool) & ~_near(p, expected)),
+        ("a pair without information has p 0.5, from 0 to 1", none & ~(_near(p, 0.5) & _near(low, 0.0) & _near(high, 1.0))),
+        ("a tentative finding is never certain: 0 < p < 1", (p <= 0.0) | (p >= 1.0)),
+    ]
+    return list(_broken(fitted, rules, _REFIT))
+
+
+def outside_anchors(fitted: pd.DataFrame, anchors: Sequence[Anchor]) -> pd.Series:
+    """Which fitted pairs lie outside the anchors' probabilities: there the scale is a line drawn on, not measured."""
+    low, high = min(a.probability for a in anchors), max(a.probability for a in anchors)
+    return (fitted["p_source"] == "fitted") & ((fitted["p"] < low) | (fitted["p"] > high))
+
+
+def broken_beliefs(rows: pd.DataFrame) -> list[Broken]:
+    """Rules about the probabilities of `LUNGUAGE_PLUS_PLUS` that do not hold."""
+    return [*_broken(rows, _stated_rules(rows), _REEXPAND), *_broken(rows, _generated_rules(rows), _REEXPAND)]
+
+
+def _stated_rules(rows: pd.DataFrame) -> list[tuple[str, NDArray[np.bool_]]]:
+    p, low, high, support = _columns(rows)
+    stated, positive = _is(rows, "source", "original"), rows["status"].isin(["dp", "tp"]).to_numpy(dtype=bool)
+    definite = stated & rows["status"].isin(["dp", "dn"]).to_numpy(dtype=bool)
+    certain = np.where(positive, 1.0, 0.0)
+    grounds = rows["p_source"].isin(["fitted", "phrase", "none"]).to_numpy(dtype=bool)
+    return [
+        (
+            "a definite finding is certain: 1 if present, 0 if absent",
+            definite & ~(_near(p, certain) & _near(low, certain) & _near(high, certain)),
+        ),
+        ("a definite finding has p by its status", definite & ~_is(rows, "p_source", "definitive")),
+        ("a tentative finding has p by its fit, its phrases or nothing", stated & ~definite & ~grounds),
+        ("a tentative finding is never certain: 0 < p < 1", stated & ~definite & ((p <= 0.0) | (p >= 1.0))),
+        ("the support of a stated finding is p, or 1 - p of a denied one", stated & ~_near(support, np.where(positive, p, 1.0 - p))),
+    ]
+
+
+def _generated_rules(rows: pd.DataFrame) -> list[tuple[str, NDArray[np.bool_]]]:
+    p, low, high, support = _columns(rows)
+    generated, positive = _is(rows, "source", "expansion"), rows["status"].isin(["dp", "tp"]).to_numpy(dtype=bool)
+    by_id = dict(zip(rows["finding_id"].tolist(), support.tolist(), strict=True))
+    of_parent = np.array([by_id.get(parent, np.nan) for parent in rows["parent_id"].tolist()], dtype=np.float64)
+    as_the_paper = _is(rows, "mode", PAPER)
+    denied = generated & ~positive & ~as_the_paper
+    bounds = _near(p, (1.0 - support) / 2.0) & _near(low, 0.0) & _near(high, 1.0 - support)
+    return [
+        (
+            "a generated row has p by its pathway, and says that it is a bound",
+            generated & ~(_is(rows, "p_source", "pathway") & rows["prob_is_bound"].to_numpy(dtype=bool)),
+        ),
+        ("a generated row is supported no better than its parent", generated & (support > of_parent + TOLERANCE)),
+        (
+            "an implied finding is at least as probable as its parent is supported: p = support",
+            generated & (positive | as_the_paper) & ~_near(p, support),
+        ),
+        ("a sign that is implied to be absent has p half way from 0 to 1 - support", denied & ~bounds),
+    ]
+
+
+def _columns(rows: pd.DataFrame) -> tuple[NDArray[np.float64], ...]:
+    return tuple(rows[name].to_numpy(dtype=np.float64) for name in ("prob", "p_low", "p_high", "support"))
+
+
+def _is(rows: pd.DataFrame, column: str, value: str) -> NDArray[np.bool_]:
+    return np.asarray((rows[column] == value).to_numpy(dtype=bool))
+
+
+def _near(values: NDArray[np.float64], expected: NDArray[np.float64] | float) -> NDArray[np.bool_]:
+    return np.asarray(np.abs(values - expected) <= TOLERANCE)
+
+
+def _broken(rows: pd.DataFrame, rules: Sequence[tuple[str, NDArray[np.bool_]]], remedy: str) -> Iterator[Broken]:
+    for rule, wrong in rules:
+        if wrong.any():
+            yield Broken(rule, tuple(rows.loc[wrong, "finding_id"].tolist()), remedy)

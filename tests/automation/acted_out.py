@@ -1,0 +1,169 @@
+"""A code location whose runs are acted out: they are created as the daemon creates them, and their events are written without computing anything."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+from dagster._core.definitions.asset_checks.asset_check_evaluation import (
+    AssetCheckEvaluationTargetMaterializationData,
+)
+from dagster._core.events import DagsterEvent, DagsterEventType, StepMaterializationData
+from dagster._core.execution.api import create_execution_plan
+from dagster._core.storage.tags import PARTITION_NAME_TAG
+
+from lunguage_assets.home import Home
+from lunguage_assets.orchestration.assets.corpus import TABLES_OF_INTAKE
+from lunguage_assets.orchestration.build import build_defs
+from lunguage_assets.orchestration.conditions import CARRIED
+from lunguage_assets.orchestration.latest import latest_records
+
+OF_RANKER = frozenset(CARRIED) - {"hedge_phrases"}
+"""Tables that a batch's run for one ranker makes."""
+
+Requested = dict[str, set[str]]
+
+
+class CodeLocation:
+    """Definitions, and the jobs with which runs of them are created; nothing is computed in it, so tests share it."""
+
+    def __init__(self, definitions: dg.Definitions) -> None:
+        self.definitions = definitions
+        self._jobs: dict[frozenset[str], tuple[dg.JobDefinition, Any]] = {}
+
+    def job(self, tables: frozenset[str]) -> tuple[dg.JobDefinition, Any]:
+        """The job that makes these tables, and its execution plan."""
+        if tables not in self._jobs:
+            keys = {dg.AssetKey(table) for table in tables}
+            whole = self.definitions.get_repository_def().get_implicit_job_def_for_assets(keys)
+            assert whole is not None
+            job = whole.get_subset(asset_selection=keys)
+            self._jobs[tables] = job, create_execution_plan(job)
+        return self._jobs[tables]
+
+
+@cache
+def defined(settings: str = "") -> CodeLocation:
+    """The code location of an empty home with these settings."""
+    with tempfile.TemporaryDirectory() as root:
+        (Path(root) / "settings.toml").write_text(settings)
+        return CodeLocation(build_defs(Home(Path(root))))
+
+
+class Acted:
+    """An instance on which batches are delivered, the daemon ticks, and runs succeed or break off."""
+
+    def __init__(self, location: CodeLocation | None = None) -> None:
+        self._location = location or defined()
+        self.definitions = self._location.definitions
+        self.instance = dg.DagsterInstance.ephemeral()
+        self._cursor: Any = None
+
+    def tick(self, now: datetime | None = None) -> Requested:
+        """What one look of the automation requests: table -> partitions."""
+        result = dg.evaluate_automation_conditions(self.definitions, self.instance, cursor=self._cursor, evaluation_time=now)
+        self._cursor = result.cursor
+        found = {
+            table: set(result.get_requested_partitions(dg.AssetKey(table)))
+            for table in (*CARRIED, "comparison_matches", "reference_ranking")
+        }
+        return {table: partitions for table, partitions in found.items() if partitions}
+
+    def forget_cursor(self) -> None:
+        """As after the sensor's state was lost."""
+        self._cursor = None
+
+    def start(self, tables: Iterable[str], partition: str, tags: dict[str, str] | None = None) -> dg.DagsterRun:
+        """Create a run that sets out to make these tables of a partition."""
+        chosen = frozenset(tables)
+        job, plan = self._location.job(chosen)
+        run = self.instance.create_run_for_job(
+            job, plan, tags={PARTITION_NAME_TAG: partition, **(tags or {})}, asset_selection={dg.AssetKey(table) for table in chosen}
+        )
+        self._says(run, DagsterEventType.RUN_START)
+        return run
+
+    def make(self, run: dg.DagsterRun, table: str, **metadata: str) -> None:
+        made = dg.AssetMaterialization(table, partition=run.tags[PARTITION_NAME_TAG], metadata=metadata)
+        event = DagsterEvent(DagsterEventType.ASSET_MATERIALIZATION.value, run.job_name, event_specific_data=StepMaterializationData(made))
+        self.instance.report_dagster_event(event, run.run_id)
+
+    def check(self, run: dg.DagsterRun, table: str, name: str, passed: bool) -> None:
+        """A check's result on what the run has made."""
+        partition = run.tags[PARTITION_NAME_TAG]
+        record = latest_records(self.instance, table, {partition})[partition]
+        target = AssetCheckEvaluationTargetMaterializationData(storage_id=record.storage_id, run_id=run.run_id, timestamp=record.timestamp)
+        evaluation = dg.AssetCheckEvaluation(
+            asset_key=dg.AssetKey(table), check_name=name, passed=passed, partition=partition, target_materialization_data=target
+        )
+        event = DagsterEvent(DagsterEventType.ASSET_CHECK_EVALUATION.value, run.job_name, event_specific_data=evaluation)
+        self.instance.report_dagster_event(event, run.run_id)
+
+    def fail(self, run: dg.DagsterRun) -> None:
+        self.instance.report_run_failed(run)
+
+    def succeed(self, run: dg.DagsterRun) -> None:
+        self._says(run, DagsterEventType.RUN_SUCCESS)
+
+    def done(self, tables: Sequence[str], partition: str, tags: dict[str, str] | None = None, **metadata: str) -> None:
+        """A whole run that makes these tables of a partition."""
+        run = self.start(tables, partition, tags)
+        for table in tables:
+            self.make(run, table, **metadata)
+        self.succeed(run)
+
+    def deliver(self, *batches: str) -> None:
+        """Register batches and take them in."""
+        self.instance.add_dynamic_partitions("report_batch", list(batches))
+        for batch in batches:
+            self.done(TABLES_OF_INTAKE, batch)
+
+    def build_stick(self, *rankers: str, vocabulary: str = "v1", ranking: str = "r1") -> None:
+        """A vocabulary of the extractor, matches of both judges, and the rankings."""
+        self.done(["hedge_vocabulary"], "lexicon", vocabulary_version=vocabulary)
+        for judge in ("lexicon", "cues"):
+            self.done(["comparison_matches"], judge, vocabulary_version=vocabulary)
+        for ranker in rankers:
+            self.done(["reference_ranking"], ranker, vocabulary_version=vocabulary, ranking_version=ranking)
+
+    def finish(self, requested: Requested, ranking: str = "r1") -> None:
+        """Do all that was requested."""
+        for partition in sorted(requested.get("hedge_phrases", ())):
+            self.done(["hedge_phrases"], partition)
+        for partition in sorted(set().union(*(requested.get(table, set()) for table in OF_RANKER))):
+            asked = [table for table in CARRIED if partition in requested.get(table, ())]
+            self.done(asked, partition, ranking_version=ranking)
+
+    def carry(self, limit: int = 6) -> list[Requested]:
+        """Tick and do what is requested, until nothing is; what was requested, tick by tick."""
+        ticks = []
+        for _ in range(limit):
+            requested = self.tick()
+            if not requested:
+                return ticks
+            ticks.append(requested)
+            self.finish(requested)
+        raise AssertionError(f"still requests after {limit} ticks: {ticks[-1]}")
+
+    def _says(self, run: dg.DagsterRun, kind: DagsterEventType) -> None:
+        self.instance.report_dagster_event(DagsterEvent(kind.value, run.job_name), run.run_id)
+
+
+def everything_of(*partitions: str) -> Requested:
+    """A request of all tables that a batch's run for a ranker makes."""
+    return {table: set(partitions) for table in OF_RANKER}
+
+
+def in_use(acted: Acted) -> Acted:
+    """With one finished batch `old` of ranker `panel`."""
+    acted.deliver("old")
+    acted.done(["hedge_phrases"], "lexicon|old")
+    acted.build_stick("panel")
+    acted.done([table for table in CARRIED if table in OF_RANKER], "panel|old", ranking_version="r1")
+    assert acted.tick() == {}
+    return acted

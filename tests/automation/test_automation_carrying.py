@@ -1,0 +1,100 @@
+"""A new batch is carried to its result for the rankers in use, once, and nothing else is asked for."""
+
+from __future__ import annotations
+
+import dagster as dg
+from acted_out import Acted, everything_of
+
+from lunguage_assets.orchestration.assets.corpus import TABLES_OF_INTAKE
+
+
+def test_a_new_batch_is_read_by_the_extractor_and_carried_to_the_end_for_the_rankers_in_use_alone(acted: Acted) -> None:
+    acted.deliver("new")
+    assert acted.carry() == [{"hedge_phrases": {"lexicon|new"}}, everything_of("panel|new")]
+    acted.done(["reference_ranking"], "cues", vocabulary_version="v1", ranking_version="c1")
+    acted.deliver("newer")
+    assert acted.carry() == [{"hedge_phrases": {"lexicon|newer"}}, everything_of("panel|newer", "cues|newer")]
+
+
+def test_what_was_requested_is_not_requested_again_while_its_run_waits_or_works(acted: Acted) -> None:
+    acted.deliver("new")
+    assert acted.tick() == {"hedge_phrases": {"lexicon|new"}}
+    run = acted.start(["hedge_phrases"], "lexicon|new")
+    assert acted.tick() == {}
+    acted.make(run, "hedge_phrases")
+    acted.succeed(run)
+    assert acted.tick() == everything_of("panel|new")
+    started = acted.start(everything_of("panel|new"), "panel|new")
+    assert acted.tick() == {}
+    acted.make(started, "fitted_probabilities")
+    acted.make(started, "fit_log")
+    assert acted.tick() == {}, "the run that made the fits goes on to the rest"
+
+
+def test_many_batches_at_once_flow_together_and_a_lost_cursor_asks_for_nothing_twice(acted: Acted) -> None:
+    names = [f"b{number}" for number in range(5)]
+    acted.deliver(*names)
+    assert acted.tick() == {"hedge_phrases": {f"lexicon|{name}" for name in names}}
+    acted.forget_cursor()
+    assert acted.carry()[-1] == everything_of(*(f"panel|{name}" for name in names))
+    acted.forget_cursor()
+    assert acted.tick() == {}
+
+
+def test_a_batch_taken_in_while_nobody_looked_is_carried_once_somebody_does() -> None:
+    acted = Acted()
+    acted.build_stick("panel")
+    acted.deliver("unseen")
+    assert acted.carry() == [{"hedge_phrases": {"lexicon|unseen"}}, everything_of("panel|unseen")]
+
+
+def test_without_a_ranking_only_phrases_are_extracted() -> None:
+    acted = Acted()
+    acted.deliver("first")
+    assert acted.carry() == [{"hedge_phrases": {"lexicon|first"}}]
+
+
+def test_a_batch_that_is_taken_in_again_flows_again_and_is_not_fitted_with_its_old_phrases(acted: Acted) -> None:
+    acted.done(TABLES_OF_INTAKE, "old")
+    assert acted.tick() == {"hedge_phrases": {"lexicon|old"}}, "the fits wait for the phrases"
+    acted.finish({"hedge_phrases": {"lexicon|old"}})
+    assert acted.carry() == [everything_of("panel|old")]
+
+
+def test_corrected_phrases_and_fits_made_by_hand_flow_on_from_there(acted: Acted) -> None:
+    acted.done(["hedge_phrases"], "lexicon|old")
+    assert acted.carry() == [everything_of("panel|old")]
+    acted.done(["fitted_probabilities", "fit_log"], "panel|old", ranking_version="r1")
+    rest = everything_of("panel|old")
+    del rest["fitted_probabilities"], rest["fit_log"]
+    assert acted.carry() == [rest]
+
+
+def test_a_deleted_batch_and_a_judge_who_left_ask_for_nothing_and_stop_nothing(acted: Acted) -> None:
+    acted.deliver("gone", "kept")
+    acted.instance.delete_dynamic_partition("report_batch", "gone")
+    for table, partition in (("hedge_phrases", "former|kept"), ("fitted_probabilities", "former|kept"), ("reference_ranking", "former")):
+        acted.instance.report_runless_asset_event(dg.AssetMaterialization(table, partition=partition))
+    assert acted.carry() == [{"hedge_phrases": {"lexicon|kept"}}, everything_of("panel|kept")]
+
+
+def test_phrases_of_another_extractor_are_not_asked_for_before_it_has_a_vocabulary() -> None:
+    acted = Acted()
+    acted.deliver("old")
+    acted.done(["hedge_vocabulary"], "cues", vocabulary_version="v0")
+    assert acted.tick() == {}, "all batches would be read again"
+    acted.build_stick("panel")
+    assert acted.tick() == {"hedge_phrases": {"lexicon|old"}}
+
+
+def test_every_partition_that_is_requested_becomes_a_run_of_its_own(acted: Acted) -> None:
+    acted.deliver("a", "b")
+    acted.finish({"hedge_phrases": {"lexicon|a", "lexicon|b"}})
+    repository = acted.definitions.get_repository_def()
+    sensor = repository.get_sensor_def("carry_batches_on")
+    with dg.build_sensor_context(acted.instance, repository_def=repository) as context:
+        requests = sensor.evaluate_tick(context).run_requests or []
+    assert sorted(str(request.partition_key) for request in requests) == ["panel|a", "panel|b"]
+    for request in requests:
+        assert {key.path[-1] for key in request.asset_selection or ()} == everything_of("panel|a").keys()
+        assert dg.AssetCheckKey(dg.AssetKey("lunguage_plus_plus"), "conflict_free") in (request.asset_check_keys or ())

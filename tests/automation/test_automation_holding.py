@@ -1,0 +1,122 @@
+"""What failed is not tried again before something changes, holds back what follows from it, and holds back nothing else."""
+
+from __future__ import annotations
+
+import socket
+from datetime import UTC, datetime, timedelta
+
+import dagster as dg
+import pytest
+from acted_out import Acted, CodeLocation, Requested, defined, everything_of, in_use
+
+from lunguage_assets.orchestration.assets.corpus import TABLES_OF_INTAKE
+from lunguage_assets.orchestration.workers import PROCESS_TAG, this_process
+
+BEFORE_RESOLUTION = ("fitted_probabilities", "fit_log", "deduplicated_findings", "pathway_matches", "expansions")
+
+
+def taken_in_and_read(acted: Acted, *batches: str) -> None:
+    acted.deliver(*batches)
+    acted.finish({"hedge_phrases": {f"lexicon|{batch}" for batch in batches}})
+
+
+def without(requested: Requested, *tables: str) -> Requested:
+    return {table: partitions for table, partitions in requested.items() if table not in tables}
+
+
+def test_a_batch_whose_guarantees_fail_waits_and_the_others_go_on(acted: Acted) -> None:
+    taken_in_and_read(acted, "bad", "good")
+    assert acted.tick() == everything_of("panel|bad", "panel|good")
+    run = acted.start(everything_of("panel|bad"), "panel|bad")
+    for table in BEFORE_RESOLUTION:
+        acted.make(run, table)
+    acted.fail(run)
+    assert acted.tick() == everything_of("panel|good"), "no second try of the failed one"
+    acted.finish(everything_of("panel|good"))
+    assert acted.tick() == {}
+    acted.forget_cursor()
+    assert acted.tick() == {}, "nor after the daemon lost its state"
+
+
+def test_a_failed_batch_is_tried_again_when_it_is_taken_in_again(acted: Acted) -> None:
+    taken_in_and_read(acted, "bad")
+    acted.fail(acted.start(everything_of("panel|bad"), "panel|bad"))
+    assert acted.tick() == {}
+    acted.done(TABLES_OF_INTAKE, "bad")
+    assert acted.carry() == [{"hedge_phrases": {"lexicon|bad"}}, everything_of("panel|bad")]
+
+
+def test_phrases_that_could_not_be_extracted_hold_the_fits_of_their_batch_alone(acted: Acted) -> None:
+    acted.done(TABLES_OF_INTAKE, "old")
+    acted.fail(acted.start(["hedge_phrases"], "lexicon|old"))
+    acted.deliver("new")
+    assert acted.carry() == [{"hedge_phrases": {"lexicon|new"}}, everything_of("panel|new")]
+
+
+def test_a_cancelled_run_is_not_started_again(acted: Acted) -> None:
+    taken_in_and_read(acted, "new")
+    run = acted.start(everything_of("panel|new"), "panel|new")
+    acted.instance.report_run_canceling(run)
+    acted.instance.report_run_canceled(run)
+    assert acted.tick() == {}
+
+
+@pytest.fixture(scope="module")
+def strict() -> CodeLocation:
+    """The code location with one more blocking check, upstream of the others."""
+
+    @dg.asset_check(
+        asset="fitted_probabilities",
+        name="plausible",
+        blocking=True,
+        partitions_def=defined().definitions.resolve_asset_graph().get(dg.AssetKey("fitted_probabilities")).partitions_def,
+    )
+    def plausible() -> dg.AssetCheckResult:
+        return dg.AssetCheckResult(passed=True)
+
+    return CodeLocation(dg.Definitions.merge(defined().definitions, dg.Definitions(asset_checks=[plausible])))
+
+
+def test_a_blocking_check_that_fails_holds_its_own_partition_until_it_passes(strict: CodeLocation) -> None:
+    acted = in_use(Acted(strict))
+    taken_in_and_read(acted, "bad", "broken", "good")
+
+    def fit(batch: str) -> dg.DagsterRun:
+        run = acted.start(["fitted_probabilities", "fit_log"], f"panel|{batch}")
+        acted.make(run, "fitted_probabilities")
+        acted.make(run, "fit_log")
+        return run
+
+    acted.fail(fit("broken"))
+    for batch, passed in (("bad", False), ("good", True)):
+        run = fit(batch)
+        acted.check(run, "fitted_probabilities", "plausible", passed)
+        acted.succeed(run)
+    rest = without(everything_of("panel|good"), "fitted_probabilities", "fit_log")
+    assert acted.carry() == [rest], "`bad` failed, the check of `broken` broke off; neither holds `good`"
+    again = fit("bad")
+    acted.check(again, "fitted_probabilities", "plausible", True)
+    acted.succeed(again)
+    assert acted.carry() == [{table: {"panel|bad"} for table in rest}]
+
+
+def test_every_blocking_check_has_the_partitions_of_its_table() -> None:
+    graph = defined().definitions.resolve_asset_graph()
+    blocking = [graph.get(key) for key in graph.asset_check_keys if graph.get(key).blocking]
+    assert {check.key.name for check in blocking} >= {"conflict_free", "accounts_balance"}
+    for check in blocking:
+        assert check.partitions_def == graph.get(check.key.asset_key).partitions_def, "Dagster keeps only one result of all partitions"
+
+
+def test_a_batch_that_a_command_carries_on_is_left_to_it_while_it_lives(acted: Acted) -> None:
+    acted.instance.add_dynamic_partitions("report_batch", ["new"])
+    acted.done(TABLES_OF_INTAKE, "new", {PROCESS_TAG: this_process()})
+    assert acted.tick() == {}
+    later = datetime.now(UTC) + timedelta(minutes=5)
+    assert acted.tick(later) == {"hedge_phrases": {"lexicon|new"}}, "it has moved on to something else"
+
+
+def test_a_batch_whose_command_was_killed_is_carried_on(acted: Acted) -> None:
+    acted.instance.add_dynamic_partitions("report_batch", ["new"])
+    acted.done(TABLES_OF_INTAKE, "new", {PROCESS_TAG: f"{socket.gethostname()}:1:another-start"})
+    assert acted.tick() == {"hedge_phrases": {"lexicon|new"}}

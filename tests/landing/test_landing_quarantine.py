@@ -1,0 +1,192 @@
+"""What cannot be used is put aside with the reason, and the rest goes on."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import BinaryIO
+
+import pandas as pd
+import pytest
+from landing_drops import DECLARED, SPOKEN, Landing, csv, packed, rows
+
+from lunguage_assets.home import Corpus
+from lunguage_assets.landing import passes
+from lunguage_assets.landing.place import LandingPlace
+
+UNUSABLE = {
+    "empty": b"",
+    "header only": csv(),
+    "not text": f"a possible {SPOKEN},x\n".encode("utf-16"),
+    "no header": csv(1, 2).split(b"\n", 1)[1],
+    "missing column": rows(1).drop(columns="dx_status").to_csv(index=False).encode(),
+    "no usable row": csv(1, 2, dx_status=f"some {SPOKEN}"),
+    "one column": f"A possible {SPOKEN}\n".encode(),
+}
+
+
+@pytest.mark.parametrize("kind", UNUSABLE)
+def test_an_unusable_file_is_put_aside_with_its_reason_and_the_others_are_taken(landing: Landing, kind: str) -> None:
+    landing.drop("bad.csv", UNUSABLE[kind])
+    landing.drop("bad.csv.done", "")
+    landing.drop("good.csv", csv(1))
+    outcome = landing.settle()
+    assert list(landing.batches) == ["good"]
+    assert not {"bad.csv", "bad.csv.done"} & landing.files
+    (folder,) = {Path(name).parent for name in landing.files if name.startswith("quarantine/")}
+    assert (landing.root / str(folder) / "bad.csv").read_bytes() == UNUSABLE[kind]
+    reason = json.loads((landing.root / str(folder) / "reason.json").read_text())
+    assert folder.name == f"bad.csv-{reason['sha256'][:8]}"
+    assert reason["file"] == "bad.csv"
+    assert all(reason[part] for part in ("found", "expected", "remedy"))
+    readable = (landing.root / str(folder) / "REASON.txt").read_text()
+    assert all(reason[part] in readable for part in ("file", "found", "expected", "remedy"))
+    told = [readable, json.dumps(reason), *(name for name in outcome.waiting.values())]
+    assert SPOKEN not in " ".join(told)
+
+
+def test_a_file_without_a_usable_row_brings_the_list_of_what_is_wrong(landing: Landing) -> None:
+    landing.drop("bad.csv", UNUSABLE["no usable row"])
+    landing.drop("bad.csv.done", "")
+    (reason,) = landing.land().quarantined
+    assert (reason.row, reason.column) == (1, "dx_status")
+    listed = (landing.root / "quarantine" / reason.folder / "rejected.csv").read_text()
+    assert [line.split(",")[:3] for line in listed.splitlines()[1:]] == [["bad.csv", "1", "s00000001"], ["bad.csv", "2", "s00000002"]]
+    assert SPOKEN not in listed
+
+
+@pytest.mark.parametrize(
+    ("files", "file", "column"),
+    [
+        ({"Lunguage.csv.gz": packed(csv(1))[:-9]}, "Lunguage.csv.gz", None),
+        ({"Lunguage.parquet": b"PAR1 no"}, "Lunguage.parquet", None),
+        ({"Lunguage.csv": csv(1), "Lunguage.csv.gz": packed(csv(1))}, "f", None),
+        ({"Lunguage.csv": csv(1), "Lunguage.parquet": b""}, "f", None),
+        ({"lunguage.CSV": csv(1), "lunguage_vocab.CSV": b"a,b\n1,2\n"}, "lunguage_vocab.CSV", "category"),
+        ({"Lunguage.csv": csv(1), "corpus.toml": b"data_class = 'secret'"}, "corpus.toml", "data_class"),
+        ({"Lunguage_vocab.csv": b"x"}, "f", None),
+    ],
+)
+def test_a_folder_is_put_aside_as_a_whole_and_the_reason_names_its_file(
+    landing: Landing, files: dict[str, bytes], file: str, column: str | None
+) -> None:
+    for name, content in files.items():
+        landing.drop(f"f/{name}", content)
+    landing.drop("f/deeper/note.txt", "kept")
+    landing.drop("f/.done", "")
+    (reason,) = landing.land().quarantined
+    assert (reason.file, reason.column) == (file, column)
+    assert landing.files == {f"quarantine/{reason.folder}/{name}" for name in [*files, "deeper/note.txt", ".done", "REASON.txt", "reason.json"]}
+    assert not landing.root.fs.exists(f"{landing.root.path}/f")
+
+
+@pytest.mark.parametrize(("declared", "column"), [("", "data_class"), ('name = "other"\ndata_class = "synthetic"\n', "name")])
+def test_a_delivery_that_contradicts_the_homes_corpus_is_put_aside(landing: Landing, declared: str, column: str) -> None:
+    landing.home.claim(Corpus("invented", "synthetic"))
+    landing.drop("f/Lunguage.csv", csv(1))
+    if declared:
+        landing.drop("f/corpus.toml", declared)
+    (reason,) = landing.settle().quarantined
+    assert (reason.file, reason.column) == ("corpus.toml", column)
+    assert reason.expected == "corpus 'invented' (synthetic), which the home holds"
+    assert landing.batches == {}
+
+
+def test_a_mended_delivery_may_come_again_under_its_name(landing: Landing) -> None:
+    for _ in range(2):
+        landing.drop("a.csv", UNUSABLE["missing column"])
+        landing.settle()
+    landing.drop("a.csv", csv(1))
+    landing.settle()
+    assert list(landing.batches) == ["a"]
+    assert len({name.split("/")[1] for name in landing.files if name.startswith("quarantine/")}) == 1, "the same bad content twice: one folder"
+
+
+def test_an_unexpected_error_of_one_delivery_stops_no_other_and_quotes_nothing(landing: Landing, monkeypatch: pytest.MonkeyPatch) -> None:
+    landing.drop("a.csv", csv(1))
+    landing.drop("b.csv", csv(2))
+    read_files = passes.examine.__globals__["read_files"]
+
+    def failing(delivery: object, log: object) -> object:
+        read = read_files(delivery, log)
+        if "s00000001" in read.studies:
+            raise ValueError(f"cannot make sense of {SPOKEN}")
+        return read
+
+    monkeypatch.setitem(passes.examine.__globals__, "read_files", failing)
+    (reason,) = landing.settle().quarantined
+    assert (reason.delivery, reason.found) == ("a.csv", "something that the readers do not expect (ValueError)")
+    assert list(landing.batches) == ["b"]
+
+
+def test_a_full_disk_is_nobodys_fault(landing: Landing, monkeypatch: pytest.MonkeyPatch) -> None:
+    landing.drop("a.csv", csv(1))
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "copyfile", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+        with pytest.raises(OSError, match="No space left"):
+            landing.settle()
+    assert landing.files == {"a.csv"}
+    assert [batch.key for batch in landing.land().registered] == ["a"]
+
+
+def test_where_nothing_may_be_written_the_reason_is_kept_in_the_home(landing: Landing, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError("read only")
+
+    for method in ("write", "move", "remove"):
+        monkeypatch.setattr(LandingPlace, method, refuse)
+    landing.drop("bad.csv", UNUSABLE["missing column"])
+    landing.drop("mixed.csv", pd.concat([rows(1), rows(2, section="none")]).to_csv(index=False))
+    outcome = landing.settle()
+    (reason,) = outcome.quarantined
+    assert [batch.key for batch in outcome.registered] == ["mixed"]
+    assert landing.files == {"bad.csv", "mixed.csv"}
+    kept = passes.folder_of(landing.home) / "refused" / reason.folder / "REASON.txt"
+    assert reason.remedy in kept.read_text()
+    again = landing.land()
+    assert (again.refused, again.known, again.quarantined) == (1, 1, [])
+
+
+def test_a_move_that_fails_for_now_is_made_later(landing: Landing, monkeypatch: pytest.MonkeyPatch) -> None:
+    landing.drop("bad.csv", UNUSABLE["missing column"])
+    with monkeypatch.context() as patch:
+        patch.setattr(LandingPlace, "move", lambda *_: (_ for _ in ()).throw(TimeoutError()))
+        assert landing.settle().waiting == {"bad.csv": "it cannot be put aside at present (TimeoutError)"}
+        assert landing.land().waiting == {"bad.csv": "it cannot be put aside at present (TimeoutError)"}
+    landing.land()
+    assert "bad.csv" not in landing.files
+
+
+def test_a_file_that_was_replaced_before_it_could_be_moved_stays_and_is_taken(landing: Landing, monkeypatch: pytest.MonkeyPatch) -> None:
+    landing.drop("a.csv", UNUSABLE["missing column"])
+    with monkeypatch.context() as patch:
+        patch.setattr(LandingPlace, "move", lambda *_: (_ for _ in ()).throw(TimeoutError()))
+        landing.settle()
+    landing.drop("a.csv", csv(1))
+    landing.settle()
+    assert list(landing.batches) == ["a"]
+    assert "a.csv" in landing.files
+
+
+def test_a_file_that_may_not_be_read_waits_and_holds_nothing_up(landing: Landing, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = LandingPlace.open
+
+    def guarded(place: LandingPlace, path: str) -> BinaryIO:
+        if path.endswith("a.csv"):
+            raise PermissionError
+        return opened(place, path)
+
+    monkeypatch.setattr(LandingPlace, "open", guarded)
+    landing.drop("a.csv", csv(1))
+    landing.drop("b.csv", csv(2))
+    assert landing.settle().waiting == {"a.csv": "a file in it cannot be read"}
+    assert list(landing.batches) == ["b"]
+
+
+def test_declared_in_the_landing_folder_a_delivery_fits_a_synthetic_home(landing: Landing) -> None:
+    landing.home.claim(Corpus("invented", "synthetic"))
+    landing.drop("corpus.toml", DECLARED)
+    landing.drop("a.csv", csv(1))
+    landing.settle()
+    assert list(landing.batches) == ["a"]
