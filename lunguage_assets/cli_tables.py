@@ -46,17 +46,16 @@ def save(home: Path, folder: Path) -> None:
 
 @tables.command("load")
 @HOME_OPTION
+@click.option("--at", "place", default=None, help="Keep the tables at this place from now on; default: where the home kept them.")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False, exists=True))
-def load(home: Path, folder: Path) -> None:
-    """Copy the tables that `save` wrote back to where this home keeps its tables; nothing may be there."""
-    place = chosen_home(home)
-    from lunguage_assets.table_place import copy_tables, require_no_tables, restore_binding
+def load(home: Path, place: str | None, folder: Path) -> None:
+    """Copy the tables that `save` wrote back to where this home keeps its tables; none may be there."""
+    root = chosen_home(home).root
+    from lunguage_assets.table_place import kept_place, load_tables, open_place
 
-    require_no_tables(place.tables)
-    copied = copy_tables(folder, place.tables)
-    restore_binding(place.root)
-    _renew_catalog(place.root)
-    click.echo(f"{copied} files of {folder} in {place.tables}")
+    copied = load_tables(root, folder, open_place(place) if place else None)
+    _renew_catalog(root)
+    click.echo(f"{copied} files of {folder} in {kept_place(root)}")
 
 
 def _renew_catalog(root: Path) -> None:

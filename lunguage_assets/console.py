@@ -115,7 +115,9 @@ def print_outcome(folder: Path, home: Home, outcome: Outcome, spent: Sequence[St
     warnings = [("  warns" if number == 0 else "", warning) for number, warning in enumerate(outcome.warnings)]
     places = [
         ("Lunguage++", str(folder / "Lunguage_plus_plus.csv")),
+        ("report, opens offline", str(folder / "report.html")),
         ("all files of the release", str(folder)),
+        ("its version, with checksums", str(folder / (folder / "LATEST").read_text(encoding="utf-8").strip())),
         ("tables, for any DuckDB client", str(home.database)),
         ("runs, tables, checks in the UI", f"{sys.argv[0]} ui --home {home.root}"),
     ]

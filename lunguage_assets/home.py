@@ -5,11 +5,14 @@ A home holds one corpus of one data class; a batch, once registered, never chang
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
 import shutil
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
@@ -159,16 +162,13 @@ class Home:
 
     def registered(self) -> list[Batch]:
         """All batches in the order of their registration."""
-        found = []
-        for manifest in sorted(self.batches.glob("*/batch.json")):
-            values = json.loads(manifest.read_text(encoding="utf-8"))
-            found.append(Batch(values["key"], values["number"], values["sha256"], tuple(values["files"])))
-        return sorted(found, key=lambda batch: batch.number)
+        manifests = [path for path in sorted(self.batches.glob("*/batch.json")) if not _is_staging(path.parent)]
+        return sorted(map(_read_batch, manifests), key=lambda batch: batch.number)
 
     def batch(self, key: str) -> Batch:
-        for batch in self.registered():
-            if batch.key == key:
-                return batch
+        manifest = self.batches / key / "batch.json"  # this one alone: of hundreds of batches each is asked for
+        if _KEY.fullmatch(key) and manifest.exists():
+            return _read_batch(manifest)
         raise ConfigurationError(
             f"batch {key!r} is not registered in {self.root}. Register its files first: lunguage register --data DIR --batch {key}"
         )
@@ -184,11 +184,21 @@ class Home:
         Raises:
             LunguageError: as `examine`.
         """
-        found = self.examine(folder, key, corpus_name, data_class)
-        self.claim(found.corpus)
-        if found.is_new:
-            self._store(found.batch, list(found.delivery.files), declared_file=folder / "corpus.toml")
+        with self._registering():
+            found = self.examine(folder, key, corpus_name, data_class)
+            self.claim(found.corpus)
+            if found.is_new:
+                self._store(found.batch, list(found.delivery.files), declared_file=folder / "corpus.toml")
         return found.batch
+
+    @contextmanager
+    def _registering(self) -> Iterator[None]:
+        """One registration at a time, so that no two batches have one number."""
+        self.create()
+        self.batches.mkdir(parents=True, exist_ok=True)
+        with (self.batches / ".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
 
     def examine(self, folder: Path, key: str, corpus_name: str | None = None, data_class: DataClass | None = None) -> Registration:
         """What `register` would do, without doing it.
@@ -244,6 +254,16 @@ def batch_key(folder: Path) -> str:
 def usable_key(name: str) -> str:
     """A partition key from any name: lower case, other characters become hyphens, at most a hundred characters."""
     return re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-.")[:100].strip("-.") or "batch"
+
+
+def _read_batch(manifest: Path) -> Batch:
+    values = json.loads(manifest.read_text(encoding="utf-8"))
+    return Batch(values["key"], values["number"], values["sha256"], tuple(values["files"]))
+
+
+def _is_staging(folder: Path) -> bool:
+    """Whether a registration that is not finished, or was killed, has made the folder."""
+    return folder.name.startswith(".") and folder.name.endswith(".tmp")
 
 
 def _json(values: object) -> str:

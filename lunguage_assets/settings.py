@@ -99,7 +99,14 @@ class ReleaseSettings(_Options):
     """The bundle (docs/release.md)."""
 
     keep: int = Field(default=0, ge=0, description="Versions that are kept, the current one always; 0: all")
-    small_cells: int = Field(default=5, ge=1, description="Open part of patients' reports: counts are rounded to multiples of this; 1: exact")
+    small_cells: int = Field(default=5, description="Open part of patients' reports: counts are rounded to multiples of this; 1: exact")
+
+    @field_validator("small_cells")
+    @classmethod
+    def _hiding(cls, small_cells: int) -> int:
+        if small_cells != 1 and small_cells < 5:
+            raise ValueError(f"found {small_cells}; expected 5 or more, because less can be got back by subtraction, or 1 for exact counts")
+        return small_cells
 
 
 class CheckSettings(_Options):

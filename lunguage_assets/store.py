@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from upath import UPath
 
-from lunguage_assets.errors import InvalidTable
+from lunguage_assets.errors import InvalidTable, NotWritten
 from lunguage_assets.files import replace_file
 from lunguage_assets.schema import Table
 from lunguage_assets.table_place import is_local, publish
@@ -66,9 +66,16 @@ def write_table(table: Table, frame: pd.DataFrame, path: UPath | Path) -> pa.Tab
 
     Raises:
         InvalidTable: the frame does not fit the schema; nothing is stored.
+        NotWritten: the disk is full or forbids it; what was stored before is kept.
     """
     content = table.to_arrow(frame)
-    _replace(content, UPath(path))
+    try:
+        _replace(content, UPath(path))
+    except OSError as error:
+        raise NotWritten(
+            f"table {table.name}: could not be written to {path} ({error.strerror or type(error).__name__}). What was stored before is kept."
+            " Free space there, or mend its permissions, and do the same again."
+        ) from None
     return content
 
 

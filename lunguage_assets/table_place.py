@@ -67,10 +67,20 @@ def claim_place(home: Path) -> None:
         _bind(home, place)
 
 
-def restore_binding(home: Path) -> None:
-    """Say at the place again whose it is, after its tables came from a back-up."""
-    if _record(home):
-        _bind(home, kept_place(home))
+def load_tables(home: Path, folder: Path, place: Path | UPath | None = None) -> int:
+    """Copy tables of a back-up to where the home keeps its tables, or to another place, which it keeps from now on; returns how many.
+
+    Raises:
+        CorpusMismatch: the place belongs to another home.
+        ConfigurationError: there are tables already, or a file did not arrive whole.
+    """
+    goal = tables_place(home) if place is None else place
+    _require_free(home, goal)
+    require_no_tables(goal)
+    copied = copy_tables(folder, goal)
+    if _record(home) or goal != home / "tables":
+        _bind(home, goal)
+    return copied
 
 
 def move_tables(home: Path, place: Path | UPath) -> int:

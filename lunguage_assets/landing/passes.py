@@ -242,8 +242,7 @@ class _Pass:
             self.record.withdraw(key)
             self.outcome.waiting[entry.name] = "the home has just changed"
             return
-        self.record.remember([Look(entry.name, entry.signature, "landed", key, self.now)])
-        self.outcome.registered.append(self.record.settle(key))
+        self.outcome.registered.append(self.record.settle(key, Look(entry.name, entry.signature, "landed", key, self.now)))
         self.outcome.names[key] = entry.name
 
     def _recognise(self, entry: Entry, key: str) -> None:

@@ -86,6 +86,7 @@ class LandingRecord:
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         try:
             self._database = sqlite3.connect(file, timeout=30.0, check_same_thread=False)
+            self._database.execute("PRAGMA journal_mode = WAL")
             self._database.executescript(_TABLES)
             with self._database as transaction:
                 transaction.execute("INSERT INTO about SELECT ? WHERE NOT EXISTS (SELECT 1 FROM about)", (uuid.uuid4().hex[:12],))
@@ -124,9 +125,10 @@ class LandingRecord:
             transaction.execute("INSERT OR REPLACE INTO batches VALUES (?, ?, NULL, ?, ?, ?, ?)", values)
             self._index(transaction, batch.key, studies)
 
-    def settle(self, key: str) -> LandedBatch:
-        """The batch is registered: it gets the next number, once."""
+    def settle(self, key: str, look: Look | None = None) -> LandedBatch:
+        """The batch is registered: it gets the next number, once; `look` is the delivery that it came from."""
         with self._database as transaction:
+            self._remember(transaction, [look] if look is not None else [])
             transaction.execute(
                 "UPDATE batches SET landed = (SELECT 1 + COALESCE(MAX(landed), 0) FROM batches) WHERE key = ? AND landed IS NULL", (key,)
             )

@@ -13,11 +13,11 @@ from lunguage_assets.orchestration.assets.corpus import corpus_assets
 from lunguage_assets.orchestration.assets.explicit import explicit_assets
 from lunguage_assets.orchestration.assets.implicit import implicit_assets
 from lunguage_assets.orchestration.assets.release import release_assets
+from lunguage_assets.orchestration.audited_store import AuditedStore
 from lunguage_assets.orchestration.automation import automated, automation_sensor
 from lunguage_assets.orchestration.checks import all_checks
 from lunguage_assets.orchestration.code_links import linked_to_code
 from lunguage_assets.orchestration.everything import everything
-from lunguage_assets.orchestration.io_manager import TableStore
 from lunguage_assets.orchestration.jobs import stage_jobs
 from lunguage_assets.orchestration.landing_sensor import landing_sensor
 from lunguage_assets.orchestration.membership import membership_checks
@@ -58,7 +58,7 @@ def build_defs(home: Home | None = None, judges: JudgesConfiguration | None = No
         schedules=automation_schedules(partitions, automation),
         resources={
             "home": HomeResource(root=str(place.root)),
-            "io_manager": TableStore(root=str(place.tables), database=str(place.database)),
+            "io_manager": AuditedStore(root=str(place.tables), database=str(place.database)),
         },
         executor=dg.in_process_executor,
     )

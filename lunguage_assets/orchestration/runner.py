@@ -13,6 +13,7 @@ from typing import Any
 import dagster as dg
 from dagster._core.execution.plan.objects import ErrorSource
 from dagster._core.utils import make_new_run_id
+from sqlalchemy.exc import DBAPIError
 
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.home import Home
@@ -222,15 +223,7 @@ class Runner:
         config: dict[str, Any] = dict(QUIET)
         if release_config is not None:
             config["ops"] = {BUNDLE_OP: {"config": release_config}}
-        run_id = make_new_run_id()
-        result = job.execute_in_process(
-            run_config=config,
-            instance=self._instance,
-            partition_key=stage.key,
-            raise_on_error=False,
-            tags=self._tags | executed_here(run_id),
-            run_id=run_id,
-        )
+        result = self._executed(job, config, stage)
         outcome.runs += 1
         if not result.success:
             self._require_uninterrupted(result)
@@ -238,6 +231,23 @@ class Runner:
             outcome.note(evaluation, stage.label)
         if not result.success:
             raise RunFailed(f"{stage.job} ({stage.label}): {_reason(result)} [Dagster run {result.run_id}]")
+
+    def _executed(self, job: dg.JobDefinition, config: dict[str, Any], stage: Stage) -> dg.ExecuteInProcessResult:
+        run_id = make_new_run_id()
+        try:
+            return job.execute_in_process(
+                run_config=config,
+                instance=self._instance,
+                partition_key=stage.key,
+                raise_on_error=False,
+                tags=self._tags | executed_here(run_id),
+                run_id=run_id,
+            )
+        except DBAPIError as error:  # its own message shows events; the database's does not
+            raise RunFailed(
+                f"{stage.job} ({stage.label}): Dagster's record of runs cannot be written ({error.orig}). Free disk space, or see that nothing"
+                " else holds it, and run the same command again: what is finished is kept."
+            ) from None
 
     def _require_uninterrupted(self, result: dg.ExecuteInProcessResult) -> None:
         """An interrupted run counts as cancelled, whoever interrupted it: it has failed at nothing."""

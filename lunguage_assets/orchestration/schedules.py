@@ -39,11 +39,7 @@ def automation_schedules(partitions: Partitions, settings: AutomationSettings) -
         description="Writes the release of every ranker in use that has a finished batch. When nothing changed, it comes out byte for byte the same.",
     )
     def nightly_release(context: dg.ScheduleEvaluationContext) -> Iterator[dg.RunRequest | dg.SkipReason]:
-        ready = rankers_to_release(context.instance, rankers)
-        for ranker in ready:
-            yield dg.RunRequest(run_key=f"{ranker} {context.scheduled_execution_time.isoformat()}", partition_key=ranker)
-        if not ready:
-            yield dg.SkipReason("No ranker has a ranking and a finished batch yet. `lunguage run` makes them for a first batch.")
+        yield from releases(context.instance, rankers, context.scheduled_execution_time)
 
     @dg.schedule(
         name=REBUILD,
@@ -61,6 +57,15 @@ def automation_schedules(partitions: Partitions, settings: AutomationSettings) -
         return dg.RunRequest(run_key=f"{extractor} {context.scheduled_execution_time.isoformat()}", partition_key=extractor)
 
     return [nightly_release, rebuild_measuring_stick]
+
+
+def releases(instance: dg.DagsterInstance, rankers: tuple[str, ...], at: datetime) -> Iterator[dg.RunRequest | dg.SkipReason]:
+    """The releases of one night. A night's release has a key of its own, so a daemon that starts again in that night requests no second one."""
+    ready = rankers_to_release(instance, rankers)
+    for ranker in ready:
+        yield dg.RunRequest(run_key=f"{ranker} {at.isoformat()}", partition_key=ranker)
+    if not ready:
+        yield dg.SkipReason("No ranker has a ranking and a finished batch yet. `lunguage run` makes them for a first batch.")
 
 
 def rankers_to_release(instance: dg.DagsterInstance, rankers: tuple[str, ...]) -> list[str]:

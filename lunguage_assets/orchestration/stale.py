@@ -61,17 +61,8 @@ def stale_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
         ranker, version = partition_of(context), version_of(frame)
         known = standings(context.instance, ranker)
         if _made_here(context, ranker):
-            mark(context.instance, ranker, version, known)
-        stale = [standing for standing in known if standing.is_stale(version)]
-        metadata = {
-            "partition": ranker,
-            "present_ranking": version,
-            "batches": len(known),
-            "stale": len(stale),
-            "not_fitted": sum(standing.fits == "" for standing in known),
-            "report": dg.MetadataValue.md(_report(stale)),
-        }
-        return _warning(not stale, metadata)
+            mark(context.instance, context.run, ranker, version, known)
+        return told(ranker, version, known)
 
     @dg.asset_check(
         asset=RANKING_CURRENT.asset_key,
@@ -90,25 +81,42 @@ def stale_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
     return [fits_current, ranking_current]
 
 
-def mark(instance: dg.DagsterInstance, ranker: str, version: str, known: list[Standing]) -> None:
-    """Write beside the fits of every batch whether they are of the present ranking: no run of their own would tell."""
+def told(ranker: str, version: str, known: list[Standing]) -> dg.AssetCheckResult:
+    """The result of `fits_current`: which batches are stale, and what to do."""
+    stale = [standing for standing in known if standing.is_stale(version)]
+    metadata = {
+        "partition": ranker,
+        "present_ranking": version,
+        "batches": len(known),
+        "stale": len(stale),
+        "not_fitted": sum(standing.fits == "" for standing in known),
+        "report": dg.MetadataValue.md(_report(stale)),
+    }
+    return _warning(not stale, metadata)
+
+
+def mark(instance: dg.DagsterInstance, run: dg.DagsterRun, ranker: str, version: str, known: list[Standing]) -> None:
+    """Note beside the fits of every batch whether they are of the present ranking: no run of their own would tell.
+
+    The events belong to the run that has made the ranking. Without a run, Dagster takes one evaluation of a check and partition, and no second.
+    """
     fitted = {f"{ranker}|{standing.batch}": standing for standing in known if standing.fits}
     for key, record in sorted(latest_records(instance, "fitted_probabilities", set(fitted)).items()):
         made_with = fitted[key].fits
         passed = made_with == version
-        instance.report_runless_asset_event(
-            dg.AssetCheckEvaluation(
-                asset_key=RANKING_CURRENT.asset_key,
-                check_name=RANKING_CURRENT.name,
-                partition=key,
-                passed=passed,
-                severity=dg.AssetCheckSeverity.WARN,
-                metadata=_of_one_batch(key, made_with, version) | ({} if passed else {"remedy": REMEDY}),
-                target_materialization_data=AssetCheckEvaluationTargetMaterializationData(
-                    storage_id=record.storage_id, run_id=str(record.run_id or ""), timestamp=record.timestamp
-                ),
-            )
+        evaluation = dg.AssetCheckEvaluation(
+            asset_key=RANKING_CURRENT.asset_key,
+            check_name=RANKING_CURRENT.name,
+            partition=key,
+            passed=passed,
+            severity=dg.AssetCheckSeverity.WARN,
+            metadata=_of_one_batch(key, made_with, version) | ({} if passed else {"remedy": REMEDY}),
+            target_materialization_data=AssetCheckEvaluationTargetMaterializationData(
+                storage_id=record.storage_id, run_id=str(record.run_id or ""), timestamp=record.timestamp
+            ),
         )
+        event = dg.DagsterEvent(dg.DagsterEventType.ASSET_CHECK_EVALUATION.value, run.job_name, event_specific_data=evaluation)
+        instance.report_dagster_event(event, run.run_id)
 
 
 def version_of(frame: pd.DataFrame) -> str:

@@ -12,7 +12,6 @@ import socket
 from pathlib import Path
 
 import dagster as dg
-from dagster._core.storage.runs.sqlite import SqliteRunStorage
 
 PROCESS_TAG = "lunguage/process"
 """Run tag: the process that executes the run."""
@@ -112,6 +111,8 @@ def _is_python(pid: int) -> bool:
 
 def _is_of_this_machine(instance: dg.DagsterInstance, run: dg.DagsterRun) -> bool:
     """Whether a code server here has started the run, or a command of Dagster's, which says of no machine but uses the same SQLite files."""
+    from dagster._core.storage.runs.sqlite import SqliteRunStorage  # takes a second to import, and definitions load this module
+
     server = run.tags.get(".dagster/grpc_info")
     if server is None:
         return isinstance(instance.run_storage, SqliteRunStorage)

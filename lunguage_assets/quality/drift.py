@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from lunguage_assets.settings import CheckSettings
 
@@ -65,6 +64,8 @@ def distribution_shift(new: Sample, earlier: Sample, settings: CheckSettings) ->
     The p value is the asymptotic one with Stephens' correction, on effective sizes. Ties, which equal sentences make, push it up: the
     test then says less than it could, never more.
     """
+    from scipy import stats  # takes most of a second to import, and definitions are loaded often
+
     if not len(new.values) or not len(earlier.values):
         return None
     distance = float(stats.ks_2samp(new.values, earlier.values, method="asymp").statistic)
@@ -109,6 +110,8 @@ def share_shifts(shares: Sequence[Share], settings: CheckSettings) -> list[Share
 
 
 def _fisher(share: Share) -> float:
+    from scipy import stats
+
     counts = [[share.hits, share.studies - share.hits], [share.hits_earlier, share.studies_earlier - share.hits_earlier]]
     return float(stats.fisher_exact(counts).pvalue)
 

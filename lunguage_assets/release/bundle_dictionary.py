@@ -80,20 +80,17 @@ credentialed corpus. **A finding that a report does not mention is not thereby a
 
 
 def bundle_dictionary(open_files: Collection[str], restricted_files: Collection[str]) -> str:
-    """The page for the files that a release has; a table that is there in two forms is described once."""
-    parts = [_HEAD]
-    parts += _part("restricted", RESTRICTED_TABLES, restricted_files)
-    parts += _part("open", OPEN_TABLES, open_files)
-    return "\n".join(parts)
-
-
-def _part(folder: str, tables: Mapping[str, Table], present: Collection[str]) -> list[str]:
+    """The page for the files that a release has; a table that is there in several files is described once."""
+    present = {"restricted": restricted_files, "open": open_files}
+    entries = [(f"restricted/{file}", table) for file, table in RESTRICTED_TABLES.items()]
+    entries += [(f"{part}/{file}", table) for file, table in OPEN_TABLES.items() for part in ("open", "restricted")]
     files: dict[str, list[str]] = {}
-    for file, table in tables.items():
-        if file in present:
-            files.setdefault(table.name, []).append(f"`{folder}/{file}`")
-    described = {table.name: table for table in tables.values()}
-    return [table_section(described[name], _heading(named), "") for name, named in files.items()]
+    for path, table in entries:
+        part, _, file = path.partition("/")
+        if file in present[part]:
+            files.setdefault(table.name, []).append(f"`{path}`")
+    described = {table.name: table for _, table in entries}
+    return "\n".join([_HEAD, *(table_section(described[name], _heading(named), "") for name, named in files.items())])
 
 
 def _heading(files: Sequence[str]) -> str:

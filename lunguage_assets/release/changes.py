@@ -82,7 +82,11 @@ class InputChange:
     def line(self) -> str:
         if self.before is None or self.after is None:
             return f"`{self.name}`: {'new, ' + _shown(self.after) if self.before is None else 'gone'}"
-        return f"`{self.name}`: {_shown(self.before)} -> {_shown(self.after)}"
+        before, after = self.before, self.after
+        if isinstance(before, Mapping) and isinstance(after, Mapping):
+            names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+            before, after = ({name: side.get(name, "none") for name in names} for side in (before, after))
+        return f"`{self.name}`: {_shown(before)} -> {_shown(after)}"
 
 
 def changed_rows(before: pd.DataFrame | None, after: pd.DataFrame) -> pd.DataFrame:

@@ -134,10 +134,18 @@ def markdown_table(frame: pd.DataFrame, headings: Mapping[str, str] | None = Non
     """A frame as a Markdown table: numbers to the right, at most three decimals, missing values empty."""
     names = [str(name) for name in frame.columns]
     shown = [(headings or {}).get(name, name.replace("_", " ")) for name in names]
-    numeric = [pd.api.types.is_numeric_dtype(frame[name]) and not pd.api.types.is_bool_dtype(frame[name]) for name in names]
+    numeric = [is_numeric(frame[name]) for name in names]
     lines = [_line(shown), _line(["---:" if right else "---" for right in numeric])]
     lines += [_line([_escaped(cell_text(value)) for value in values]) for values in frame.itertuples(index=False, name=None)]
     return "\n".join(lines)
+
+
+def is_numeric(values: pd.Series) -> bool:
+    """Whether a column holds numbers only, among them counts of which only a bound is said ("<5")."""
+    if pd.api.types.is_numeric_dtype(values):
+        return not pd.api.types.is_bool_dtype(values)
+    counts = [value for value in values.tolist() if value is not None] if values.dtype == object else []
+    return bool(counts) and all(isinstance(value, int | float) or (isinstance(value, str) and value.startswith("<")) for value in counts)
 
 
 def _line(cells: Sequence[str]) -> str:

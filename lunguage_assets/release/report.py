@@ -15,7 +15,7 @@ import pandas as pd
 from lunguage_assets.data_files import resource
 from lunguage_assets.implicit.pathway_tree import Branch, pathway_tree
 from lunguage_assets.release.costs import ANSWER_COSTS
-from lunguage_assets.release.documents import cell_text, without_empty_published
+from lunguage_assets.release.documents import cell_text, is_numeric, without_empty_published
 from lunguage_assets.release.material import Material
 from lunguage_assets.release.report_figures import Figure, Missing, analysis_figures, conflict_figure, explicit_figures
 from lunguage_assets.tables.paper import CERTAINTY_TABLE, CONFLICT_TABLE, CORPUS_FIGURES, EXPANSION_TABLE
@@ -181,7 +181,8 @@ def _figures(material: Material) -> ReportTable:
 def _trees(material: Material) -> Iterable[Tree]:
     for statistics in material.dictionary.statistics():
         name, n = statistics.diagnosis, statistics.pathways
-        caption = f"{n} {'pathway' if n == 1 else 'pathways'} in {statistics.variants} spellings, depth {statistics.depth}, width {statistics.width}."
+        spellings = f"{statistics.variants} {'spelling' if statistics.variants == 1 else 'spellings'}"
+        caption = f"{n} {'pathway' if n == 1 else 'pathways'}, {spellings}, depth {statistics.depth}, width {statistics.width}."
         yield Tree(name, caption, "open/pathways.yaml", pathway_tree(material.dictionary, name))
 
 
@@ -228,7 +229,7 @@ def _table(title: str, caption: str, source: str, frame: pd.DataFrame, decimals:
     """A frame as text; a column is numeric when nothing in it is a word."""
     fixed = decimals or {}
     columns = [[_cell(value, fixed.get(str(name))) for value in frame[name].tolist()] for name in frame.columns]
-    numeric = tuple(_is_numeric(frame[name]) for name in frame.columns)
+    numeric = tuple(is_numeric(frame[name]) for name in frame.columns)
     headings = tuple(str(name).replace("_", " ") for name in frame.columns)
     return ReportTable(title, caption, source, headings, numeric, tuple(zip(*columns, strict=True)))
 
@@ -237,13 +238,3 @@ def _cell(value: Any, decimals: int | None) -> str:
     if decimals is not None and isinstance(value, float) and value == value:
         return f"{value:,.{decimals}f}"
     return cell_text(value)
-
-
-def _is_numeric(values: pd.Series) -> bool:
-    if pd.api.types.is_numeric_dtype(values):
-        return not pd.api.types.is_bool_dtype(values)
-    if values.dtype != object:
-        return False
-    return all(
-        value is None or isinstance(value, int | float) or (isinstance(value, str) and value.startswith("<")) for value in values.tolist()
-    )

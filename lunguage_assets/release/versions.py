@@ -152,24 +152,20 @@ class VersionedFolder:
                 )
 
     def make_current(self, version: Version, files: Mapping[str, str], last: str) -> None:
-        """Give the version's files (plain name -> path in the version) their plain names, one by one, `last` after `LATEST`.
+        """Give the version's files (plain name -> path in the version) their plain names, one by one.
 
-        Files that are right already are not touched; those that only the version before had are taken away.
+        Files that are right already are not touched; then those go that only the version before had; then `LATEST` names the version, and the
+        file `last` follows, so that whoever sees a new one finds everything else in place.
         """
         before = self.current()
-        for name in sorted(files, key=lambda name: (name == last, name)):
-            if name == last:
-                self._name_latest(version)
+        for name in sorted(set(files) - {last}):
             _place(version.folder / files[name], self.folder / name)
-        if last not in files:
-            self._name_latest(version)
         if before is not None and before != version:
-            self._remove_only_in(before, set(files))
-
-    def _name_latest(self, version: Version) -> None:
-        current = self.folder / LATEST
-        if not current.exists() or current.read_text(encoding="utf-8") != f"{version.name}\n":
-            replace_text(current, f"{version.name}\n")
+            self._remove_only_in(before, files)
+        if before != version:
+            replace_text(self.folder / LATEST, f"{version.name}\n")
+        if last in files:
+            _place(version.folder / files[last], self.folder / last)
 
     def _remove_only_in(self, before: Version, names: Collection[str]) -> None:
         for path in sorted(before.folder.rglob("*")):

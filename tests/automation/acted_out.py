@@ -93,6 +93,10 @@ class Acted:
         event = DagsterEvent(DagsterEventType.ASSET_MATERIALIZATION.value, run.job_name, event_specific_data=StepMaterializationData(made))
         self.instance.report_dagster_event(event, run.run_id)
 
+    def report(self, table: str, partition: str, **metadata: str) -> None:
+        """A table of a partition is made, by no run."""
+        self.instance.report_runless_asset_event(dg.AssetMaterialization(table, partition=partition, metadata=metadata))
+
     def check(self, run: dg.DagsterRun, table: str, name: str, passed: bool) -> None:
         """A check's result on what the run has made."""
         partition = run.tags[PARTITION_NAME_TAG]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import signal
@@ -9,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -17,9 +18,8 @@ from pathlib import Path
 from typing import TypeVar
 
 import postgres_server
+from compose_file import DEPLOY, of_the_package
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-DEPLOY = REPOSITORY / "deploy"
 DEADLINE_S = 240.0
 
 T = TypeVar("T")
@@ -57,6 +57,7 @@ class Services:
 
     environment: dict[str, str]
     logs: Path
+    postgres: str
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
     def start(self, name: str, *command: str) -> None:
@@ -68,6 +69,20 @@ class Services:
     def log(self, name: str) -> str:
         return (self.logs / f"{name}.log").read_text(errors="replace")
 
+    def wait_for_code(self) -> None:
+        """Until the code service serves, as the health check of compose.yaml asks it."""
+        check = [str(Path(sys.executable).parent / "dagster"), *of_the_package()["code"]["healthcheck"]["test"][2:]]
+        check = [self.environment["LUNGUAGE_CODE_PORT"] if word == "4266" else word for word in check]
+
+        def serves() -> bool:
+            assert self.processes["code"].poll() is None, self.log("code")
+            return subprocess.run(check, env=self.environment, capture_output=True, check=False, timeout=DEADLINE_S).returncode == 0
+
+        eventually("the code service serves", serves)
+
+    def create_database(self, name: str) -> str:
+        return postgres_server.create_database(self.postgres, name)
+
     def kill(self, name: str) -> None:
         """SIGKILL, as a machine that loses power would have it: nothing is told to anybody."""
         process = self.processes.pop(name)
@@ -78,57 +93,64 @@ class Services:
         for name in list(self.processes):
             self.kill(name)
 
+    def start_service(self, service: str, name: str = "", *more: str) -> None:
+        """Start a service with the very command of deploy/compose.yaml, except for the port and the place of the workspace file."""
+        here = {
+            "4266": self.environment["LUNGUAGE_CODE_PORT"],
+            "0.0.0.0": "127.0.0.1",
+            "/opt/lunguage/workspace.yaml": str(DEPLOY / "workspace.yaml"),
+        }
+        program, *arguments = (here.get(word, word) for word in of_the_package()[service]["command"])
+        self.start(name or service, str(Path(sys.executable).parent / program), *arguments, *more)
 
-def tool(name: str) -> str:
-    """A command that is installed beside the interpreter."""
-    return str(Path(sys.executable).parent / name)
+    def start_worker(self, name: str) -> None:
+        """On one machine, workers need names to be told apart."""
+        self.start_service("worker", name, "--hostname", f"{name}@here")
 
 
 @contextmanager
-def running(folder: Path, home: Path, more: Mapping[str, str]) -> Iterator[Services]:
-    """PostgreSQL, Redis, an S3-like store, the code service, the daemon and two Celery workers for a home; killed at the end."""
+def running(folder: Path, home: Path) -> Iterator[Services]:
+    """PostgreSQL, Redis and an S3-like store for a home, and what compose.yaml gives a service to know; killed at the end."""
     from moto.server import ThreadedMotoServer
 
     dagster_home, logs = folder / "dagster_home", folder / "logs"
     for made in (dagster_home, logs):
         made.mkdir()
     shutil.copy(DEPLOY / "dagster.yaml", dagster_home)
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
     with ExitStack() as stack:
         postgres = stack.enter_context(postgres_server.running())
         store = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
         store.start()
         stack.callback(store.stop)
-        redis, code = free_port(), free_port()
-        services = Services(
-            {
-                **{key: value for key, value in os.environ.items() if not key.startswith(("LUNGUAGE_", "DAGSTER_", "AWS_", "PG"))},
-                "LUNGUAGE_HOME": str(home),
-                "LUNGUAGE_TABLES": "s3://lunguage/tables",
-                "LUNGUAGE_LEDGER": postgres_server.create_database(postgres, "ledger"),
-                "LUNGUAGE_DAGSTER_DATABASE": postgres_server.create_database(postgres, "dagster").replace("postgresql:", "postgresql+psycopg2:"),
-                "LUNGUAGE_BROKER": f"redis://127.0.0.1:{redis}/0",
-                "LUNGUAGE_LOGS": str(logs),
-                "LUNGUAGE_CODE_HOST": "127.0.0.1",
-                "LUNGUAGE_CODE_PORT": str(code),
-                "DAGSTER_HOME": str(dagster_home),
-                "AWS_ACCESS_KEY_ID": "test",
-                "AWS_SECRET_ACCESS_KEY": "test",
-                "AWS_DEFAULT_REGION": "us-east-1",
-                "AWS_ENDPOINT_URL_S3": "http://{}:{}".format(*store.get_host_and_port()),
-                **more,
-            },
-            logs,
-        )
+        port = str(free_port())
+        services = Services(_environment(home, dagster_home, logs, postgres, store.get_host_and_port(), port), logs, postgres)
         stack.callback(services.stop)
-        services.start("redis", "redis-server", "--port", str(redis), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder))
-        services.start("code", tool("dagster"), "code-server", "start", "-m", "lunguage_assets.definitions", "-h", "127.0.0.1", "-p", str(code))
+        services.start("redis", "redis-server", "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", str(folder))
         yield services
 
 
-def start_workers(services: Services, *names: str) -> None:
-    for name in names:
-        services.start(
-            name,
-            *(tool("celery"), "--app", "lunguage_assets.orchestration.celery_worker", "worker"),
-            *("--concurrency", "1", "--hostname", f"{name}@here", "--loglevel", "INFO"),
-        )
+def _environment(home: Path, dagster_home: Path, logs: Path, postgres: str, store: tuple[str, int], redis_port: str) -> dict[str, str]:
+    given = of_the_package()["worker"]["environment"]
+    values = {
+        "LUNGUAGE_HOME": str(home),
+        "LUNGUAGE_LOGS": str(logs),
+        "LUNGUAGE_DAGSTER_DATABASE": postgres_server.create_database(postgres, "dagster").replace("postgresql:", "postgresql+psycopg2:"),
+        "LUNGUAGE_LEDGER": postgres_server.create_database(postgres, "ledger"),
+        "LUNGUAGE_BROKER": f"redis://127.0.0.1:{redis_port}/0",
+        "LUNGUAGE_CODE_HOST": "127.0.0.1",
+        "LUNGUAGE_CODE_PORT": str(free_port()),
+        "LUNGUAGE_TABLES": "s3://lunguage/tables",
+        "AWS_ENDPOINT_URL_S3": "http://{}:{}".format(*store),
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }
+    unset = [name for name, value in given.items() if not value and name not in values]
+    assert set(values) | set(unset) == set(given), "compose.yaml gives other variables than the test knows"
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("LUNGUAGE_", "DAGSTER_", "AWS_", "PG"))}
+    secrets = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
+    return {**kept, **values, **secrets, "DAGSTER_HOME": str(dagster_home), "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+
+
+def with_postgres_tools(path: str) -> str:
+    """A PATH on which pg_dump and psql are found."""
+    return f"{postgres_server.program('pg_dump').parent}:{path}"

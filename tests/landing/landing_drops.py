@@ -51,10 +51,17 @@ def score_output(passages: Mapping[str, str]) -> pd.DataFrame:
     first = ["custom_id", "report_type", "data_from", "study_id", "subject_id", "sentences", "sent_idx", "ent_idx", "entity", "is_correct"]
     found = []
     for number, (section, passage) in enumerate(passages.items()):
-        shared = {"custom_id": f"x_{number}", "report_type": section, "data_from": "chexagent", "study_id": "s50000001", "subject_id": "p10000001"}
+        shared = {
+            "custom_id": f"x_{number}",
+            "report_type": section,
+            "data_from": "chexagent",
+            "study_id": "s50000001",
+            "subject_id": "p10000001",
+        }
         shared |= {"sentences": passage, "cat": "pf", "dx_status": "positive", "is_correct": "True"}
         found += [
-            shared | {"sent_idx": "1", "ent_idx": "1", "entity": "opacity", "dx_certainty": "tentative, tentative", "evidence": "edema, idx2"},
+            shared
+            | {"sent_idx": "1", "ent_idx": "1", "entity": "opacity", "dx_certainty": "tentative, tentative", "evidence": "edema, idx2"},
             shared | {"sent_idx": "2", "ent_idx": "2", "entity": "edema", "dx_certainty": "definitive"},
         ]
     return pd.DataFrame(found).reindex(columns=[*first, *relations])

@@ -77,7 +77,9 @@ def test_a_hidden_file_that_grows_in_a_folder_says_that_it_is_being_written(land
 
 
 @pytest.mark.parametrize(("machine", "seconds"), [("this", 3.0), ("another", 5000.0)])
-def test_a_restart_or_another_machine_begins_the_wait_anew_and_nothing_waits_for_ever(landing: Landing, machine: str, seconds: float) -> None:
+def test_a_restart_or_another_machine_begins_the_wait_anew_and_nothing_waits_for_ever(
+    landing: Landing, machine: str, seconds: float
+) -> None:
     landing.drop("a.csv", csv(1))
     landing.land()
     landing.clock.machine, landing.clock.seconds = machine, seconds

@@ -76,7 +76,16 @@ def test_a_column_sentences_without_numbers_is_the_sentence_and_sent_goes_before
 
 
 def test_hidden_temporary_and_foreign_names_are_no_deliveries_and_lie_on(landing: Landing) -> None:
-    passed_over = [".hidden.csv", "x.csv.part", "y.tmp.csv", "~z.csv", "z.csv~", "_temporary.csv", "quarantine/old/a.csv", "old.csv.rejected.csv"]
+    passed_over = [
+        ".hidden.csv",
+        "x.csv.part",
+        "y.tmp.csv",
+        "~z.csv",
+        "z.csv~",
+        "_temporary.csv",
+        "quarantine/old/a.csv",
+        "old.csv.rejected.csv",
+    ]
     for name in [*passed_over, "sheet.xlsx", "mimic-cxr-2.0.0-metadata.csv"]:
         landing.drop(name, csv(1))
     before = landing.files
@@ -149,7 +158,13 @@ def test_rejected_rows_of_a_good_delivery_are_listed_beside_it_without_its_text(
     assert (batch.studies, batch.rows, batch.rejected) == (3, 3, 1)
     listed = (landing.root / "mixed.csv.rejected.csv").read_text()
     (line,) = pd.read_csv(io.StringIO(listed)).to_dict("records")
-    assert (line["file"], line["row"], line["study_id"], line["column"], line["reason"]) == ("mixed.csv", 3, "s00000003", "dx_status", "dx-status")
+    assert (line["file"], line["row"], line["study_id"], line["column"], line["reason"]) == (
+        "mixed.csv",
+        3,
+        "s00000003",
+        "dx_status",
+        "dx-status",
+    )
     assert "zebrafish" not in listed
     landing.drop("mixed.csv", csv(1, 2, 3))
     landing.settle()

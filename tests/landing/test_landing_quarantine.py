@@ -77,7 +77,9 @@ def test_a_folder_is_put_aside_as_a_whole_and_the_reason_names_its_file(
     landing.drop("f/.done", "")
     (reason,) = landing.land().quarantined
     assert (reason.file, reason.column) == (file, column)
-    assert landing.files == {f"quarantine/{reason.folder}/{name}" for name in [*files, "deeper/note.txt", ".done", "REASON.txt", "reason.json"]}
+    assert landing.files == {
+        f"quarantine/{reason.folder}/{name}" for name in [*files, "deeper/note.txt", ".done", "REASON.txt", "reason.json"]
+    }
     assert not landing.root.fs.exists(f"{landing.root.path}/f")
 
 
@@ -100,7 +102,9 @@ def test_a_mended_delivery_may_come_again_under_its_name(landing: Landing) -> No
     landing.drop("a.csv", csv(1))
     landing.settle()
     assert list(landing.batches) == ["a"]
-    assert len({name.split("/")[1] for name in landing.files if name.startswith("quarantine/")}) == 1, "the same bad content twice: one folder"
+    assert len({name.split("/")[1] for name in landing.files if name.startswith("quarantine/")}) == 1, (
+        "the same bad content twice: one folder"
+    )
 
 
 def test_an_unexpected_error_of_one_delivery_stops_no_other_and_quotes_nothing(landing: Landing, monkeypatch: pytest.MonkeyPatch) -> None:

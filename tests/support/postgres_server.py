@@ -63,10 +63,15 @@ def _has_user(name: str) -> bool:
     return True
 
 
-def _run(program: str, *arguments: str) -> None:
+def program(name: str) -> Path:
+    """Where one of PostgreSQL's programs is."""
     folder = _folder()
     assert folder is not None
-    command = [str(folder / program), *arguments]
+    return folder / name
+
+
+def _run(name: str, *arguments: str) -> None:
+    command = [str(program(name)), *arguments]
     if os.geteuid() == 0:
         command = ["su", "postgres", "-c", shlex.join(command)]
     subprocess.run(

@@ -114,7 +114,7 @@ def implicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
         fitted_probabilities: pd.DataFrame,
     ) -> Iterator[dg.Output]:
         """Resolve every contradiction; nothing is stored unless the guarantees hold."""
-        ranker = context.partition_key.keys_by_dimension["ranker"]  # type: ignore[attr-defined]
+        ranker = context.partition_key.split("|")[0]  # a (ranker x report_batch) key, its dimensions in alphabetical order
         with plain_failures():
             version = _one_version(fitted_probabilities, reference_ranking)
             expanded = Expansion(pathway_matches, expansions)

@@ -10,6 +10,7 @@ import pandas as pd
 from upath import UPath
 
 from lunguage_assets.orchestration.assets.implicit import refuse_violations
+from lunguage_assets.orchestration.audited_store import read_sound
 from lunguage_assets.orchestration.lineage import column_lineage
 from lunguage_assets.orchestration.metadata import OWNERS, column_schema, counts, picture, plain_failures
 from lunguage_assets.orchestration.partitions import Partitions
@@ -62,7 +63,7 @@ def release_assets(partitions: Partitions, tables_root: str) -> list[dg.AssetsDe
         folder = Path(config.out or home.root) / "release" / ranker
         with plain_failures():
             root = UPath(tables_root)
-            ranking = read_table(REFERENCE_RANKING, partition_path(root, "reference_ranking", ranker))
+            ranking = read_sound(REFERENCE_RANKING, partition_path(root, "reference_ranking", ranker))
             batches, missing = stored_batches(root, ranker, [batch.key for batch in home.home.registered()])
             released = assemble(ranker, ranking, batches, missing)
             refuse_violations(*(released.tables[name] for name in ("lunguage_plus_plus", "accounting", "reports")))
@@ -117,7 +118,7 @@ def stored_batches(root: UPath, ranker: str, keys: list[str]) -> tuple[dict[str,
             for name in TABLES_PER_BATCH
         }
         if all(path.exists() for path in paths.values()):
-            complete[key] = {name: read_table(TABLES_PER_BATCH[name], path) for name, path in paths.items()}
+            complete[key] = {name: read_sound(TABLES_PER_BATCH[name], path) for name, path in paths.items()}
         else:
             missing.append(key)
     return complete, missing

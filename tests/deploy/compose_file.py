@@ -1,0 +1,51 @@
+"""deploy/compose.yaml as `docker compose` would read it: variables filled in from deploy/.env.example, anchors merged."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+DEPLOY = REPOSITORY / "deploy"
+_VARIABLE = re.compile(r"(?<!\$)\$\{(?P<name>[A-Z0-9_]+)(?::(?P<kind>[-?])(?P<rest>[^}]*))?\}")
+
+
+def example_variables() -> dict[str, str]:
+    """Names and values of deploy/.env.example."""
+    lines = (DEPLOY / ".env.example").read_text(encoding="utf-8").splitlines()
+    return dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
+
+
+def used_variables() -> set[str]:
+    return {found["name"] for found in _VARIABLE.finditer((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))}
+
+
+def filled_in(text: str, values: dict[str, str]) -> str:
+    """Compose's own rules: `:-` a default, `:?` an error, `$$` a dollar."""
+
+    def value(found: re.Match[str]) -> str:
+        given = values.get(found["name"], "")
+        if not given and found["kind"] == "?":
+            raise ValueError(found["rest"])
+        return given or (found["rest"] if found["kind"] == "-" else "")
+
+    return _VARIABLE.sub(value, text).replace("$$", "$")
+
+
+def compose(values: dict[str, str] | None = None) -> dict[str, Any]:
+    text = (DEPLOY / "compose.yaml").read_text(encoding="utf-8")
+    parsed: dict[str, Any] = yaml.safe_load(filled_in(text, example_variables() if values is None else values))
+    return parsed
+
+
+def services() -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = compose()["services"]
+    return found
+
+
+def of_the_package() -> dict[str, dict[str, Any]]:
+    """Services that run the package's own image."""
+    return {name: service for name, service in services().items() if "build" in service}

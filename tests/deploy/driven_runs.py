@@ -1,0 +1,111 @@
+"""Driving the scaled-out deployment as its users do: backfills by the daemon, runs, a worker that dies at a known moment."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import dagster as dg
+from compose_file import DEPLOY
+from dagster._cli.job import execute_backfill_command
+from dagster._cli.workspace.cli_target import WorkspaceOpts, get_workspace_from_cli_opts
+from dagster._core.execution.backfill import BulkActionStatus, PartitionBackfill
+from dagster._core.storage.tags import PARTITION_NAME_TAG
+from dagster_celery.tags import DAGSTER_CELERY_TASK_ID_TAG
+from scaled_out import eventually
+
+from lunguage_assets.orchestration.celery_launcher import WatchedCeleryLauncher
+
+WORKSPACE = WorkspaceOpts(workspace=(str(DEPLOY / "workspace.yaml"),))
+
+
+@dataclass(frozen=True)
+class Frozen:
+    """A run that was stopped in the middle: the process that has it does not get on until it is told to."""
+
+    run_id: str
+    worker: str
+    pid: int
+
+    def thaw(self) -> None:
+        os.kill(self.pid, signal.SIGCONT)
+
+    def has_pending(self, signal_number: int) -> bool:
+        lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
+        masks = [int(line.split()[1], 16) for line in lines if line.startswith(("SigPnd", "ShdPnd"))]
+        return any(mask >> (signal_number - 1) & 1 for mask in masks)
+
+
+def launcher(instance: dg.DagsterInstance) -> WatchedCeleryLauncher:
+    found = instance.run_launcher
+    assert isinstance(found, WatchedCeleryLauncher)
+    return found
+
+
+def wait_for_workers(instance: dg.DagsterInstance, count: int) -> None:
+    eventually(f"{count} workers answer", lambda: len(launcher(instance).celery.control.ping(timeout=1.0)) == count)
+
+
+def request_backfill(instance: dg.DagsterInstance, job: str, partitions: Sequence[str]) -> str:
+    """What the UI does when a person asks for a backfill: the daemon launches its runs and follows them."""
+    with get_workspace_from_cli_opts(instance, version="", workspace_opts=WORKSPACE) as workspace:
+        (repository,) = workspace.code_locations[0].get_repositories().values()
+        (chosen,) = (found for found in repository.get_partition_sets() if found.job_name == job)
+    backfill = PartitionBackfill(
+        backfill_id=job,
+        partition_set_origin=chosen.get_remote_origin(),
+        status=BulkActionStatus.REQUESTED,
+        partition_names=partitions,
+        from_failure=False,
+        reexecution_steps=None,
+        tags={},
+        backfill_timestamp=time.time(),
+    )
+    instance.add_backfill(backfill)
+    return backfill.backfill_id
+
+
+def submit(instance: dg.DagsterInstance, job: str, partitions: Sequence[str]) -> None:
+    """`dagster job backfill`: one run for each partition, all put into the queue at once."""
+    execute_backfill_command(
+        workspace_opts=WORKSPACE,
+        partitions=",".join(partitions),
+        noprompt=True,
+        job_name=job,
+        instance=instance,
+        print_fn=lambda _: None,
+    )
+
+
+def succeeded(instance: dg.DagsterInstance, job: str) -> set[str]:
+    """Partitions of a job with a run that succeeded."""
+    runs = instance.get_runs(dg.RunsFilter(job_name=job, statuses=[dg.DagsterRunStatus.SUCCESS]))
+    return {run.tags[PARTITION_NAME_TAG] for run in runs}
+
+
+def all_ended(instance: dg.DagsterInstance) -> bool:
+    return all(run.is_finished for run in instance.get_runs())
+
+
+def freeze_a_run(instance: dg.DagsterInstance, job: str) -> Frozen:
+    """Stop the process of whichever run of a job is under way, so that it is certain to be unfinished."""
+
+    def stopped() -> Frozen | None:
+        for run in instance.get_runs(dg.RunsFilter(job_name=job, statuses=[dg.DagsterRunStatus.STARTED])):
+            known = launcher(instance).celery.AsyncResult(run.tags[DAGSTER_CELERY_TASK_ID_TAG]).info
+            if not isinstance(known, dict) or "pid" not in known:
+                continue
+            with suppress(ProcessLookupError):
+                os.kill(known["pid"], signal.SIGSTOP)
+                latest = instance.get_run_by_id(run.run_id)
+                if latest is not None and not latest.is_finished:
+                    return Frozen(run.run_id, known["hostname"].partition("@")[0], known["pid"])
+                os.kill(known["pid"], signal.SIGCONT)
+        return None
+
+    return eventually(f"a run of {job} is under way", stopped)

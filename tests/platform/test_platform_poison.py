@@ -1,0 +1,261 @@
+"""A poisoned partition is never stored, and what others read is never poisoned: in a run, in a backfill, under automation, and on disk.
+
+Three batches share no study; the second is poisoned on its way. Dagster's blocking checks alone would let the release, the vocabulary and the automation
+read it: they look at other partitions than the check.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import dagster as dg
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from platform_support import contents
+from small_homes import BATCHES, SmallHome, store_unchecked, write_deliveries
+
+from lunguage_assets.errors import InvalidTable
+from lunguage_assets.home import ENVIRONMENT_VARIABLE
+from lunguage_assets.implicit.resolve import Resolution
+from lunguage_assets.orchestration.assets import explicit, implicit
+from lunguage_assets.orchestration.assets.corpus import TABLES_OF_INTAKE
+from lunguage_assets.orchestration.audited_store import read_sound
+from lunguage_assets.store import partition_path, read_table
+from lunguage_assets.tables import FITTED_PROBABILITIES, HEDGE_PHRASES, HEDGE_VOCABULARY, LUNGUAGE_PLUS_PLUS
+
+POISONED = "second"
+RESULT = ("lunguage_plus_plus", "resolution_log", "conflicts", "accounting")
+EXPANDED = ("deduplicated_findings", "pathway_matches", "expansions", *RESULT)
+OF_PANEL = [f"panel|{batch}" for batch in BATCHES]
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three batches of five reports, fitted with the published ruler; nothing is expanded yet."""
+    root = tmp_path_factory.mktemp("fitted")
+    with SmallHome.opened(root / "ready") as small:
+        small.register(write_deliveries(root / "deliveries"))
+        for batch in BATCHES:
+            small.make(TABLES_OF_INTAKE, batch)
+            small.make(["hedge_phrases"], {"judge": "lexicon", "report_batch": batch})
+        small.make(["hedge_vocabulary"], "lexicon")
+        for judge in ("lexicon", "cues"):
+            small.make(["comparison_matches"], judge)
+        small.make(["reference_ranking"], "panel")
+        for batch in BATCHES:
+            small.make(["fitted_probabilities", "fit_log"], {"ranker": "panel", "report_batch": batch})
+    return root / "ready"
+
+
+@pytest.fixture(scope="module")
+def released(fitted: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same, expanded and released."""
+    root = tmp_path_factory.mktemp("released") / "ready"
+    shutil.copytree(fitted, root)
+    with SmallHome.opened(root) as small:
+        for batch in BATCHES:
+            small.make(EXPANDED, {"ranker": "panel", "report_batch": batch})
+        small.make(["release"], "panel")
+    return root
+
+
+@contextmanager
+def copied(source: Path, target: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SmallHome]:
+    shutil.copytree(source, target)
+    monkeypatch.setenv(ENVIRONMENT_VARIABLE, str(target / "home"))
+    with SmallHome.opened(target) as opened:
+        yield opened
+
+
+@pytest.fixture
+def small(fitted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SmallHome]:
+    with copied(fitted, tmp_path / "copy", monkeypatch) as opened:
+        yield opened
+
+
+@pytest.fixture
+def complete(released: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SmallHome]:
+    with copied(released, tmp_path / "copy", monkeypatch) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def poisoned_studies(fitted: Path) -> set[str]:
+    path = fitted / "home" / "tables" / "reports" / f"{POISONED}.parquet"
+    return set(pq.read_table(path, columns=["study_id"])["study_id"].to_pylist())
+
+
+def contradictory(rows: pd.DataFrame) -> pd.DataFrame:
+    """A table of the right form in which one study says one thing twice, once denying it."""
+    first, second = rows.index[rows["study_id"] == rows["study_id"].iloc[0]][:2]
+    changed = rows.copy()
+    for column in ("name", "currency"):
+        changed.loc[second, column] = changed.loc[first, column]
+    changed.at[second, "location_parts"] = changed.at[first, "location_parts"]
+    changed.loc[second, "status"] = "dn" if changed.loc[first, "status"] != "dn" else "dp"
+    return changed
+
+
+def inverted(rows: pd.DataFrame) -> pd.DataFrame:
+    """An interval that does not hold its probability: no column by itself is wrong."""
+    return rows.assign(p_low=rows["p_low"].mask(rows.index == 0, 1.0), prob=rows["prob"].mask(rows.index == 0, 0.5))
+
+
+def resolving(spoil: Callable[[pd.DataFrame], pd.DataFrame], studies: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the resolution of one batch come out spoilt."""
+    honest = implicit.resolve
+
+    def spoilt(*arguments: object, **options: object) -> Resolution:
+        found = honest(*arguments, **options)  # type: ignore[arg-type]
+        return Resolution(spoil(found.rows), found.log, found.conflicts) if set(found.rows["study_id"]) & studies else found
+
+    monkeypatch.setattr(implicit, "resolve", spoilt)
+
+
+def stored(small: SmallHome, table: str) -> set[str]:
+    return {path.stem for path in (Path(str(small.home.tables)) / table).rglob("*.parquet") if not path.name.startswith("+")}
+
+
+def released_studies(small: SmallHome) -> set[str]:
+    (file,) = (small.home.release / "panel").glob("Lunguage_plus_plus.parquet")
+    return set(pq.read_table(file, columns=["study_id"])["study_id"].to_pylist())
+
+
+def reasons(result: dg.ExecuteInProcessResult) -> str:
+    failures = [event.step_failure_data for event in result.all_events if event.is_step_failure]
+    return " ".join(str(f.user_failure_data and f.user_failure_data.description) for f in failures)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "named"), [(contradictory, "violations"), (inverted, "p_low <= prob")], ids=["a guarantee", "a rule of the table"]
+)
+def test_a_run_stores_nothing_of_a_poisoned_result_and_keeps_the_last_good_one(
+    complete: SmallHome,
+    poisoned_studies: set[str],
+    monkeypatch: pytest.MonkeyPatch,
+    spoil: Callable[[pd.DataFrame], pd.DataFrame],
+    named: str,
+) -> None:
+    before = contents(Path(str(complete.home.tables)))
+    resolving(spoil, poisoned_studies, monkeypatch)
+    result = complete.make(RESULT, {"ranker": "panel", "report_batch": POISONED}, raise_on_error=False)
+    assert not result.success
+    assert named in reasons(result)
+    assert contents(Path(str(complete.home.tables))) == before
+
+
+def test_a_backfill_stores_the_sound_partitions_and_no_release_reads_the_poisoned_one(
+    small: SmallHome, poisoned_studies: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resolving(contradictory, poisoned_studies, monkeypatch)
+    backfill = small.backfill({**dict.fromkeys(EXPANDED, OF_PANEL), "release": ["panel"]})
+    assert backfill.status.value == "COMPLETED_FAILED"
+    for table in RESULT:
+        assert stored(small, table) == {"first", "third"}, table
+    if (small.home.release / "panel").exists():
+        assert not released_studies(small) & poisoned_studies
+    released = small.make(["release"], "panel")
+    (made,) = released.get_asset_materialization_events()
+    assert made.materialization.metadata["batches_not_included"].value == POISONED
+    assert released_studies(small)
+    assert not released_studies(small) & poisoned_studies
+
+
+def test_a_backfill_with_rows_that_the_table_forbids_leaves_the_vocabulary_without_them(
+    small: SmallHome, poisoned_studies: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    honest = explicit.extract_hedge_phrases
+
+    def spoilt(*arguments: object) -> pd.DataFrame:
+        frame: pd.DataFrame = honest(*arguments)  # type: ignore[arg-type]
+        mine = frame["study_id"].isin(poisoned_studies)
+        return (
+            frame.assign(phrases=frame["phrases"].map(lambda _: ["poison"]), study_id=frame["study_id"].str.upper())
+            if mine.any()
+            else frame
+        )
+
+    monkeypatch.setattr(explicit, "extract_hedge_phrases", spoilt)
+    for path in (Path(str(small.home.tables)) / "hedge_phrases").rglob("*.parquet"):
+        path.unlink()
+    backfill = small.backfill({"hedge_phrases": [f"lexicon|{batch}" for batch in BATCHES], "hedge_vocabulary": ["lexicon"]})
+    assert backfill.status.value == "COMPLETED_FAILED"
+    assert stored(small, "hedge_phrases") == {"first", "third"}
+    made = small.make(["hedge_vocabulary"], "lexicon").get_asset_materialization_events()[0].materialization
+    assert made.metadata["batches"].value == "first, third"
+    vocabulary = read_table(HEDGE_VOCABULARY, partition_path(small.home.tables, "hedge_vocabulary", "lexicon"))
+    assert "poison" not in set(vocabulary["phrase"])
+    ids = {finding for examples in vocabulary["example_ids"] for finding in examples}
+    assert not [finding for finding in ids if finding.partition(":")[0] in poisoned_studies]
+
+
+def test_under_automation_a_poisoned_batch_is_neither_stored_nor_carried_on_and_the_others_are(
+    small: SmallHome, poisoned_studies: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resolving(inverted, poisoned_studies, monkeypatch)
+    cursor, requested = None, []
+    for _ in range(6):  # what is requested is made, as the daemon would, until nothing more is asked for
+        found = dg.evaluate_automation_conditions(small.definitions, small.instance, cursor=cursor)
+        cursor = found.cursor
+        asked = {
+            batch: [table for table in EXPANDED if f"panel|{batch}" in found.get_requested_partitions(dg.AssetKey(table))]
+            for batch in BATCHES
+        }
+        if not any(asked.values()):
+            break
+        for batch, tables in asked.items():
+            if tables:
+                requested.append(batch)
+                small.make(tables, {"ranker": "panel", "report_batch": batch}, raise_on_error=False)
+    assert sorted(requested) == sorted(BATCHES), "every batch once; the poisoned one is not tried again and again"
+    assert stored(small, "lunguage_plus_plus") == {"first", "third"}
+    small.make(["release"], "panel")
+    assert released_studies(small)
+    assert not released_studies(small) & poisoned_studies
+
+
+def test_a_file_poisoned_on_disk_is_not_released_and_the_last_release_stays(complete: SmallHome) -> None:
+    before = contents(complete.home.release)
+    path = Path(str(partition_path(complete.home.tables, "lunguage_plus_plus", "panel", POISONED)))
+    honest = path.read_bytes()
+    rows = read_table(LUNGUAGE_PLUS_PLUS, path)
+    poisons: dict[str, Callable[[], None]] = {
+        "Materialise it again before anything reads it": lambda: store_unchecked(LUNGUAGE_PLUS_PLUS, inverted(rows), path),
+        "violations": lambda: store_unchecked(LUNGUAGE_PLUS_PLUS, contradictory(rows), path),
+        "written under another schema": lambda: pq.write_table(pq.read_table(path).drop_columns(["ranking_version"]), path),
+    }
+    for named, poison in poisons.items():
+        path.write_bytes(honest)
+        poison()
+        result = complete.make(["release"], "panel", raise_on_error=False)
+        assert not result.success, named
+        assert named in reasons(result)
+        assert contents(complete.home.release) == before
+
+
+def test_a_file_poisoned_on_disk_is_read_by_no_asset_and_its_check_says_which_rows(small: SmallHome) -> None:
+    path = Path(str(partition_path(small.home.tables, "fitted_probabilities", "panel", POISONED)))
+    frame = read_table(FITTED_PROBABILITIES, path)
+    store_unchecked(FITTED_PROBABILITIES, frame.assign(p=frame["p"] + 1.0), path)
+    result = small.make(EXPANDED, {"ranker": "panel", "report_batch": POISONED}, raise_on_error=False)
+    assert not result.success
+    assert "Materialise it again before anything reads it" in reasons(result)
+    assert stored(small, "deduplicated_findings") == set()
+    found = small.check("fitted_probabilities", "expectations", f"panel|{POISONED}")
+    assert not found.passed
+    assert frame["finding_id"].iloc[0] in str(found.metadata["report"].value)
+    assert "`fit`" in str(found.metadata["remedy"].value)
+
+
+def test_phrases_poisoned_on_disk_are_in_no_vocabulary(small: SmallHome) -> None:
+    path = Path(str(partition_path(small.home.tables, "hedge_phrases", "lexicon", POISONED)))
+    store_unchecked(HEDGE_PHRASES, read_table(HEDGE_PHRASES, path).assign(finding_id="x"), path)
+    before = contents(Path(str(small.home.tables)) / "hedge_vocabulary")
+    assert not small.make(["hedge_vocabulary"], "lexicon", raise_on_error=False).success
+    assert contents(Path(str(small.home.tables)) / "hedge_vocabulary") == before
+    with pytest.raises(InvalidTable, match="finding_id"):
+        read_sound(HEDGE_PHRASES, path)

@@ -1,0 +1,116 @@
+"""A release made from a small delivery by the domain functions alone: no Dagster, no process, seconds."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pandas as pd
+
+from lunguage_assets.corpus.delivery import find_delivery
+from lunguage_assets.corpus.intake import Intake, take_in
+from lunguage_assets.corpus.synthetic import write_sample
+from lunguage_assets.corpus.vocabulary import Vocabulary
+from lunguage_assets.explicit.fit.fitting import fit_with_log
+from lunguage_assets.explicit.fit.probability import load_anchors
+from lunguage_assets.explicit.hedges.hedging import hedge_phrases
+from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
+from lunguage_assets.explicit.rating.matches import comparison_matches
+from lunguage_assets.explicit.rating.ranking import reference_ranking
+from lunguage_assets.home import Home
+from lunguage_assets.implicit.accounting import account
+from lunguage_assets.implicit.blacklist import load_blacklist
+from lunguage_assets.implicit.deduplicate import deduplicate
+from lunguage_assets.implicit.embedders import make_embedder
+from lunguage_assets.implicit.expand import expand
+from lunguage_assets.implicit.pathways import load_dictionary
+from lunguage_assets.implicit.resolve import resolve
+from lunguage_assets.judges.configuration import load_judges, make_judge
+from lunguage_assets.release.bundle import Release, assemble
+from lunguage_assets.release.costs import ANSWER_COSTS
+from lunguage_assets.release.provenance import Origin, read_origin
+from lunguage_assets.settings import Settings, load_settings
+
+WORD = "Quokkalantern"
+"""Planted into every sentence and report of a delivery that counts as patients'."""
+SETTINGS = "[explicit]\nruler = 'published'\npatience = 2\npanel_steps = 1\nstep_limit = 4\n"
+
+Tables = dict[str, pd.DataFrame]
+
+
+@dataclass(frozen=True)
+class Made:
+    """A home with its batches, the tables of each, and the ranking: what a release is made from."""
+
+    home: Home
+    ranking: pd.DataFrame
+    batches: dict[str, Tables]
+    examples: pd.Series
+
+    def release(self, *keys: str) -> Release:
+        return assemble("panel", self.ranking, {key: self.batches[key] for key in keys or self.batches})
+
+    def origin(self) -> Origin:
+        """Of rule-based judges, which cost nothing."""
+        return replace(read_origin(self.home, load_settings(self.home.settings_file), load_judges()), costs=ANSWER_COSTS.frame())
+
+
+def make(folder: Path, batches: dict[str, tuple[int, int]], *, credentialed: bool = False) -> Made:
+    """A home with batches of sample reports, each by (reports, seed). Credentialed ones say `WORD` in every sentence and report."""
+    home = Home(folder / "home")
+    home.create()
+    home.settings_file.write_text(SETTINGS)
+    settings, judges = load_settings(home.settings_file), load_judges()
+    panel = [make_judge(key, judges) for key in judges.members("panel")]
+    taken, hedges = {}, {}
+    for key, (reports, seed) in batches.items():
+        write_sample(folder / key, reports=reports, seed=seed)
+        if credentialed:
+            plant(folder / key)
+        home.register(folder / key, key)
+        taken[key] = take_in(find_delivery(folder / key), settings.corpus)
+        hedges[key] = hedge_phrases(taken[key].findings, panel[0])
+    vocabulary = hedge_vocabulary(pd.concat(hedges.values(), ignore_index=True), settings.explicit)
+    matches = {judge.key: comparison_matches(vocabulary, judge, settings.explicit) for judge in panel}
+    ranking = reference_ranking(vocabulary, matches, settings.explicit, [judge.identity for judge in panel])
+    tables = {}
+    for key, intake in taken.items():
+        fitted = fit_with_log(intake.findings, hedges[key], vocabulary, ranking, panel, load_anchors(), settings.explicit).probabilities
+        tables[key] = resolved(intake, fitted, ranking, settings)
+    return Made(home, ranking, tables, vocabulary.set_index("phrase")["n_examples"])
+
+
+def resolved(intake: Intake, fitted: pd.DataFrame, ranking: pd.DataFrame, settings: Settings, pathways: Path | None = None) -> Tables:
+    """What the release needs of a batch, from its findings and probabilities."""
+    vocabulary = Vocabulary.from_terms(intake.terms)
+    dictionary = load_dictionary(pathways, vocabulary)
+    embedder = make_embedder(settings.implicit, vocabulary)
+    merged = deduplicate(intake.findings, fitted, embedder, load_blacklist(), settings.implicit)
+    expanded = expand(merged, dictionary, vocabulary)
+    result = resolve(merged, expanded, dictionary, ranking_version=str(ranking["ranking_version"].iloc[0]))
+    return {
+        "reports": intake.reports,
+        "rejected": intake.rejected,
+        "fitted_probabilities": fitted,
+        "pathway_matches": expanded.matches,
+        "lunguage_plus_plus": result.rows,
+        "resolution_log": result.log,
+        "conflicts": result.conflicts,
+        "accounting": account(intake.reports, intake.rejected, merged, expanded, result),
+    }
+
+
+def plant(delivery: Path) -> None:
+    """Make a delivery undeclared, which counts as patients', with the word in every sentence and report, and in a row that is rejected."""
+    (delivery / "corpus.toml").unlink()
+    with (delivery / "Lunguage.csv").open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    for row in rows:
+        row["sent"] = f"{row['sent'].rstrip('.')} near the {WORD}."
+        row["report"] = f"{row['report']}\nSeen near the {WORD}."
+    rows.append(rows[0] | {"dx_status": f"near the {WORD}"})
+    with (delivery / "Lunguage.csv").open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
