@@ -54,6 +54,7 @@ NOT_LOCKED := torch triton cuda-bindings cuda-pathfinder cuda-toolkit $(addprefi
 lock:
 	$(UV_LOCK) --extra build pyproject.toml -o requirements.lock
 	$(UV_LOCK) --extra build --extra dev -c requirements.lock pyproject.toml -o requirements-dev.lock
+	$(UV_LOCK) --extra build --extra llm --extra scale -c requirements-dev.lock pyproject.toml -o requirements-scale.lock
 	$(UV_LOCK) --extra build --extra models -c requirements-dev.lock --upgrade-package '$(TORCH)' $(NOT_LOCKED:%=--no-emit-package %) \
 		pyproject.toml -o requirements-models.lock
 

@@ -28,9 +28,22 @@ def is_local(place: Path | UPath) -> bool:
 
 
 def open_place(named: str) -> Path | UPath:
-    """A place by its path or URL. Remote listings are never kept: another machine may have added a table since."""
-    place = UPath(named)
-    return Path(str(place.path)).expanduser().resolve() if is_local(place) else UPath(named.rstrip("/"), use_listings_cache=False)
+    """A place by its path or URL. Remote listings are never kept: another machine may have added a table since.
+
+    Raises:
+        ConfigurationError: no installed package can open such a URL.
+    """
+    try:
+        place = UPath(named)
+        if is_local(place):
+            return Path(str(place.path)).expanduser().resolve()
+        place = UPath(named.rstrip("/"), use_listings_cache=False)
+        place.fs  # noqa: B018 - imports what the protocol needs
+    except (ImportError, ValueError) as error:
+        raise ConfigurationError(
+            f"{named} cannot be opened: {error}. For s3:// install the extra: pip install 'lunguage-assets[scale]'; else name a folder."
+        ) from None
+    return place
 
 
 def tables_place(home: Path) -> Path | UPath:

@@ -20,8 +20,11 @@ from lunguage_assets.landing.waiting import NEVER, Reading
 
 State = Literal["watched", "landed", "skipped", "refused"]
 
+SYNCHRONOUS = "FULL"
+"""Every transaction is on the disk when it ends, so that a power cut loses none."""
+
 _TABLES = """
-CREATE TABLE IF NOT EXISTS about (record TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS about (record TEXT NOT NULL, landed INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS looks (
     name TEXT PRIMARY KEY, signature TEXT NOT NULL, state TEXT NOT NULL, batch TEXT NOT NULL, machine TEXT NOT NULL, seconds REAL NOT NULL
 );
@@ -87,9 +90,10 @@ class LandingRecord:
         try:
             self._database = sqlite3.connect(file, timeout=30.0, check_same_thread=False)
             self._database.execute("PRAGMA journal_mode = WAL")
+            self._database.execute(f"PRAGMA synchronous = {SYNCHRONOUS}")
             self._database.executescript(_TABLES)
             with self._database as transaction:
-                transaction.execute("INSERT INTO about SELECT ? WHERE NOT EXISTS (SELECT 1 FROM about)", (uuid.uuid4().hex[:12],))
+                transaction.execute("INSERT INTO about SELECT ?, 0 WHERE NOT EXISTS (SELECT 1 FROM about)", (uuid.uuid4().hex[:12],))
             self.identity = str(self._database.execute("SELECT record FROM about").fetchone()[0])
         except sqlite3.OperationalError:
             raise  # locked, or no space: nothing is wrong with the file
@@ -129,9 +133,9 @@ class LandingRecord:
         """The batch is registered: it gets the next number, once; `look` is the delivery that it came from."""
         with self._database as transaction:
             self._remember(transaction, [look] if look is not None else [])
-            transaction.execute(
-                "UPDATE batches SET landed = (SELECT 1 + COALESCE(MAX(landed), 0) FROM batches) WHERE key = ? AND landed IS NULL", (key,)
-            )
+            number = "SELECT 1 + landed FROM about"  # no number is given again, even when its batch is gone
+            if transaction.execute(f"UPDATE batches SET landed = ({number}) WHERE key = ? AND landed IS NULL", (key,)).rowcount:
+                transaction.execute(f"UPDATE about SET landed = ({number})")
         return next(batch for batch in self._batches("WHERE key = ?", key))
 
     def withdraw(self, key: str) -> None:

@@ -37,11 +37,10 @@ ASKED_TIMES = 3
 
 
 class WatchedCeleryLauncher(CeleryRunLauncher):
-    """`CeleryRunLauncher` that asks the worker itself whether it still has a run.
+    """`CeleryRunLauncher` that asks the workers themselves who has a run.
 
-    Celery's own record says "started" for ever when a worker is killed, so Dagster's run monitoring would wait for ever. Here a run
-    whose worker is silent, or does not know it any more, counts as failed; monitoring then ends it, and the automatic retry
-    starts it again on another worker.
+    Celery's own record says "started" for ever when a worker is killed, so Dagster's run monitoring would wait for ever. Here a run that
+    neither a worker nor the queue has counts as lost; monitoring then resumes it, and it goes to the next free worker.
     """
 
     def __init__(self, *, config_source: dict[str, Any] | None = None, **options: Any) -> None:
@@ -49,13 +48,30 @@ class WatchedCeleryLauncher(CeleryRunLauncher):
 
     @override
     def check_run_worker_health(self, run: DagsterRun) -> CheckRunHealthResult:
-        task = run.tags.get(DAGSTER_CELERY_TASK_ID_TAG)
-        if task is not None and is_at_work(self.celery, task):
+        latest = self._instance.get_run_by_id(run.run_id)
+        task = latest.tags.get(DAGSTER_CELERY_TASK_ID_TAG) if latest is not None else None
+        if task is None:  # a run of the command line, of which nothing can be told from here
+            return CheckRunHealthResult(WorkerStatus.RUNNING)
+        if is_waiting(self.celery, task) or is_at_work(self.celery, task):
             return CheckRunHealthResult(WorkerStatus.RUNNING)
         latest = self._instance.get_run_by_id(run.run_id)
-        if latest is None or latest.is_finished:  # it ended between the two questions
+        if latest is None or latest.is_finished:  # it ended while the workers were asked
             return CheckRunHealthResult(WorkerStatus.SUCCESS)
         return CheckRunHealthResult(WorkerStatus.FAILED, "No worker has this run any more: its worker was killed, lost or restarted.")
+
+    @override
+    def terminate(self, run_id: str) -> bool:
+        """Stop a run that a worker has, or that waits for one; not one of the command line, which Ctrl-C stops."""
+        run = self._instance.get_run_by_id(run_id)
+        return run is not None and DAGSTER_CELERY_TASK_ID_TAG in run.tags and super().terminate(run_id)
+
+
+def is_waiting(app: Celery, task: str) -> bool:
+    """Whether the task is still in the queue, where no worker has taken it."""
+    with app.connection_for_read() as connection:
+        channel = connection.default_channel
+        queues = [channel._q_for_pri(queue.name, step) for queue in app.conf.task_queues for step in channel.priority_steps]
+        return any(task.encode() in entry for queue in queues for entry in channel.client.lrange(queue, 0, -1))
 
 
 def is_at_work(app: Celery, task: str) -> bool:

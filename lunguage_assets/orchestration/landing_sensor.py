@@ -80,7 +80,7 @@ def _result(home: Home, cursor: str | None, otherwise: str) -> dg.SensorResult:
 def run_request(batch: LandedBatch) -> dg.RunRequest:
     """The run that ingests a batch; its tags are counts."""
     return dg.RunRequest(
-        run_key=f"{batch.key}-{batch.sha256[:16]}",
+        run_key=f"{batch.key}-{batch.sha256[:16]}-{batch.landed}",  # a batch that was removed and comes again has a new number
         partition_key=batch.key,
         tags={
             "lunguage/batch_sha256": batch.sha256[:16],

@@ -69,7 +69,7 @@ class Missing:
 def explicit_figures(material: Material) -> Iterator[Figure | Missing]:
     """Ranking, calibration and the distribution of p."""
     ruler = "this corpus' own phrases" if material.has_own_ruler else "the published phrases and places, not measured on this corpus"
-    n = f"{len(material.ranking)} phrases, {material.provenance['ranking']['matches']:,} valid comparisons; {ruler}."
+    n = f"n = {len(material.ranking)} phrases, {material.provenance['ranking']['matches']:,} valid comparisons; {ruler}."
     yield Figure(
         "ranking.png",
         "Hedging phrases from least to most certain",

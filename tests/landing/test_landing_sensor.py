@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -164,6 +165,17 @@ def test_a_new_record_or_a_reset_cursor_loses_no_batch(daemon: Daemon) -> None:
     daemon.tick()
     assert daemon.keys == ["a", "b", "b"], "asked again, under the same run key, which Dagster launches once"
     assert daemon.asked[1].run_key == daemon.asked[2].run_key
+
+
+def test_a_batch_that_was_removed_and_comes_back_is_asked_for_again(daemon: Daemon) -> None:
+    daemon.landing.drop("a.csv", csv(1))
+    daemon.tick()
+    daemon.tick(after_s=60.0)
+    shutil.rmtree(daemon.landing.home.batches / "a")
+    daemon.tick()
+    daemon.tick(after_s=60.0)
+    assert daemon.keys == ["a", "a"]
+    assert daemon.asked[0].run_key != daemon.asked[1].run_key, "Dagster launches nothing twice under one run key"
 
 
 def test_names_of_files_and_words_of_reports_are_in_no_tick_tag_or_log(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,14 +29,14 @@ from lunguage_assets.tables import FITTED_PROBABILITIES, HEDGE_PHRASES, HEDGE_VO
 
 POISONED = "second"
 RESULT = ("lunguage_plus_plus", "resolution_log", "conflicts", "accounting")
-EXPANDED = ("deduplicated_findings", "pathway_matches", "expansions", *RESULT)
+EXPANDED = ("deduplicated_findings", "pathway_matches", "expansions")
 OF_PANEL = [f"panel|{batch}" for batch in BATCHES]
 
 
 @pytest.fixture(scope="module")
-def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three batches of five reports, fitted with the published ruler; nothing is expanded yet."""
-    root = tmp_path_factory.mktemp("fitted")
+def expanded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three batches of five reports, fitted with the published ruler and expanded; nothing is resolved yet."""
+    root = tmp_path_factory.mktemp("expanded")
     with SmallHome.opened(root / "ready") as small:
         small.register(write_deliveries(root / "deliveries"))
         for batch in BATCHES:
@@ -47,18 +47,19 @@ def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
             small.make(["comparison_matches"], judge)
         small.make(["reference_ranking"], "panel")
         for batch in BATCHES:
-            small.make(["fitted_probabilities", "fit_log"], {"ranker": "panel", "report_batch": batch})
+            small.make(["hedge_phrases"], {"judge": "lexicon", "report_batch": batch})
+            small.make(["fitted_probabilities", "fit_log", *EXPANDED], {"ranker": "panel", "report_batch": batch})
     return root / "ready"
 
 
 @pytest.fixture(scope="module")
-def released(fitted: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same, expanded and released."""
+def released(expanded: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same, resolved and released."""
     root = tmp_path_factory.mktemp("released") / "ready"
-    shutil.copytree(fitted, root)
+    shutil.copytree(expanded, root)
     with SmallHome.opened(root) as small:
         for batch in BATCHES:
-            small.make(EXPANDED, {"ranker": "panel", "report_batch": batch})
+            small.make(RESULT, {"ranker": "panel", "report_batch": batch})
         small.make(["release"], "panel")
     return root
 
@@ -72,8 +73,8 @@ def copied(source: Path, target: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
 
 
 @pytest.fixture
-def small(fitted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SmallHome]:
-    with copied(fitted, tmp_path / "copy", monkeypatch) as opened:
+def small(expanded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SmallHome]:
+    with copied(expanded, tmp_path / "copy", monkeypatch) as opened:
         yield opened
 
 
@@ -84,8 +85,8 @@ def complete(released: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.fixture(scope="module")
-def poisoned_studies(fitted: Path) -> set[str]:
-    path = fitted / "home" / "tables" / "reports" / f"{POISONED}.parquet"
+def poisoned_studies(expanded: Path) -> set[str]:
+    path = expanded / "home" / "tables" / "reports" / f"{POISONED}.parquet"
     return set(pq.read_table(path, columns=["study_id"])["study_id"].to_pylist())
 
 
@@ -152,7 +153,7 @@ def test_a_backfill_stores_the_sound_partitions_and_no_release_reads_the_poisone
     small: SmallHome, poisoned_studies: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     resolving(contradictory, poisoned_studies, monkeypatch)
-    backfill = small.backfill({**dict.fromkeys(EXPANDED, OF_PANEL), "release": ["panel"]})
+    backfill = small.backfill({**dict.fromkeys(RESULT, OF_PANEL), "release": ["panel"]})
     assert backfill.status.value == "COMPLETED_FAILED"
     for table in RESULT:
         assert stored(small, table) == {"first", "third"}, table
@@ -202,7 +203,7 @@ def test_under_automation_a_poisoned_batch_is_neither_stored_nor_carried_on_and_
         found = dg.evaluate_automation_conditions(small.definitions, small.instance, cursor=cursor)
         cursor = found.cursor
         asked = {
-            batch: [table for table in EXPANDED if f"panel|{batch}" in found.get_requested_partitions(dg.AssetKey(table))]
+            batch: [table for table in RESULT if f"panel|{batch}" in found.get_requested_partitions(dg.AssetKey(table))]
             for batch in BATCHES
         }
         if not any(asked.values()):
@@ -241,10 +242,11 @@ def test_a_file_poisoned_on_disk_is_read_by_no_asset_and_its_check_says_which_ro
     path = Path(str(partition_path(small.home.tables, "fitted_probabilities", "panel", POISONED)))
     frame = read_table(FITTED_PROBABILITIES, path)
     store_unchecked(FITTED_PROBABILITIES, frame.assign(p=frame["p"] + 1.0), path)
-    result = small.make(EXPANDED, {"ranker": "panel", "report_batch": POISONED}, raise_on_error=False)
+    before = contents(Path(str(small.home.tables)))
+    result = small.make(["deduplicated_findings"], {"ranker": "panel", "report_batch": POISONED}, raise_on_error=False)
     assert not result.success
     assert "Materialise it again before anything reads it" in reasons(result)
-    assert stored(small, "deduplicated_findings") == set()
+    assert contents(Path(str(small.home.tables))) == before
     found = small.check("fitted_probabilities", "expectations", f"panel|{POISONED}")
     assert not found.passed
     assert frame["finding_id"].iloc[0] in str(found.metadata["report"].value)

@@ -74,7 +74,7 @@ def test_the_newest_files_have_the_names_that_they_always_had(version: Path) -> 
 
 def test_every_column_of_every_file_is_in_the_data_dictionary_and_no_other_file_is(version: Path) -> None:
     page = (version / "open" / "data_dictionary.md").read_text(encoding="utf-8")
-    sections = {heading: body for heading, body in re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL)}
+    sections = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL))
     described = {file: body for heading, body in sections.items() for file in re.findall(r"`([^`]+)`", heading)}
     files = [path for part in ("open", "restricted") for path in (version / part).iterdir() if path.suffix in (".csv", ".parquet")]
     assert set(described) == {str(path.relative_to(version)) for path in files}
@@ -238,7 +238,7 @@ def test_other_pathways_are_the_reason_for_other_generated_rows(invented: Made, 
     written = write_bundle(made.release("first"), tmp_path / "panel", origin, {}, made.examples)
     log = (tmp_path / "panel" / written.version / "CHANGELOG.md").read_text()
     assert f"against {before.name}" in log
-    assert {reason for reason in re.findall(r"\| content \| [\d,]+ \| [\d,]+ \| (.+) \|", log)} == {"pathways file"}
+    assert set(re.findall(r"\| content \| [\d,]+ \| [\d,]+ \| (.+) \|", log)) == {"pathways file"}
     assert re.search(r"`files.pathways`: from packaged, sha256 \w{12} -> from home, sha256 \w{12}", log)
     assert "finding: density" in (tmp_path / "panel" / "pathways.yaml").read_text()
     changes = pd.read_csv(tmp_path / "panel" / "changes.csv")

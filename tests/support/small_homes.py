@@ -14,6 +14,7 @@ import dagster as dg
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from dagster._core.definitions.partitions.context import partition_loading_context
 from dagster._core.definitions.selector import PartitionRangeSelector, PartitionsByAssetSelector, PartitionsSelector
 from dagster._core.execution.backfill import PartitionBackfill
 from dagster._core.remote_origin import InProcessCodeLocationOrigin
@@ -29,7 +30,11 @@ from lunguage_assets.orchestration.partitions import REPORT_BATCH
 from lunguage_assets.schema import Table
 
 BATCHES = ("first", "second", "third")
-IN_MEMORY = {"run_launcher": {"module": "dagster._core.launcher.sync_in_memory_run_launcher", "class": "SyncInMemoryRunLauncher"}}
+IN_THIS_PROCESS = {
+    "run_launcher": {"module": "dagster._core.launcher.sync_in_memory_run_launcher", "class": "SyncInMemoryRunLauncher"},
+    "run_coordinator": {"module": "dagster._core.run_coordinator", "class": "DefaultRunCoordinator"},
+}
+"""Runs of a backfill are executed here, at once: what a test changes in this process holds in them."""
 
 Partition = str | Mapping[str, str]
 
@@ -69,7 +74,7 @@ class SmallHome:
     @contextmanager
     def opened(cls, root: Path) -> Iterator[SmallHome]:
         (root / "instance").mkdir(parents=True, exist_ok=True)
-        with dg.DagsterInstance.local_temp(str(root / "instance"), overrides=IN_MEMORY) as instance:
+        with dg.DagsterInstance.local_temp(str(root / "instance"), overrides=IN_THIS_PROCESS) as instance:
             yield cls(Home(root / "home"), instance)
 
     def register(self, deliveries: Mapping[str, Path]) -> None:
@@ -108,7 +113,10 @@ class SmallHome:
         """A backfill over partitions of several assets, as the UI launches it, carried to its end as the daemon does."""
         target = LoadableTargetOrigin(module_name="lunguage_assets.definitions", attribute="defs")
         origin = InProcessWorkspaceLoadTarget(InProcessCodeLocationOrigin(target))
-        with create_test_daemon_workspace_context(origin, self.instance) as workspace:
+        with (
+            create_test_daemon_workspace_context(origin, self.instance) as workspace,
+            partition_loading_context(dynamic_partitions_store=self.instance),
+        ):
             backfill = PartitionBackfill.from_partitions_by_assets(
                 backfill_id="poisoned",
                 asset_graph=workspace.create_request_context().asset_graph,

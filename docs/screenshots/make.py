@@ -1,0 +1,149 @@
+"""Makes the pictures of docs/ui.md: `python docs/screenshots/make.py [HOME]`; needs Chromium.
+
+An invented corpus goes through the pipeline, its UI is served, and a browser visits the pages. HOME (default /tmp/lunguage-tour) is kept: with it
+there already, only the pictures are made again.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+FOLDER = Path(__file__).resolve().parent
+sys.path.insert(0, str(FOLDER.parents[1] / "tests" / "support"))
+
+from headless_chromium import Page, chromium  # noqa: E402
+
+BATCHES = {"2026-09": 800, "2026-10": 150, "2026-11": 150}
+WAITING = "2026-12"
+"""A batch that is read but not fitted yet, so that the grid has something to do."""
+
+COLOURS = 64
+SETTLE_S = 2.0
+"""Dagster moves what it draws into place."""
+
+
+def lunguage(home: Path, *arguments: str) -> None:
+    """Run the `lunguage` command on the home."""
+    command = [sys.executable, "-m", "lunguage_assets.cli", *arguments]
+    subprocess.run(command, check=True, env={**os.environ, "LUNGUAGE_HOME": str(home)}, stdout=subprocess.DEVNULL)
+
+
+def make_home(home: Path) -> None:
+    """Three batches of invented reports all the way to the release, and the analyses."""
+    for number, (batch, reports) in enumerate(BATCHES.items()):
+        data = home.parent / f"{home.name}-delivery" / batch
+        lunguage(home, "sample", "--reports", str(reports), "--seed", str(number), "--out", str(data))
+        lunguage(home, "run", "--data", str(data), "--batch", batch)
+    lunguage(home, "sample", "--reports", "150", "--seed", "9", "--out", str(data.with_name(WAITING)))
+    lunguage(home, "register", "--data", str(data.with_name(WAITING)), "--batch", WAITING)
+    lunguage(home, "analyse")
+
+
+def ask(url: str, query: str) -> Any:
+    """Answer of the webserver's GraphQL."""
+    request = urllib.request.Request(f"{url}/graphql", json.dumps({"query": query}).encode(), {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=60) as response:
+        return json.load(response)["data"]
+
+
+@contextmanager
+def served(home: Path) -> Iterator[str]:
+    """Address of the home's UI, as `lunguage ui` serves it."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    url, command = f"http://127.0.0.1:{port}", [sys.executable, "-m", "lunguage_assets.cli", "ui", "--home", str(home), "--port", str(port)]
+    process = subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline:
+            try:
+                ask(url, "mutation { setNuxSeen }")
+                break
+            except OSError:
+                time.sleep(1)
+        yield url
+    finally:
+        os.killpg(process.pid, 15)
+        process.wait(60)
+
+
+def keep(page: Page, name: str) -> None:
+    """Store what the page shows, in few colours."""
+    time.sleep(SETTLE_S)
+    stream = io.BytesIO()
+    with Image.open(io.BytesIO(page.screenshot())) as image:
+        image.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE).save(stream, "PNG", optimize=True)
+    (FOLDER / f"{name}.png").write_bytes(stream.getvalue())
+    print(f"{name}.png: {len(stream.getvalue()) // 1000} kB")
+
+
+def scroll_to(page: Page, heading: str) -> None:
+    """Bring a section of the page to its top."""
+    found = f"[...document.querySelectorAll('*')].filter(node => node.childElementCount === 0 && node.textContent.trim() === {json.dumps(heading)})"
+    page.wait_until(f"{found}.length > 0", f"no section {heading}")
+    page.evaluate(f"{found}.at(-1).scrollIntoView({{block: 'start'}})")
+
+
+def visit(page: Page, url: str) -> None:
+    """Every page of the tour."""
+    newest = list(BATCHES)[-1]
+    page.size(1440, 820)
+    page.open(f"{url}/assets", "fitted_probabilities", "partitions")
+    keep(page, "catalogue")
+    page.size(1900, 1150)
+    page.open(f"{url}/assets/lunguage_plus_plus?view=lineage&lineageScope=upstream&lineageDepth=10", "hedge_phrases", "findings")
+    keep(page, "lineage")
+    page.size(1440, 900)
+    page.open(f"{url}/assets/lunguage_plus_plus?view=partitions&partition=panel%7C{newest}", "Materialized (3)", "generated")
+    keep(page, "partitions")
+    page.open(f"{url}/assets/hedge_phrases?view=checks&checkDetail=pairs_reviewed", "pairs_reviewed", "unreviewed")
+    keep(page, "check")
+    page.open(f"{url}/assets/hedge_phrases?view=partitions", "Materialized (3)")
+    page.click("Materialize…")
+    page.wait_for("Launch", "report_batch")
+    keep(page, "backfill")
+    page.size(1440, 1130)
+    page.open(f"{url}/assets/reference_ranking?view=partitions&partition=panel", "ranking_version")
+    page.click("[Show Markdown]", row="plot")
+    page.wait_for_picture()
+    keep(page, "ranking")
+    page.size(1440, 900)
+    page.open(f"{url}/assets/fitted_probabilities?view=overview", "Columns", "Metadata")
+    keep(page, "columns")
+    page.click("Plots")
+    page.wait_for("mean_p")
+    scroll_to(page, "Metadata")
+    keep(page, "plots")
+    page.size(1440, 560)
+    page.open(f"{url}/automation", "carry_batches_on")
+    keep(page, "automation")
+    page.size(1440, 760)
+    page.open(f"{url}/jobs", "everything")
+    keep(page, "jobs")
+
+
+def main(home: Path = Path("/tmp/lunguage-tour")) -> None:
+    """Make the home unless it is there, then the pictures."""
+    if not (home / "release").exists():
+        make_home(home)
+    with served(home) as url, tempfile.TemporaryDirectory() as profile, chromium(Path(profile)) as page:
+        visit(page, url)
+
+
+if __name__ == "__main__":
+    main(*(Path(argument) for argument in sys.argv[1:2]))

@@ -1,0 +1,78 @@
+"""A new ranking makes batches stale; the checks say so beside ranking and fits, and the job `refit` mends it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from acted_out import defined
+from small_homes import SmallHome, write_deliveries
+
+import lunguage_assets.explicit.rating.ranking as ranking
+from lunguage_assets.orchestration.assets.corpus import TABLES_OF_INTAKE
+from lunguage_assets.orchestration.conditions import CARRIED
+from lunguage_assets.orchestration.stale import FITS_CURRENT, RANKING_CURRENT
+
+OF_RANKER = [table for table in CARRIED if table != "hedge_phrases"]
+
+
+@pytest.fixture
+def fitted(tmp_path: Path) -> Iterator[SmallHome]:
+    """One batch of five reports, fitted with the published ruler."""
+    with SmallHome.opened(tmp_path) as small:
+        small.register(write_deliveries(tmp_path / "deliveries", batches=("first",)))
+        small.make(TABLES_OF_INTAKE, "first")
+        small.make(["hedge_phrases"], {"judge": "lexicon", "report_batch": "first"})
+        small.make(["hedge_vocabulary"], "lexicon")
+        for judge in ("lexicon", "cues"):
+            small.make(["comparison_matches"], judge)
+        small.make(["reference_ranking"], "panel")
+        refit(small)
+        yield small
+
+
+def refit(small: SmallHome) -> None:
+    small.make(OF_RANKER, {"ranker": "panel", "report_batch": "first"})
+
+
+def rank(small: SmallHome) -> dg.AssetCheckEvaluation:
+    """Make the ranking, and what `fits_current` says in that run; the other checks have tests of their own."""
+    ranking = FITS_CURRENT.asset_key
+    whole = small.definitions.get_repository_def().get_implicit_job_def_for_assets({ranking})
+    assert whole is not None
+    chosen = {FITS_CURRENT, dg.AssetCheckKey(ranking, "equals_trueskill_package")}
+    job = whole.get_subset(asset_selection={ranking}, asset_check_selection=chosen)
+    result = job.execute_in_process(instance=small.instance, partition_key="panel")
+    (told,) = (evaluation for evaluation in result.get_asset_check_evaluations() if evaluation.asset_check_key == FITS_CURRENT)
+    return told
+
+
+def marked(small: SmallHome, batch: str) -> str:
+    """What the grid shows of `ranking_current` on the batch's fits as they are."""
+    log = small.instance.event_log_storage
+    (info,) = log.get_asset_check_partition_info([RANKING_CURRENT], partition_keys=[f"panel|{batch}"])
+    return info.latest_execution_status.value if info.is_current else "not evaluated"
+
+
+def test_a_new_ranking_marks_every_fitted_batch_stale_and_refitting_mends_it(fitted: SmallHome, monkeypatch: pytest.MonkeyPatch) -> None:
+    moved = [dataclasses.replace(entry, mu=entry.mu + 0.01) for entry in ranking.published_ranking()]
+    monkeypatch.setattr(ranking, "published_ranking", lambda: moved)
+    told = rank(fitted)
+    assert (told.passed, told.severity, told.metadata["stale"].value) == (False, dg.AssetCheckSeverity.WARN, 1)
+    assert marked(fitted, "first") == "FAILED"
+    assert dg.evaluate_automation_conditions(fitted.definitions, fitted.instance).total_requested == 0, "a person decides"
+    refit(fitted)
+    assert fitted.check("fitted_probabilities", RANKING_CURRENT.name, "panel|first").passed
+    assert marked(fitted, "first") == "SUCCEEDED"
+    assert fitted.check("reference_ranking", FITS_CURRENT.name, "panel").passed
+
+
+def test_the_jobs_are_made_for_it() -> None:
+    definitions = defined().definitions
+    refits = definitions.resolve_job_def("refit").asset_layer
+    assert {key.path[-1] for key in refits.executable_asset_keys} == set(OF_RANKER)
+    releases = definitions.resolve_job_def("release").asset_layer
+    assert FITS_CURRENT in releases.asset_graph.asset_check_keys, "told again every night"
