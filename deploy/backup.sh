@@ -25,6 +25,6 @@ lunguage tables save --home "$home" "$target/tables"
 
 # Last: a back-up without this file is not complete.
 cd "$target"
-find . -type f ! -name SHA256SUMS -print0 | LC_ALL=C sort -z | xargs -0 sha256sum >.SHA256SUMS.tmp
+find . -type f ! -name .SHA256SUMS.tmp -print0 | LC_ALL=C sort -z | xargs -0 sha256sum >.SHA256SUMS.tmp
 mv .SHA256SUMS.tmp SHA256SUMS
 echo "back-up in $target: $(wc -l <SHA256SUMS) files"

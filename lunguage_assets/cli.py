@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lunguage_assets.cli_backfill import backfill
+from lunguage_assets.cli_docs import docs
 from lunguage_assets.cli_encode import encode
 from lunguage_assets.cli_explain import compare_modes, explain
 from lunguage_assets.cli_home import HOME_OPTION
@@ -61,6 +62,7 @@ commands.add_command(survey)
 commands.add_command(tables)
 commands.add_command(explain)
 commands.add_command(encode)
+commands.add_command(docs)
 commands.add_command(compare_modes)
 commands.add_command(land)
 

@@ -158,7 +158,7 @@ class Table:
         for rule, broken in self._rules(frame):
             count = int(broken.sum())
             if count:
-                keys = frame.loc[broken, list(self.key)].head(5).astype(str).agg("|".join, axis=1).tolist()
+                keys = ["|".join(map(str, key)) for key in frame.loc[broken, list(self.key)].head(5).itertuples(index=False)]
                 problems.append(f"{count} rows break '{rule}', for instance {keys}")
         return problems
 

@@ -31,9 +31,9 @@ BATCHES = {"2026-09": 800, "2026-10": 150, "2026-11": 150}
 WAITING = "2026-12"
 """A batch that is read but not fitted yet, so that the grid has something to do."""
 
-COLOURS = 64
-SETTLE_S = 2.0
-"""Dagster moves what it draws into place."""
+COLOURS = 160
+SETTLE_S = 8.0
+"""Dagster asks for states after it has drawn, and moves what it draws into place."""
 
 
 def lunguage(home: Path, *arguments: str) -> None:
@@ -87,7 +87,9 @@ def keep(page: Page, name: str) -> None:
     time.sleep(SETTLE_S)
     stream = io.BytesIO()
     with Image.open(io.BytesIO(page.screenshot())) as image:
-        image.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE).save(stream, "PNG", optimize=True)
+        image.convert("RGB").quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(
+            stream, "PNG", optimize=True
+        )
     (FOLDER / f"{name}.png").write_bytes(stream.getvalue())
     print(f"{name}.png: {len(stream.getvalue()) // 1000} kB")
 
@@ -117,7 +119,7 @@ def visit(page: Page, url: str) -> None:
     page.click("Materialize…")
     page.wait_for("Launch", "report_batch")
     keep(page, "backfill")
-    page.size(1440, 1130)
+    page.size(1440, 1160)
     page.open(f"{url}/assets/reference_ranking?view=partitions&partition=panel", "ranking_version")
     page.click("[Show Markdown]", row="plot")
     page.wait_for_picture()
@@ -132,9 +134,6 @@ def visit(page: Page, url: str) -> None:
     page.size(1440, 560)
     page.open(f"{url}/automation", "carry_batches_on")
     keep(page, "automation")
-    page.size(1440, 760)
-    page.open(f"{url}/jobs", "everything")
-    keep(page, "jobs")
 
 
 def main(home: Path = Path("/tmp/lunguage-tour")) -> None:

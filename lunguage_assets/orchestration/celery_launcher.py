@@ -11,10 +11,14 @@ from typing import Any
 
 from celery import Celery
 from celery.result import AsyncResult
-from dagster import DagsterRun
-from dagster._core.launcher import CheckRunHealthResult, WorkerStatus
+from dagster import DagsterInvariantViolationError, DagsterRun
+from dagster._core.launcher import CheckRunHealthResult, ResumeRunContext, WorkerStatus
+from dagster._grpc.types import ResumeRunArgs
+from dagster._serdes import pack_value
+from dagster_celery.config import TASK_RESUME_JOB_NAME
 from dagster_celery.launcher import CeleryRunLauncher
 from dagster_celery.tags import DAGSTER_CELERY_TASK_ID_TAG
+from dagster_celery.tasks import create_resume_job_task
 from typing_extensions import override
 
 CELERY_SETTINGS: dict[str, Any] = {
@@ -58,6 +62,18 @@ class WatchedCeleryLauncher(CeleryRunLauncher):
         if latest is None or latest.is_finished:  # it ended while the workers were asked
             return CheckRunHealthResult(WorkerStatus.SUCCESS)
         return CheckRunHealthResult(WorkerStatus.FAILED, "No worker has this run any more: its worker was killed, lost or restarted.")
+
+    @override
+    def resume_run(self, context: ResumeRunContext) -> None:
+        """Put a lost run into the queue again. The inherited method gives the task an argument that it does not take."""
+        run = context.dagster_run
+        if run.job_code_origin is None:
+            raise DagsterInvariantViolationError(f"run {run.run_id} does not say where its job is defined")
+        arguments = ResumeRunArgs(
+            job_origin=run.job_code_origin, run_id=run.run_id, instance_ref=self._instance.get_ref(), set_exit_code_on_failure=True
+        )
+        task = create_resume_job_task(self.celery).si(resume_job_args_packed=pack_value(arguments))
+        self._launch_celery_task_run(run=run, task_signature=task, routing_key=TASK_RESUME_JOB_NAME)
 
     @override
     def terminate(self, run_id: str) -> bool:

@@ -29,7 +29,7 @@ ASKS_JUDGES = ("hedge_phrases", "comparison_matches", "fitted_probabilities", "f
 BAR_WIDTH = 16
 """Characters of the longest bar."""
 
-COLOURS = 32
+COLOURS = 64
 
 LOG_EVERY_S = 30.0
 """A judge that is being asked reports so often in the run's log."""
@@ -124,7 +124,9 @@ def picture(png: bytes) -> dg.MetadataValue:
 
     stream = io.BytesIO()
     with Image.open(io.BytesIO(png)) as image:
-        image.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE).save(stream, "PNG", optimize=True)
+        image.convert("RGB").quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(
+            stream, "PNG", optimize=True
+        )
     return dg.MetadataValue.md(f"![plot](data:image/png;base64,{base64.b64encode(stream.getvalue()).decode()})")
 
 

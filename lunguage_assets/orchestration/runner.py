@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import dagster as dg
+import duckdb
 from dagster._core.execution.plan.objects import ErrorSource
 from dagster._core.utils import make_new_run_id
 from sqlalchemy.exc import DBAPIError
@@ -187,7 +188,7 @@ class Runner:
         if not self.inventory().is_stored("reference_ranking", ranker):
             raise RunFailed(f"there is no ranking of {ranker!r} in {self._home.root} to analyse. Run `lunguage run` first.")
         outcome = self._execute_all([Stage("draw_pathways", ""), Stage("analyse", ranker)], progress)
-        build_catalog(self._home.tables, self._home.database)
+        self._build_catalog()
         return outcome
 
     def _prepare(self) -> None:
@@ -195,7 +196,16 @@ class Runner:
         close_abandoned_runs(self._instance)
         remove_abandoned_files(self._home.tables)
         self.register_partitions()
-        build_catalog(self._home.tables, self._home.database)  # always: an upgrade may have changed a table's columns
+        self._build_catalog()  # always: an upgrade may have changed a table's columns
+
+    def _build_catalog(self) -> None:
+        try:
+            build_catalog(self._home.tables, self._home.database)
+        except duckdb.Error as error:  # it has read no row, so that it can quote none
+            said = str(error).splitlines()[0]
+            raise RunFailed(
+                f"{self._home.database} cannot be written ({said}). Free space there, and run the same command again."
+            ) from None
 
     def _build_stick(self, ranker: str, extractor: str, rebuild: bool, execute: Callable[[list[Stage], int], None]) -> None:
         """Vocabulary, comparisons and ranking, as far as they are missing or stale."""
@@ -243,6 +253,8 @@ class Runner:
                 tags=self._tags | executed_here(run_id),
                 run_id=run_id,
             )
+        except (dg.DagsterExecutionInterruptedError, KeyboardInterrupt):  # before the run has begun, Dagster does not take it down
+            raise RunInterrupted(run_id, self._cancelled(run_id)) from None
         except DBAPIError as error:  # its own message shows events; the database's does not
             raise RunFailed(
                 f"{stage.job} ({stage.label}): Dagster's record of runs cannot be written ({error.orig}). Free disk space, or see that nothing"
@@ -253,12 +265,17 @@ class Runner:
         """An interrupted run counts as cancelled, whoever interrupted it: it has failed at nothing."""
         run = self._instance.get_run_by_id(result.run_id)
         cancelled = run is not None and run.status is dg.DagsterRunStatus.CANCELED
-        if not cancelled and not any(_was_interrupted(event) for event in result.all_events):
-            return
-        if run is not None and not cancelled:
+        if cancelled or any(_was_interrupted(event) for event in result.all_events):
+            raise RunInterrupted(result.run_id, self._cancelled(result.run_id))
+
+    def _cancelled(self, run_id: str) -> bool:
+        """Record a run as cancelled; whether somebody had asked Dagster for it."""
+        run = self._instance.get_run_by_id(run_id)
+        asked = run is not None and run.status in (dg.DagsterRunStatus.CANCELING, dg.DagsterRunStatus.CANCELED)
+        if run is not None and run.status is not dg.DagsterRunStatus.CANCELED:
             self._instance.report_run_canceling(run, message="The process was asked to stop.")
             self._instance.report_run_canceled(run, message="Interrupted. What was finished is stored.")
-        raise RunInterrupted(result.run_id, cancelled)
+        return asked
 
 
 def _was_interrupted(event: dg.DagsterEvent) -> bool:

@@ -23,7 +23,7 @@ SHOWN = 50
 
 REMEDY = (
     "Fit these batches again: launch the job `refit` on their partitions (a backfill, for several), or `lunguage run`, which does it for all. "
-    "Ask `lunguage estimate` first when language models judge. Until then the release of this ranker is refused, as it would mix two rankings."
+    "Ask `lunguage estimate` first when language models judge. A release that would mix two rankings is refused."
 )
 
 

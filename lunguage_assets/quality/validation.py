@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -32,43 +34,51 @@ class RuleResult:
 def validate(table: Table, frame: pd.DataFrame, job: str = "") -> list[RuleResult]:
     """Run the table's suite; one result per expectation, in the order of the suite. `job` makes the table, for the remedies."""
     stored = load_suite(table.name)
-    suite = _suite(stored)
-    batch = _batch(frame)
+    suite = suite_of(stored)
+    batch = frame_batch(frame)
     outcome = batch.validate(suite, result_format={"result_format": "COMPLETE", "return_unexpected_index_query": False})
     results = {result.expectation_config.meta["position"]: result for result in outcome.results}  # GX reorders them by column
     return [_result(rule, results[position], table, frame, job) for position, rule in enumerate(stored["expectations"])]
 
 
-def _context() -> Any:
-    os.environ.setdefault("GX_ANALYTICS_ENABLED", "false")  # nothing about a corpus leaves the machine
+def file_context(folder: Path) -> Any:
+    """A project of great_expectations in a folder, from which a site can be built."""
+    return _quiet(mode="file", project_root_dir=str(folder))
+
+
+def _quiet(**where: str) -> Any:
+    os.environ["GX_ANALYTICS_ENABLED"] = "false"  # nothing about a corpus leaves the machine
     import great_expectations as gx
 
     logging.getLogger("great_expectations").setLevel(logging.ERROR)
-    context = gx.get_context(mode="ephemeral")
+    context = gx.get_context(**where)
     context.variables.progress_bars = {"globally": False}
     return context
 
 
-def _suite(stored: dict[str, Any]) -> Any:
+def suite_of(stored: dict[str, Any], advice: Callable[[str, dict[str, Any]], str] | None = None) -> Any:
+    """A stored suite as great_expectations has it; `advice` says what to do when a rule of a table fails, for its pages."""
     import great_expectations as gx
     from great_expectations.expectations.expectation_configuration import ExpectationConfiguration
 
     suite = gx.ExpectationSuite(name=stored["name"])
     for position, rule in enumerate(stored["expectations"]):
         meta = {**rule["meta"], "position": position}
-        suite.add_expectation_configuration(ExpectationConfiguration(type=rule["type"], kwargs=rule["kwargs"], meta=meta))
+        notes = [rule["meta"]["why"], advice(stored["name"], rule)] if advice is not None else None
+        suite.add_expectation_configuration(ExpectationConfiguration(type=rule["type"], kwargs=rule["kwargs"], meta=meta, notes=notes))
     return suite
 
 
-def _batch(frame: pd.DataFrame) -> Any:
-    source = _context().data_sources.add_pandas("frames")
+def frame_batch(frame: pd.DataFrame) -> Any:
+    """A frame as great_expectations validates it."""
+    source = _quiet(mode="ephemeral").data_sources.add_pandas("frames")
     definition = source.add_dataframe_asset("frame").add_batch_definition_whole_dataframe("whole")
     return definition.get_batch(batch_parameters={"dataframe": frame.reset_index(drop=True)})
 
 
 def _result(rule: dict[str, Any], result: Any, table: Table, frame: pd.DataFrame, job: str) -> RuleResult:
     rows = result.result.get("unexpected_index_list") or []
-    keys = frame.iloc[rows[:EXAMPLES]][list(table.key)].astype(str).agg("|".join, axis=1).tolist() if rows else []
+    keys = ["|".join(map(str, key)) for key in frame.iloc[rows[:EXAMPLES]][list(table.key)].itertuples(index=False)]
     column = rule["kwargs"].get("column") or ", ".join(rule["kwargs"].get("column_list") or []) or _pair(rule["kwargs"])
     if result.exception_info and result.exception_info.get("raised_exception"):
         what = remedy(table.name, rule, job, evaluated=False)

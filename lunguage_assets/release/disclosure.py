@@ -3,7 +3,7 @@
 Of synthetic text everything may. Of patients' reports, counts of rows, studies and patients are rounded to a multiple of the threshold, and those
 below it, but for 0, only say so. Suppressing small cells alone would not do: one cell is got back by taking the others from the total, and
 two releases tell what lies between them. Rounded cells of a table do not add up to its totals, and that is the point. Statistics of fewer
-findings than the threshold are left out, shares have two decimals, and single findings are not drawn.
+findings than the threshold and values of single ones are left out, shares have two decimals, and single findings are not drawn.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from lunguage_assets.release.paper_tables import PaperTables
 STRUCTURE_MEASURES = ("diagnoses", "variants", "pathways", "mean depth", "highest depth", "mean width", "highest width")
 """Corpus figures that are about the pathway file, not about reports."""
 
-_OF_P = ("p_mean", "p_sd", "p_min", "p_max")
+_OF_P = ("p_mean", "p_sd")
+_OF_SINGLE = ("p_min", "p_max")  # each is the p of one finding
 _CERTAINTY = ("definitive_positive", "tentative_positive", "tentative_negative", "definitive_negative", "no_information")
 _EXPANSION = ("stated", "expanded", "expanded_generated", "generated", "already_stated", "added")
 _CONFLICTS = ("conflicts", "suppressed", "merged", "removed")
@@ -70,7 +71,8 @@ class Disclosure:
     def _certainty(self, frame: pd.DataFrame) -> pd.DataFrame:
         behind = frame["tentative_positive"] + frame["tentative_negative"] - frame["no_information"]
         enough = behind >= self.threshold
-        return self._columns(frame.assign(**{name: frame[name].where(enough).round(2) for name in _OF_P}), _CERTAINTY)
+        single = dict.fromkeys(_OF_SINGLE, math.nan)
+        return self._columns(frame.assign(**{name: frame[name].where(enough).round(2) for name in _OF_P}, **single), _CERTAINTY)
 
     def _figures(self, frame: pd.DataFrame) -> pd.DataFrame:
         pairs = zip(frame["measure"].tolist(), frame["value"].tolist(), strict=True)

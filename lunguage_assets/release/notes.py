@@ -54,7 +54,7 @@ Whether aggregates may be published is for your agreement and your institution t
 is for, re-identifying anybody is what it forbids. Look through it before you pass it on: names of batches, of the corpus and of judges are yours.
 """
 
-_ROUNDED = """Counts of rows, studies and patients are rounded to multiples of {n}, and those from 1 to {last} say only `<{n}`; statistics of fewer than {n} findings are left
+_ROUNDED = """Counts of rows, studies and patients are rounded to multiples of {n}, and those from 1 to {last} say only `<{n}`; statistics of fewer than {n} findings and values of single ones are left
 out; hedging phrases of fewer than {n} findings are not spelled out; no single finding is drawn. Exact counts are in the restricted part."""
 
 _EXACT = "**Counts are exact, small ones too** (`small_cells = 1` in settings.toml): a count of one is about one person."

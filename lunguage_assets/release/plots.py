@@ -85,13 +85,14 @@ def calibration_plot(fitted: pd.DataFrame, calibration: Calibration, anchors: Se
     """mu against p: the calibration line with its own uncertainty, the fitted findings on it with their intervals, the anchors that it goes through.
 
     Args:
-        fitted: `FITTED_PROBABILITIES` frame; findings without a place are not shown. Of more than 1,500, as many evenly spread by mu.
+        fitted: `FITTED_PROBABILITIES` frame; findings without a place are not shown. Of more than 1,500, as many evenly spread by mu. Without any, the line stands alone.
         calibration: the line, as `calibrate(ranking, anchors)` gives it.
         anchors: the anchors in the same order.
     """
     figure = _bare_figure(7.0, 5.2)
-    above, axes = figure.subplots(2, 1, sharex=True, height_ratios=[1, 4])
     placed = fitted[fitted["mu"].notna()].sort_values(["mu", "finding_id"])
+    parts = figure.subplots(2, 1, sharex=True, height_ratios=[1, 4]) if len(placed) else [figure.subplots()]
+    axes = parts[-1]
     shown = placed.iloc[np.unique(np.linspace(0, len(placed) - 1, min(_POINTS, len(placed))).astype(np.int64))]
     mu, p = shown["mu"].to_numpy(dtype=np.float64), shown["p"].to_numpy(dtype=np.float64)
     ends = np.concatenate([mu, calibration.phrase_mu, calibration.anchor_mu])
@@ -101,14 +102,16 @@ def calibration_plot(fitted: pd.DataFrame, calibration: Calibration, anchors: Se
     axes.plot(line, middle, lw=1.5, color=_ORANGE, label="calibration line")
     bars = [p - shown["p_low"].to_numpy(dtype=np.float64), shown["p_high"].to_numpy(dtype=np.float64) - p]
     bars = [np.clip(bar, 0.0, None) for bar in bars]
-    axes.errorbar(mu, p, yerr=bars, fmt=".", ms=3, lw=0.4, color=_BLUE, alpha=0.35, label="findings with their 95% interval")
+    if len(placed):
+        axes.errorbar(mu, p, yerr=bars, fmt=".", ms=3, lw=0.4, color=_BLUE, alpha=0.35, label="findings with their 95% interval")
     _draw_anchors(axes, calibration, anchors)
     axes.set(xlabel="mu (position on the ranking)", ylabel="p that the finding is present", ylim=(0, 1))
     axes.legend(loc="upper left", fontsize=_SMALL)
-    above.hist(placed["mu"].to_numpy(dtype=np.float64), bins=40, color=_BLUE)
-    above.set_ylabel("findings")
-    above.set_ylim(bottom=0)
-    for part in (above, axes):
+    for above in parts[:-1]:
+        above.hist(placed["mu"].to_numpy(dtype=np.float64), bins=40, color=_BLUE)
+        above.set_ylabel("findings")
+        above.set_ylim(bottom=0)
+    for part in parts:
         _plain(part)
     return _png(figure)
 

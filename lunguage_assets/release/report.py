@@ -140,18 +140,22 @@ def _judge(key: str, bound: Any) -> str:
 
 def _ranking(material: Material) -> ReportTable:
     ranking = material.shown_ranking.sort_values("rank", kind="stable")
-    frame = ranking.assign(place=ranking["rank"] + 1)[["place", "phrase", "mu", "mu_low", "mu_high", "n_matches", "win_rate"]]
-    caption = (
-        "From most to least certain. mu and its 95% interval in TrueSkill points; win rate: share of its valid comparisons that a phrase won. "
-        f"n = {len(frame)} phrases."
+    measured = ["mu_low", "mu_high", "n_matches", "win_rate"] if material.has_own_ruler else []
+    frame = ranking.assign(place=ranking["rank"] + 1)[["place", "phrase", "mu", *measured]]
+    told = (
+        "with its 95% interval in TrueSkill points; win rate: share of its valid comparisons that a phrase won"
+        if measured
+        else "in TrueSkill points, as published"
     )
+    caption = f"From most to least certain. mu {told}. n = {len(frame)} phrases."
     return _table("The ranking", caption, "reference_ranking", frame, decimals={"mu": 2, "mu_low": 2, "mu_high": 2, "win_rate": 3})
 
 
 def _certainty(material: Material) -> ReportTable:
     total = material.disclosure.shown(int((material.tables["lunguage_plus_plus"]["source"] == "original").sum()))
     caption = f"{CERTAINTY_TABLE.description} Rows; p from 0 to 1. n = {total} stated rows, past ones included.{_rounded(material)}"
-    return _table("Certainty by diagnosis", caption, "lunguage_plus_plus, pathway_matches", material.counted.certainty)
+    decimals = dict.fromkeys(("p_mean", "p_sd", "p_min", "p_max"), 2 if material.disclosure.withholds else 3)
+    return _table("Certainty by diagnosis", caption, "lunguage_plus_plus, pathway_matches", material.counted.certainty, decimals)
 
 
 def _expansion(material: Material) -> ReportTable:
@@ -222,7 +226,7 @@ def _costs(material: Material) -> Item:
 def _rounded(material: Material) -> str:
     if not material.disclosure.withholds:
         return ""
-    return f" Counts are rounded to multiples of {material.disclosure.threshold}, so cells do not add up; statistics of fewer cases are left out."
+    return f" Counts are rounded to multiples of {material.disclosure.threshold}, so cells do not add up; statistics of fewer cases and values of single ones are left out."
 
 
 def _table(title: str, caption: str, source: str, frame: pd.DataFrame, decimals: Mapping[str, int] | None = None) -> ReportTable:

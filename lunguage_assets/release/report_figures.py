@@ -68,13 +68,14 @@ class Missing:
 
 def explicit_figures(material: Material) -> Iterator[Figure | Missing]:
     """Ranking, calibration and the distribution of p."""
-    ruler = "this corpus' own phrases" if material.has_own_ruler else "the published phrases and places, not measured on this corpus"
-    n = f"n = {len(material.ranking)} phrases, {material.provenance['ranking']['matches']:,} valid comparisons; {ruler}."
+    comparisons = f"{material.provenance['ranking']['matches']:,} valid comparisons of this corpus' own phrases."
+    ruler = comparisons if material.has_own_ruler else "their published places, not measured on this corpus and without intervals."
+    n = f"n = {len(material.ranking)} phrases; {ruler}"
     yield Figure(
         "ranking.png",
         "Hedging phrases from least to most certain",
         "Dots with intervals: mu of every hedging phrase, the most certain at the top",
-        f"mu of every phrase (unit: TrueSkill points, prior 25) with its 95% interval over sentence pairs. {n}",
+        f"mu of every phrase (unit: TrueSkill points, prior 25), with an own ranking with its 95% interval over sentence pairs. {n}",
         "reference_ranking",
         ranking_plot(material.shown_ranking),
     )

@@ -26,24 +26,26 @@ def without(requested: Requested, *tables: str) -> Requested:
 
 def test_a_batch_whose_guarantees_fail_waits_and_the_others_go_on(acted: Acted) -> None:
     taken_in_and_read(acted, "bad", "good")
-    assert acted.tick() == everything_of("panel|bad", "panel|good")
     run = acted.start(everything_of("panel|bad"), "panel|bad")
     for table in BEFORE_RESOLUTION:
         acted.make(run, table)
     acted.fail(run)
     assert acted.tick() == everything_of("panel|good"), "no second try of the failed one"
     acted.finish(everything_of("panel|good"))
-    assert acted.tick() == {}
     acted.forget_cursor()
     assert acted.tick() == {}, "nor after the daemon lost its state"
 
 
-def test_a_failed_batch_is_tried_again_when_it_is_taken_in_again(acted: Acted) -> None:
-    taken_in_and_read(acted, "bad")
-    acted.fail(acted.start(everything_of("panel|bad"), "panel|bad"))
+def test_a_failed_batch_is_tried_again_when_it_is_taken_in_again_and_a_cancelled_one_likewise(acted: Acted) -> None:
+    taken_in_and_read(acted, "failed", "cancelled")
+    acted.fail(acted.start(everything_of("panel|failed"), "panel|failed"))
+    run = acted.start(everything_of("panel|cancelled"), "panel|cancelled")
+    acted.instance.report_run_canceling(run)
+    acted.instance.report_run_canceled(run)
     assert acted.tick() == {}
-    acted.done(TABLES_OF_INTAKE, "bad")
-    assert acted.carry() == [{"hedge_phrases": {"lexicon|bad"}}, everything_of("panel|bad")]
+    for batch in ("failed", "cancelled"):
+        acted.done(TABLES_OF_INTAKE, batch)
+    assert acted.tick() == {"hedge_phrases": {"lexicon|failed", "lexicon|cancelled"}}
 
 
 def test_phrases_that_could_not_be_extracted_hold_the_fits_of_their_batch_alone(acted: Acted) -> None:
@@ -51,14 +53,6 @@ def test_phrases_that_could_not_be_extracted_hold_the_fits_of_their_batch_alone(
     acted.fail(acted.start(["hedge_phrases"], "lexicon|old"))
     acted.deliver("new")
     assert acted.carry() == [{"hedge_phrases": {"lexicon|new"}}, everything_of("panel|new")]
-
-
-def test_a_cancelled_run_is_not_started_again(acted: Acted) -> None:
-    taken_in_and_read(acted, "new")
-    run = acted.start(everything_of("panel|new"), "panel|new")
-    acted.instance.report_run_canceling(run)
-    acted.instance.report_run_canceled(run)
-    assert acted.tick() == {}
 
 
 @pytest.fixture(scope="module")
@@ -109,14 +103,10 @@ def test_every_blocking_check_has_the_partitions_of_its_table() -> None:
 
 
 def test_a_batch_that_a_command_carries_on_is_left_to_it_while_it_lives(acted: Acted) -> None:
-    acted.instance.add_dynamic_partitions("report_batch", ["new"])
+    acted.instance.add_dynamic_partitions("report_batch", ["new", "orphaned"])
     acted.done(TABLES_OF_INTAKE, "new", {PROCESS_TAG: this_process()})
-    assert acted.tick() == {}
+    acted.done(TABLES_OF_INTAKE, "orphaned", {PROCESS_TAG: f"{socket.gethostname()}:1:another-start"})
+    assert acted.tick() == {"hedge_phrases": {"lexicon|orphaned"}}, "its command was killed"
+    acted.start(["hedge_phrases"], "lexicon|orphaned")
     later = datetime.now(UTC) + timedelta(minutes=5)
     assert acted.tick(later) == {"hedge_phrases": {"lexicon|new"}}, "it has moved on to something else"
-
-
-def test_a_batch_whose_command_was_killed_is_carried_on(acted: Acted) -> None:
-    acted.instance.add_dynamic_partitions("report_batch", ["new"])
-    acted.done(TABLES_OF_INTAKE, "new", {PROCESS_TAG: f"{socket.gethostname()}:1:another-start"})
-    assert acted.tick() == {"hedge_phrases": {"lexicon|new"}}

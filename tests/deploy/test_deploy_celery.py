@@ -14,7 +14,9 @@ from pathlib import Path
 import dagster as dg
 import pytest
 import scaled_out
+from click.testing import CliRunner
 from compose_file import DEPLOY
+from dagster._cli.instance import instance_cli
 from dagster._core.execution.backfill import BulkActionStatus
 from platform_support import contents, environment
 from scaled_out import Services, eventually
@@ -97,6 +99,8 @@ def process_everything(services: Services, instance: dg.DagsterInstance) -> str:
 
     judges = load_judges()
     instance.add_dynamic_partitions(REPORT_BATCH.name, list(BATCHES))
+    assert CliRunner().invoke(instance_cli, ["migrate"]).exit_code == 0
+    assert CliRunner().invoke(instance_cli, ["concurrency", "set", "judges", "2"]).exit_code == 0  # offline judges have no rate limits
     driven_runs.wait_for_workers(instance, 2)
     services.wait_for_code()
     driven_runs.request_backfill(instance, "ingest", BATCHES)
@@ -138,7 +142,7 @@ def test_the_run_of_the_killed_worker_goes_on_at_another_by_itself(deployment: D
     assert deployment.killed in {run.run_id for run in runs}
     assert {run.status for run in runs} == {dg.DagsterRunStatus.SUCCESS}
     assert len(runs) == len(BATCHES), "nothing ran twice"
-    messages = [entry.user_message for entry in deployment.instance.all_logs(deployment.killed)]
+    messages = [entry.message for entry in deployment.instance.all_logs(deployment.killed)]
     assert sum("No worker has this run any more" in message and "Resuming run" in message for message in messages) == 1
 
 

@@ -133,6 +133,16 @@ def test_the_command_of_a_service_is_one_that_its_program_understands(name: str)
     assert context.command.name in ("start", "dagster-webserver", "run")
 
 
+def test_commands_for_the_tools_in_the_documentation_can_be_understood() -> None:
+    text = (DEPLOY / "README.md").read_text(encoding="utf-8")
+    commands = [shlex.split(found, comments=True) for found in re.findall(r"docker compose run --rm (?:-e \S+ )?tools ([^`\n]+)", text)]
+    of_programs = [command for command in commands if not command[0].endswith(".sh")]
+    assert len(of_programs) >= 5
+    assert {parsed(command).command.name for command in of_programs} == {"doctor", "register", "set", "move", "migrate"}
+    scripts = {command[0] for command in commands} - {command[0] for command in of_programs}
+    assert {Path(script).name for script in scripts} == {"backup.sh", "restore.sh"}
+
+
 def test_the_worker_names_a_module_that_has_the_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("dagster_celery", reason="needs the extra 'scale'")
     monkeypatch.setenv("LUNGUAGE_BROKER", services()["worker"]["environment"]["LUNGUAGE_BROKER"])

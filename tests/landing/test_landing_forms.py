@@ -7,8 +7,11 @@ import json
 
 import pandas as pd
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from landing_drops import DECLARED, Landing, csv, packed, parquet, rows, score_output
 
+from lunguage_assets.corpus.columns import numbered_sentences
 from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.errors import InputError
 from lunguage_assets.home import Corpus
@@ -52,6 +55,13 @@ def test_the_structured_output_of_lunguage_score_is_read_sentence_by_sentence(la
     assert findings["status"].tolist() == ["tp", "dp", "tp", "dp"]
     assert findings["masked_sentence"].dropna().tolist() == ["A possible <finding>.", "<finding> may be there."]
     assert findings["evidence"].tolist()[0] == ["s50000001:1"]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+@given(st.lists(st.text(st.characters(exclude_characters="()", exclude_categories=("C", "Z")), min_size=1), max_size=6), st.booleans())
+def test_numbered_sentences_are_found_again_with_or_without_blanks_between_them(sentences: list[str], spaced: bool) -> None:
+    passage = (" " if spaced else "").join(f"({number}) {sentence}" for number, sentence in enumerate(sentences, 1))
+    assert numbered_sentences(passage) == dict(enumerate(sentences, 1))
 
 
 def test_output_of_lunguage_score_may_lack_every_optional_column_but_not_the_sentence(landing: Landing) -> None:

@@ -47,7 +47,6 @@ def expanded(tmp_path_factory: pytest.TempPathFactory) -> Path:
             small.make(["comparison_matches"], judge)
         small.make(["reference_ranking"], "panel")
         for batch in BATCHES:
-            small.make(["hedge_phrases"], {"judge": "lexicon", "report_batch": batch})
             small.make(["fitted_probabilities", "fit_log", *EXPANDED], {"ranker": "panel", "report_batch": batch})
     return root / "ready"
 

@@ -1,0 +1,148 @@
+"""What a table's schema says is refused before anything is stored, and every rule of every suite can fail and says what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lunguage_assets.errors import InvalidTable
+from lunguage_assets.quality.remedies import COLUMNS, remedy
+from lunguage_assets.quality.suites import load_suite
+from lunguage_assets.quality.validation import validate
+from lunguage_assets.schema import Column, Present, Table
+from lunguage_assets.store import write_table
+from lunguage_assets.tables import TABLES
+
+SMALL = Table(
+    "small",
+    "A table with one rule of every kind.",
+    (
+        Column("key", "string", "Key", pattern="^k[0-9]+$"),
+        Column("kind", "string", "Kind", choices=("with", "without")),
+        Column("note", "string", "Note", nullable=True, pattern="<finding>"),
+        Column("low", "float", "Low", nullable=True),
+        Column("middle", "float", "Middle"),
+        Column("high", "float", "High"),
+        Column("place", "int", "Place"),
+        Column("sound", "bool", "Sound", choices=(True,)),
+    ),
+    ("key",),
+    ordered=(("low", "middle", "high"),),
+    unique=(("kind", "place"),),
+    present=(Present("note", "kind", ("with",)),),
+)
+HONEST = {"key": "k1", "kind": "with", "note": "a <finding>", "low": 0.1, "middle": 0.2, "high": 0.3, "place": 1, "sound": True}
+OTHER = {**HONEST, "key": "k2", "kind": "without", "note": None, "low": None}
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"key": "K1"}, r"key has the form \^k"),
+        ({"note": "no mask"}, "note has the form <finding>"),
+        ({"note": None}, "note is there exactly where kind is with"),
+        ({"kind": "without", "place": 3}, "note is there exactly where kind is with"),
+        ({"low": 0.25}, "low <= middle"),
+        ({"middle": 0.4}, "middle <= high"),
+        ({"kind": "without", "note": None}, r"\(kind, place\) is unique"),
+        ({"sound": False}, "sound is one of"),
+        ({"key": "k2"}, r"\(key\) is unique"),
+    ],
+)
+def test_a_row_that_breaks_a_rule_is_refused_by_key_and_nothing_is_stored(tmp_path: Path, change: dict[str, Any], named: str) -> None:
+    write_table(SMALL, SMALL.frame([HONEST, OTHER]), tmp_path / "t.parquet")
+    before = (tmp_path / "t.parquet").read_bytes()
+    with pytest.raises(InvalidTable, match=named) as refused:
+        write_table(SMALL, SMALL.frame([{**HONEST, **change}, OTHER]), tmp_path / "t.parquet")
+    assert "no mask" not in str(refused.value)
+    assert (tmp_path / "t.parquet").read_bytes() == before
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.floats(0, 1), min_size=3, max_size=3))
+def test_an_interval_is_refused_exactly_when_it_does_not_hold_its_value(values: list[float]) -> None:
+    low, middle, high = values
+    frame = SMALL.frame([{**HONEST, "low": low, "middle": middle, "high": high}])
+    assert (SMALL.violations(frame) == []) == (low <= middle <= high)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.text(max_size=12))
+def test_a_form_is_asked_of_the_whole_string(written: str) -> None:
+    frame = SMALL.frame([{**HONEST, "key": written}])
+    fits = written[:1] == "k" and written[1:] != "" and all(digit in "0123456789" for digit in written[1:])
+    assert (SMALL.violations(frame) == []) == fits
+
+
+def test_an_empty_table_breaks_no_rule() -> None:
+    assert SMALL.violations(SMALL.frame()) == []
+
+
+def plain(column: Column) -> Any:
+    """A value that the column by itself allows."""
+    if column.choices:
+        return column.choices[0]
+    return {"string": "x", "int": 1, "float": 0.5, "bool": True, "strings": []}[column.type]
+
+
+def spoilt(table: Table, rules: list[dict[str, Any]]) -> pd.DataFrame:
+    """A frame in which every rule about values is broken by a row of its own; equal keys break those about uniqueness."""
+    rows: list[dict[str, Any]] = []
+    conditions = {rule.column: rule for rule in table.present}
+    for rule in rules:
+        kwargs, row = rule["kwargs"], {column.name: plain(column) for column in table.columns}
+        column = kwargs.get("column", "")
+        if "row_condition" in kwargs and rule["meta"]["derived"]:
+            known = conditions[column]
+            there = kwargs["row_condition"].startswith("~")
+            row[known.when] = "something else" if there else known.values[0]
+            row[column] = "x" if there else None
+        elif "row_condition" in kwargs:
+            name, _, value = kwargs["row_condition"].partition(" == ")
+            row[name] = value.strip('"')
+        if rule["type"] == "expect_column_values_to_not_be_null":
+            row[column] = None
+        elif rule["type"] == "expect_column_values_to_be_in_set":
+            row[column] = not kwargs["value_set"][0] if isinstance(kwargs["value_set"][0], bool) else "no such code"
+        elif rule["type"] == "expect_column_values_to_be_between":
+            row[column] = kwargs["min_value"] - 1 if "min_value" in kwargs else kwargs["max_value"] + 1
+        elif rule["type"] == "expect_column_values_to_match_regex":
+            row[column] = "!"
+        elif rule["type"].startswith("expect_column_value_lengths"):
+            row[column] = "x" if kwargs.get("value") == 0 else ""
+        elif rule["type"] == "expect_column_unique_value_count_to_be_between":
+            row[column] = "another one"
+        elif rule["type"] == "expect_column_pair_values_a_to_be_greater_than_b":
+            text = table.column(kwargs["column_A"]).type == "string"
+            row[kwargs["column_A"]], row[kwargs["column_B"]] = ("a", "b") if text else (1, 2)
+        rows.append(row)
+    rows += [{column.name: plain(column) for column in table.columns}] * 2
+    return pd.DataFrame(rows, columns=table.names).astype(object)
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=lambda table: table.name)
+def test_every_rule_of_a_suite_fails_on_the_rows_that_break_it_and_says_what_to_do(table: Table) -> None:
+    rules = load_suite(table.name)["expectations"]
+    results = validate(table, spoilt(table, rules), "some_job")
+    sound = [result.rule for result in results if result.success and result.rule != COLUMNS]
+    assert sound == []
+    assert all(len(result.remedy) > 40 for result in results if not result.success)
+
+
+def test_a_table_without_a_column_fails_and_names_the_job_that_makes_it() -> None:
+    table = TABLES["terms"]
+    failing = [result for result in validate(table, table.frame().drop(columns="subcategory"), "ingest") if result.rule == COLUMNS]
+    assert [result.success for result in failing] == [False]
+    assert "`ingest`" in failing[0].remedy
+
+
+def test_a_rule_that_cannot_be_evaluated_says_so_and_an_unknown_job_is_named_by_its_table() -> None:
+    rule = {"type": "expect_x", "kwargs": {}, "meta": {"derived": True}}
+    assert "could not be evaluated" in remedy("terms", rule, evaluated=False)
+    assert "the job that makes terms" in remedy("terms", rule)
+    assert remedy("terms", {**rule, "meta": {"remedy": "Do this."}}) == "Do this."

@@ -1,0 +1,213 @@
+"""Power cuts, full disks, wrong clocks, two at once, and a person who cancels: nothing lost, nothing doubled, the same bytes in the end."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from platform_support import contents, environment
+from served_home import ServedHome, wait_for
+
+from lunguage_assets.home import Home
+from lunguage_assets.judges.attempts import Attempt
+from lunguage_assets.judges.ledger import Ledger
+from lunguage_assets.orchestration.everything import OP, PARENT_TAG
+from lunguage_assets.store import remove_abandoned_files
+
+ENDED = ("SUCCESS", "FAILURE", "CANCELED")
+CLI = [sys.executable, "-m", "lunguage_assets.cli"]
+
+WRONG_CLOCK = '''
+"""A clock that runs backwards, from a wrong day on."""
+import time
+_right, _start = time.time, time.time()
+time.time = lambda: _start - 9e6 - (_right() - _start)
+'''
+
+WITHOUT_ROOM = """
+import resource, sys
+import dagster as dg
+from lunguage_assets.home import Home
+from lunguage_assets.orchestration.build import build_defs
+job = build_defs(Home.from_environment()).resolve_job_def("ingest")
+with dg.DagsterInstance.ephemeral() as instance:
+    instance.add_dynamic_partitions("report_batch", ["first"])
+    for most in (int(sys.argv[1]), resource.RLIM_INFINITY):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, resource.RLIM_INFINITY))
+        result = job.execute_in_process(partition_key="first", instance=instance, raise_on_error=False)
+        for event in result.get_step_failure_events():
+            print(event.step_failure_data.user_failure_data.description)
+        print("success" if result.success else "failure")
+"""
+"""Taking a batch in when no file may become longer than so many bytes, and then when it may; the record of runs is in memory."""
+
+
+@pytest.fixture(scope="module")
+def finished_five(tmp_path_factory: pytest.TempPathFactory, lunguage, five_reports: Path) -> Path:
+    """A home in which five reports went all the way."""
+    home = tmp_path_factory.mktemp("five") / "home"
+    done = lunguage(home, "run", "--data", five_reports, "--batch", "first")
+    assert done.returncode == 0, done.stderr
+    return home
+
+
+@pytest.fixture
+def served(finished_five: Path, tmp_path: Path) -> Iterator[ServedHome]:
+    home = tmp_path / "home"
+    shutil.copytree(finished_five, home)
+    served = ServedHome(home)
+    try:
+        served.start()
+        yield served
+    finally:
+        served.kill()
+
+
+def test_cancelled_and_killed_in_the_ui_and_started_again_the_tables_end_the_same(served: ServedHome, finished_five: Path) -> None:
+    again = {"ops": {OP: {"config": {"batch": "first", "rebuild_ranking": True}}}}
+    with dg.DagsterInstance.from_config(str(served.home / "dagster")) as instance:
+
+        def inner(parent: str) -> list[dg.DagsterRun]:
+            return list(instance.get_runs(dg.RunsFilter(tags={PARENT_TAG: parent})))
+
+        def ended(run_id: str) -> str:
+            return str(
+                wait_for(lambda: (found := served.status(run_id)) in ENDED and found, 240, f"{run_id} does not end\n{served.logs()}")
+            )
+
+        cancelled = served.launch("everything", again)
+        wait_for(lambda: any(run.job_name == "extract_hedges" for run in inner(cancelled)), 120, f"nothing starts\n{served.logs()}")
+        served.terminate(cancelled)
+        assert ended(cancelled) == "CANCELED"
+        assert Counter(run.status.value for run in inner(cancelled) if not run.is_success) <= Counter(["CANCELED"])
+
+        for table in ("hedge_phrases", "lunguage_plus_plus"):
+            shutil.rmtree(served.home / "tables" / table)
+        killed = served.backfill(["hedge_phrases"], ["lexicon|first", "cues|first"])
+        runs = dg.RunsFilter(tags={"dagster/backfill": killed})
+        wait_for(lambda: any(run.status.value == "STARTED" for run in instance.get_runs(runs)), 120, f"no backfill\n{served.logs()}")
+        started = [run for run in instance.get_runs(runs) if run.status.value == "STARTED"]
+        served.kill()
+        assert len(started) == 1, "of the runs that ask judges, the queue starts one at a time"
+        served.start()
+        status = wait_for(lambda: (found := instance.get_backfill(killed).status.value) != "REQUESTED" and found, 240, served.logs())  # type: ignore[union-attr]
+        assert status == "COMPLETED_SUCCESS"
+        done = instance.get_runs(runs)
+        assert Counter(run.tags["dagster/partition"] for run in done if run.is_success) == Counter(["lexicon|first", "cues|first"])
+        assert all(run.is_finished for run in done)
+
+        assert ended(served.launch("everything")) == "SUCCESS"
+    shutil.rmtree(served.home / "tables" / "hedge_phrases" / "cues")
+    for part in ("tables", "release"):
+        assert contents(served.home / part) == contents(finished_five / part)
+
+
+def test_a_full_disk_is_said_and_leaves_the_old_tables_and_nothing_half_written(finished_five: Path, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    shutil.copytree(finished_five, home)
+    room = (home / "tables" / "findings" / "first.parquet").stat().st_size - 1
+    before = contents(home / "tables")
+    call = [sys.executable, "-c", WITHOUT_ROOM, str(room)]
+    done = subprocess.run(call, env=environment(home), capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    reason, full, enough = done.stdout.strip().splitlines()
+    assert "table findings: could not be written to" in reason
+    assert "(File too large). What was stored before is kept. Free space there" in reason
+    assert (full, enough) == ("failure", "success")
+    assert contents(home / "tables") == before
+
+
+def test_a_disk_that_is_full_for_the_record_of_runs_stops_with_one_line(finished_five: Path, tmp_path: Path, five_reports: Path) -> None:
+    home = tmp_path / "home"
+    shutil.copytree(finished_five, home)
+    limited = f"ulimit -f 8; exec {sys.executable} -m lunguage_assets.cli run --data {five_reports} --batch first"
+    full = subprocess.run(["bash", "-c", limited], env=environment(home), capture_output=True, text=True, timeout=300, check=False)
+    assert full.returncode == 1
+    assert len(full.stderr.strip().splitlines()) == 1, full.stderr
+    assert full.stderr.startswith("lunguage: ")
+    assert contents(home / "tables") == contents(finished_five / "tables")
+
+
+def test_two_processes_on_the_same_partitions_in_other_zones_and_with_a_clock_running_backwards_write_the_same_bytes(
+    finished_five: Path, five_reports: Path, tmp_path: Path
+) -> None:
+    home, clock = tmp_path / "home", tmp_path / "clock"
+    clock.mkdir()
+    (clock / "sitecustomize.py").write_text(WRONG_CLOCK)
+    command = [*CLI, "run", "--data", str(five_reports), "--batch", "first"]
+    variables = [{"TZ": "Pacific/Kiritimati"}, {"TZ": "America/Los_Angeles", "PYTHONPATH": str(clock)}]
+    both = [
+        subprocess.Popen(command, env=environment(home) | more, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for more in variables
+    ]
+    try:
+        said = [process.communicate(timeout=400) for process in both]
+    finally:
+        for process in both:
+            process.kill()
+    assert [process.returncode for process in both] == [0, 0], said
+    for part in ("tables", "batches"):
+        assert contents(home / part) == contents(finished_five / part)
+    assert (home / "release" / "panel" / "Lunguage_plus_plus.csv").read_bytes() == (
+        finished_five / "release" / "panel" / "Lunguage_plus_plus.csv"
+    ).read_bytes()
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_is_recorded_as_cancelled_and_says_how_to_go_on(how: signal.Signals, tmp_path: Path, five_reports: Path) -> None:
+    home = tmp_path / "home"
+    command = [*CLI, "run", "--data", str(five_reports), "--batch", "first"]
+    process = subprocess.Popen(command, env=environment(home), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    while "ingest" not in process.stdout.readline():
+        assert process.poll() is None
+    wait_for(lambda: _statuses(home) == ["STARTED"], 120, "the first run does not start", 0.05)
+    process.send_signal(how)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert errors.strip() == "lunguage: interrupted; run the same command again to go on"
+    assert _statuses(home) in (["CANCELED"], ["SUCCESS"])
+
+
+def _statuses(home: Path) -> list[str]:
+    if not (home / "dagster" / "dagster.yaml").exists():
+        return []
+    with dg.DagsterInstance.from_config(str(home / "dagster")) as instance:
+        return [run.status.value for run in instance.get_runs()]
+
+
+def test_an_answer_recorded_first_counts_whatever_the_clock_said(tmp_path: Path) -> None:
+    ledger = Ledger.open(tmp_path / "ledger.sqlite")
+    kept = {"judge": "j", "stage": "compare", "model": "m", "returned_model": "m", "failure": None, "cost_usd": 0.5}
+    counts = {"input_tokens": 1, "output_tokens": 1, "reasoning_tokens": 0, "latency_s": 0.1}
+    ledger.record(Attempt(key="k" * 64, receipt="1" * 32, answer="A", time="2031-01-01T00:00:00.000000Z", **kept, **counts))
+    ledger.record(Attempt(key="k" * 64, receipt="2" * 32, answer="B", time="2001-01-01T00:00:00.000000Z", **kept, **counts))
+    assert ledger.answers(["k" * 64])["k" * 64].answer == "A"
+
+
+def test_files_of_a_living_writer_stay_when_the_clock_was_set_back(tmp_path: Path) -> None:
+    fresh = tmp_path / ".table.parquet.0.tmp"
+    fresh.write_bytes(b"half")
+    ahead = time.time() + 7200
+    import os
+
+    os.utime(fresh, (ahead, ahead))
+    assert remove_abandoned_files(tmp_path) == 0
+    os.utime(fresh, (ahead - 4 * 3600, ahead - 4 * 3600))
+    assert remove_abandoned_files(tmp_path) == 1
+
+
+def test_two_registrations_at_once_get_numbers_of_their_own(five_reports: Path, tmp_path: Path) -> None:
+    code = "import sys; from pathlib import Path; from lunguage_assets.home import Home; Home(Path(sys.argv[1])).register(Path(sys.argv[2]), sys.argv[3])"
+    home = tmp_path / "home"
+    at_once = [subprocess.Popen([sys.executable, "-c", code, str(home), str(five_reports), key]) for key in ("a", "b", "c")]
+    assert [process.wait(120) for process in at_once] == [0, 0, 0]
+    assert sorted(batch.number for batch in Home(home).registered()) == [0, 1, 2]
