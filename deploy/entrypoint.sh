@@ -1,5 +1,6 @@
 #!/bin/sh
-# Puts the secrets that this service was given into the environment of its one process, then becomes that process.
+# Puts the secrets that this service was given into the environment of its one process, and the instance's configuration into its
+# DAGSTER_HOME, then becomes that process.
 set -eu
 secrets=${LUNGUAGE_SECRETS:-/run/secrets}
 
@@ -36,5 +37,11 @@ for name in LUNGUAGE_TABLES LUNGUAGE_LANDING LUNGUAGE_JUDGES LUNGUAGE_PRESET LUN
   eval "value=\${$name-}"
   [ -n "$value" ] || unset "$name"
 done
+
+# Dagster writes beside its configuration, and the image is read-only.
+if [ -n "${DAGSTER_HOME:-}" ] && [ ! -e "$DAGSTER_HOME/dagster.yaml" ]; then
+  mkdir -p "$DAGSTER_HOME"
+  cp "$(dirname "$0")/dagster.yaml" "$DAGSTER_HOME/dagster.yaml"
+fi
 
 exec "$@"

@@ -201,6 +201,12 @@ class Ledger:
             rows = connection.execute(select(*groups, *measures).group_by(*groups)).mappings().all()
         return exchange.statistics([dict(row) for row in rows])
 
+    def spent_since(self, moment: str) -> float:
+        """US dollars of all attempts, by anybody, at this time (see `attempts.moment`) or later; what is not known counts as nothing."""
+        with self._reading() as connection:
+            found = connection.scalar(select(func.coalesce(func.sum(ATTEMPTS.c.cost_usd), 0.0)).where(ATTEMPTS.c.time >= moment))
+        return float(found or 0.0)
+
     def close(self) -> None:
         """Give back the connections; opening anew is possible."""
         self._engine.dispose()

@@ -57,7 +57,8 @@ def belief_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
             **links,
         }
         if not broken and share > limit:
-            return result(context, False, metadata, EXTRAPOLATED)
+            report = markdown(["beyond the anchors", "pairs", "keys"], [(f"{share:.1%} of {fitted}", len(outside), examples(outside))])
+            return result(context, False, {"report": report, **metadata}, EXTRAPOLATED)
         return _broken_result(context, broken, len(frame), metadata)
 
     @dg.asset_check(

@@ -11,9 +11,11 @@ import dagster as dg
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.home import Home
+from lunguage_assets.judges.attempts import moment
 from lunguage_assets.judges.binding_record import BindingRecord, BoundJudge
 from lunguage_assets.judges.budget import Budget
 from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
+from lunguage_assets.judges.daily_budget import DailyBudget
 from lunguage_assets.judges.ledger import Ledger
 from lunguage_assets.judges.opening import Surroundings, open_judge
 from lunguage_assets.judges.progress import Progress
@@ -23,6 +25,7 @@ from lunguage_assets.settings import Settings, load_settings
 JUDGES_VARIABLE = "LUNGUAGE_JUDGES"
 LEDGER_VARIABLE = "LUNGUAGE_LEDGER"
 BUDGET_VARIABLE = "LUNGUAGE_BUDGET"
+DAILY_BUDGET_VARIABLE = "LUNGUAGE_DAILY_BUDGET"
 PROMPTS_VARIABLE = "LUNGUAGE_PROMPTS"
 
 
@@ -42,18 +45,29 @@ def open_ledger(place: str) -> Ledger:
     return Ledger.open(place)
 
 
-def run_budget() -> Budget | None:
-    """The ceiling in US dollars that `$LUNGUAGE_BUDGET` sets for this process, shared by all its judges; None without one."""
-    written = os.environ.get(BUDGET_VARIABLE, "").strip()
-    return _budget(written) if written else None
+def run_budget(home: Home) -> Budget | None:
+    """The ceilings for this process's judges; None without one.
+
+    `$LUNGUAGE_BUDGET` is what this process may spend, `$LUNGUAGE_DAILY_BUDGET` what all that share the ledger may spend in 24 hours.
+    """
+    of_run, of_day = (os.environ.get(name, "").strip() for name in (BUDGET_VARIABLE, DAILY_BUDGET_VARIABLE))
+    return _budget(of_run, of_day, ledger_place(home)) if of_run or of_day else None
 
 
 @lru_cache(maxsize=4)
-def _budget(written: str) -> Budget:
+def _budget(of_run: str, of_day: str, ledger: str) -> Budget:
+    run = Budget(_dollars(BUDGET_VARIABLE, of_run)) if of_run else None
+    if not of_day:
+        assert run is not None
+        return run
+    return DailyBudget(_dollars(DAILY_BUDGET_VARIABLE, of_day), lambda since: open_ledger(ledger).spent_since(moment(since)), run)
+
+
+def _dollars(variable: str, written: str) -> float:
     try:
-        return Budget(float(written))
+        return float(written)
     except ValueError:
-        raise ConfigurationError(f"${BUDGET_VARIABLE}: found {written!r}; expected US dollars, such as 25. Mend or unset it.") from None
+        raise ConfigurationError(f"${variable}: found {written!r}; expected US dollars, such as 25. Mend or unset it.") from None
 
 
 class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
@@ -83,7 +97,7 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         surroundings = Surroundings(
             data_class=corpus.data_class if corpus is not None else "credentialed",
             open_ledger=lambda: open_ledger(ledger_place(self.home)),
-            budget=run_budget(),
+            budget=run_budget(self.home),
             prompts=Path(os.environ[PROMPTS_VARIABLE]) if os.environ.get(PROMPTS_VARIABLE) else None,
             progress=progress,
         )

@@ -78,7 +78,8 @@ def frame_batch(frame: pd.DataFrame) -> Any:
 
 def _result(rule: dict[str, Any], result: Any, table: Table, frame: pd.DataFrame, job: str) -> RuleResult:
     rows = result.result.get("unexpected_index_list") or []
-    keys = ["|".join(map(str, key)) for key in frame.iloc[rows[:EXAMPLES]][list(table.key)].itertuples(index=False)]
+    known = [name for name in table.key if name in frame.columns]
+    keys = ["|".join(map(str, key)) for key in frame.iloc[rows[:EXAMPLES]][known].itertuples(index=False)]
     column = rule["kwargs"].get("column") or ", ".join(rule["kwargs"].get("column_list") or []) or _pair(rule["kwargs"])
     if result.exception_info and result.exception_info.get("raised_exception"):
         what = remedy(table.name, rule, job, evaluated=False)

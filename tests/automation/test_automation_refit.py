@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import dagster as dg
 import pytest
 from acted_out import defined
+from PIL import Image
 from small_homes import SmallHome, write_deliveries
 
 import lunguage_assets.explicit.rating.ranking as ranking
+import lunguage_assets.orchestration.assets.explicit as explicit
 from lunguage_assets.orchestration.assets.corpus import TABLES_OF_INTAKE
 from lunguage_assets.orchestration.conditions import CARRIED
 from lunguage_assets.orchestration.stale import FITS_CURRENT, RANKING_CURRENT
@@ -20,8 +23,12 @@ OF_RANKER = [table for table in CARRIED if table != "hedge_phrases"]
 
 
 @pytest.fixture
-def fitted(tmp_path: Path) -> Iterator[SmallHome]:
-    """One batch of five reports, fitted with the published ruler."""
+def fitted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SmallHome]:
+    """One batch of five reports, fitted with the published ruler; nothing is drawn."""
+    dot = io.BytesIO()
+    Image.new("P", (1, 1)).save(dot, "png")
+    for plot in ("vocabulary_histogram", "ranking_plot", "probability_histogram", "calibration_plot"):
+        monkeypatch.setattr(explicit, plot, lambda *_: dot.getvalue())
     with SmallHome.opened(tmp_path) as small:
         small.register(write_deliveries(tmp_path / "deliveries", batches=("first",)))
         small.make(TABLES_OF_INTAKE, "first")

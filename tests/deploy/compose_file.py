@@ -36,8 +36,17 @@ def filled_in(text: str, values: dict[str, str]) -> str:
 
 
 def compose(values: dict[str, str] | None = None) -> dict[str, Any]:
-    text = (DEPLOY / "compose.yaml").read_text(encoding="utf-8")
-    parsed: dict[str, Any] = yaml.safe_load(filled_in(text, example_variables() if values is None else values))
+    """The parsed file. As in compose, variables are filled into what was parsed, not into the text."""
+    given = example_variables() if values is None else values
+
+    def fill(node: Any) -> Any:
+        if isinstance(node, dict):
+            return {key: fill(value) for key, value in node.items()}
+        if isinstance(node, list):
+            return [fill(value) for value in node]
+        return filled_in(node, given) if isinstance(node, str) else node
+
+    parsed: dict[str, Any] = fill(yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8")))
     return parsed
 
 

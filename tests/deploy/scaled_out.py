@@ -20,6 +20,7 @@ from typing import TypeVar
 import postgres_server
 from compose_file import DEPLOY, of_the_package
 
+ENTRYPOINT = DEPLOY / "entrypoint.sh"
 DEADLINE_S = 240.0
 
 T = TypeVar("T")
@@ -71,8 +72,8 @@ class Services:
 
     def wait_for_code(self) -> None:
         """Until the code service serves, as the health check of compose.yaml asks it."""
-        check = [str(Path(sys.executable).parent / "dagster"), *of_the_package()["code"]["healthcheck"]["test"][2:]]
-        check = [self.environment["LUNGUAGE_CODE_PORT"] if word == "4266" else word for word in check]
+        check = of_the_package()["code"]["healthcheck"]["test"][1:]
+        check = [str(ENTRYPOINT), *(self.environment["LUNGUAGE_CODE_PORT"] if word == "4266" else word for word in check)]
 
         def serves() -> bool:
             assert self.processes["code"].poll() is None, self.log("code")
@@ -94,14 +95,14 @@ class Services:
             self.kill(name)
 
     def start_service(self, service: str, name: str = "", *more: str) -> None:
-        """Start a service with the very command of deploy/compose.yaml, except for the port and the place of the workspace file."""
+        """Start a service with entry point and command of the image, except for the port and the place of the workspace file."""
         here = {
             "4266": self.environment["LUNGUAGE_CODE_PORT"],
             "0.0.0.0": "127.0.0.1",
             "/opt/lunguage/workspace.yaml": str(DEPLOY / "workspace.yaml"),
         }
         program, *arguments = (here.get(word, word) for word in of_the_package()[service]["command"])
-        self.start(name or service, str(Path(sys.executable).parent / program), *arguments, *more)
+        self.start(name or service, str(ENTRYPOINT), program, *arguments, *more)
 
     def start_worker(self, name: str) -> None:
         """On one machine, workers need names to be told apart."""
@@ -113,42 +114,52 @@ def running(folder: Path, home: Path) -> Iterator[Services]:
     """PostgreSQL, Redis and an S3-like store for a home, and what compose.yaml gives a service to know; killed at the end."""
     from moto.server import ThreadedMotoServer
 
-    dagster_home, logs = folder / "dagster_home", folder / "logs"
-    for made in (dagster_home, logs):
-        made.mkdir()
-    shutil.copy(DEPLOY / "dagster.yaml", dagster_home)
+    (logs := folder / "logs").mkdir()
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     with ExitStack() as stack:
         postgres = stack.enter_context(postgres_server.running())
         store = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
         store.start()
         stack.callback(store.stop)
-        port = str(free_port())
-        services = Services(_environment(home, dagster_home, logs, postgres, store.get_host_and_port(), port), logs, postgres)
+        redis = str(free_port())
+        of_the_machine = {
+            "LUNGUAGE_HOME": str(home),
+            "LUNGUAGE_LOGS": str(logs),
+            "LUNGUAGE_DAGSTER_DATABASE": postgres_server.create_database(postgres, "dagster").replace(
+                "postgresql:", "postgresql+psycopg2:"
+            ),
+            "LUNGUAGE_LEDGER": postgres_server.create_database(postgres, "ledger"),
+            "LUNGUAGE_BROKER": f"redis://127.0.0.1:{redis}/0",
+            "LUNGUAGE_CODE_HOST": "127.0.0.1",
+            "LUNGUAGE_CODE_PORT": str(free_port()),
+            "LUNGUAGE_TABLES": "s3://lunguage/tables",
+            "AWS_ENDPOINT_URL_S3": "http://{}:{}".format(*store.get_host_and_port()),
+        }
+        services = Services(environment_of_a_service(folder, of_the_machine), logs, postgres)
         stack.callback(services.stop)
-        services.start("redis", "redis-server", "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", str(folder))
+        password = ("--requirepass", (folder / "secrets" / "redis_password").read_text())
+        services.start("redis", "redis-server", "--port", redis, "--bind", "127.0.0.1", "--save", "", "--dir", str(folder), *password)
         yield services
 
 
-def _environment(home: Path, dagster_home: Path, logs: Path, postgres: str, store: tuple[str, int], redis_port: str) -> dict[str, str]:
+def environment_of_a_service(folder: Path, of_the_machine: dict[str, str]) -> dict[str, str]:
+    """What compose.yaml gives a worker, its secrets as files, with the addresses of this machine for those of the containers."""
     given = of_the_package()["worker"]["environment"]
-    values = {
-        "LUNGUAGE_HOME": str(home),
-        "LUNGUAGE_LOGS": str(logs),
-        "LUNGUAGE_DAGSTER_DATABASE": postgres_server.create_database(postgres, "dagster").replace("postgresql:", "postgresql+psycopg2:"),
-        "LUNGUAGE_LEDGER": postgres_server.create_database(postgres, "ledger"),
-        "LUNGUAGE_BROKER": f"redis://127.0.0.1:{redis_port}/0",
-        "LUNGUAGE_CODE_HOST": "127.0.0.1",
-        "LUNGUAGE_CODE_PORT": str(free_port()),
-        "LUNGUAGE_TABLES": "s3://lunguage/tables",
-        "AWS_ENDPOINT_URL_S3": "http://{}:{}".format(*store),
-        "AWS_DEFAULT_REGION": "us-east-1",
-    }
-    unset = [name for name, value in given.items() if not value and name not in values]
-    assert set(values) | set(unset) == set(given), "compose.yaml gives other variables than the test knows"
+    assert set(of_the_machine) <= set(given), "the test sets a variable that compose.yaml does not"
+    secrets = folder / "secrets"
+    secrets.mkdir()
+    (secrets / "redis_password").write_text("0123456789abcdef")
+    (secrets / "services_env").write_text("AWS_ACCESS_KEY_ID=test\nAWS_SECRET_ACCESS_KEY=test\n")
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("LUNGUAGE_", "DAGSTER_", "AWS_", "PG"))}
-    secrets = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
-    return {**kept, **values, **secrets, "DAGSTER_HOME": str(dagster_home), "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    return {**kept, **given, **of_the_machine, "LUNGUAGE_SECRETS": str(secrets), "DAGSTER_HOME": str(folder / "dagster_home"), "PATH": path}
+
+
+def variables_of_its_process(services: Services) -> dict[str, str]:
+    """What a service's process knows when the entry point has read the secrets."""
+    command = [str(ENTRYPOINT), "env", "--null"]
+    done = subprocess.run(command, env=services.environment, capture_output=True, text=True, check=True, timeout=60)
+    return dict(line.split("=", 1) for line in done.stdout.split("\0") if line)
 
 
 def with_postgres_tools(path: str) -> str:

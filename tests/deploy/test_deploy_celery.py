@@ -74,7 +74,7 @@ def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]
     embedded = prepared_home(folder / "embedded", folder / "deliveries")
     beside = embedded_run(embedded, folder / "deliveries" / BATCHES[-1])
     with scaled_out.running(folder, folder / "home") as services, pytest.MonkeyPatch.context() as patch:
-        for name, value in services.environment.items():
+        for name, value in scaled_out.variables_of_its_process(services).items():
             patch.setenv(name, value)
         UPath("s3://lunguage").mkdir()
         home = prepared_home(folder / "home", folder / "deliveries")
@@ -181,7 +181,7 @@ def test_a_cancelled_run_stops_on_its_worker_and_the_tables_stay(deployment: Dep
 
 def test_a_back_up_brings_tables_history_and_home_back_on_empty_storage(deployment: Deployment, tmp_path: Path) -> None:
     def script(name: str, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
-        command = [str(DEPLOY / name), str(tmp_path / "backup")]
+        command = [str(scaled_out.ENTRYPOINT), str(DEPLOY / name), str(tmp_path / "backup")]
         return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
 
     old = {**deployment.services.environment, "PATH": scaled_out.with_postgres_tools(deployment.services.environment["PATH"])}

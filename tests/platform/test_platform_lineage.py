@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import base64
+import io
+
 import dagster as dg
+import pandas as pd
 import pytest
+from PIL import Image, ImageChops
 
 from lunguage_assets.home import Home
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.lineage import column_lineage
-from lunguage_assets.orchestration.metadata import account_of, as_written, column_schema, counts
+from lunguage_assets.orchestration.metadata import account_of, as_written, column_schema, counts, picture
+from lunguage_assets.release.plots import probability_histogram
 from lunguage_assets.tables.origins import ORIGINS, described, explained, made_here, sources, taken_over
 
 
@@ -102,3 +108,14 @@ def test_counts_are_a_table_with_shares_and_bars() -> None:
 
 def test_a_rare_count_still_shows() -> None:
     assert counts({"many": 100_000, "one": 1}, "of").value.splitlines()[-1] == "| one | 1 | 0.0% | ▏ |"
+
+
+def test_a_picture_is_stored_smaller_and_shows_the_same() -> None:
+    drawn = probability_histogram(pd.Series([0.1, 0.2, 0.2, 0.9]))
+    kept = base64.b64decode(picture(drawn).value.removeprefix("![plot](data:image/png;base64,").removesuffix(")"))
+    assert picture(drawn).value == picture(drawn).value, "the same bytes again"
+    assert len(kept) < len(drawn)
+    with Image.open(io.BytesIO(drawn)) as before, Image.open(io.BytesIO(kept)) as after:
+        assert after.size == before.size
+        difference = ImageChops.difference(before.convert("RGB"), after.convert("RGB"))
+        assert max(high for _, high in difference.getextrema()) < 64
