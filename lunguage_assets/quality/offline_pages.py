@@ -23,6 +23,7 @@ _REMOVED = (
     re.compile(r"<script\b.*?</script>", re.DOTALL),
     re.compile(r"<footer\b.*?</footer>", re.DOTALL),
     re.compile(r"<link\b[^>]*\bhref=\"(?:https?:)?//[^>]*>"),
+    re.compile(r"<link\b[^>]*\brel=\"shortcut icon\"[^>]*>"),  # its relative address is wrong on half of the pages
     re.compile(r"<img\b[^>]*\bsrc=\"(?:https?:)?//[^>]*>"),
     re.compile(
         r"<div class=\"card mb-3\">\s*<div class=\"card-header p-2\">\s*<strong>Actions</strong>.*?</div>\s*</div>\s*</div>\s*</div>\s*</div>",

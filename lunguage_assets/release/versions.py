@@ -18,7 +18,7 @@ import os
 import re
 import shutil
 import uuid
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -137,15 +137,17 @@ class VersionedFolder:
         assert match is not None
         return Version(staging.rename(self.folder / name), int(match[1]), match[2])
 
-    def require_whole(self, version: Version, staging: Path, built: Iterable[str]) -> None:
-        """Refuse a version some of whose files are not those that were just built again.
+    def require_whole(self, version: Version, staging: Path, built: Collection[str]) -> None:
+        """Refuse a version that has lost a file, or some of whose files are not those that were just built again (by their size).
 
         Raises:
             ConfigurationError: names the first file and what to do.
         """
-        for path in sorted(built):
+        sums = version.folder / SUMS
+        listed = [line.split("  ", 1)[1] for line in sums.read_text(encoding="utf-8").splitlines()] if sums.exists() else [SUMS]
+        for path in sorted({*built, *listed}):
             there = version.folder / path
-            if not there.is_file() or there.stat().st_size != (staging / path).stat().st_size:
+            if not there.is_file() or (path in built and there.stat().st_size != (staging / path).stat().st_size):
                 raise ConfigurationError(
                     f"{there}: found {'another file' if there.exists() else 'no file'}; expected that of version {version.name}, which is sealed. "
                     f"Restore it, or remove the folder {version.folder} and write the release again."

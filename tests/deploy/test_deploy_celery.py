@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,7 +74,11 @@ def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]
         write_sample(folder / "deliveries" / key, reports=10, seed=seed)
     embedded = prepared_home(folder / "embedded", folder / "deliveries")
     beside = embedded_run(embedded, folder / "deliveries" / BATCHES[-1])
-    with scaled_out.running(folder, folder / "home") as services, pytest.MonkeyPatch.context() as patch:
+    with (
+        embedded_run(embedded, folder / "deliveries" / BATCHES[-1]) as beside,
+        scaled_out.running(folder, folder / "home") as services,
+        pytest.MonkeyPatch.context() as patch,
+    ):
         for name, value in scaled_out.variables_of_its_process(services).items():
             patch.setenv(name, value)
         UPath("s3://lunguage").mkdir()
@@ -87,10 +92,16 @@ def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]
             yield Deployment(services, instance, home, stored(embedded.root / "tables"), killed)
 
 
-def embedded_run(home: Home, delivery: Path) -> subprocess.Popen[bytes]:
+@contextmanager
+def embedded_run(home: Home, delivery: Path) -> Iterator[subprocess.Popen[bytes]]:
     """`lunguage run`, in a process of its own, so that it goes on while the deployment waits for its daemon."""
     command = [sys.executable, "-m", "lunguage_assets.cli", "run", "--data", str(delivery), "--batch", delivery.name]
-    return subprocess.Popen(command, env=environment(home.root), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(command, env=environment(home.root), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
 
 
 def process_everything(services: Services, instance: dg.DagsterInstance) -> str:

@@ -54,8 +54,8 @@ def test_what_other_processes_have_spent_counts_and_yesterday_does_not() -> None
     ledger.costs = [(NOON - timedelta(hours=25), 100.0), (NOON - timedelta(hours=23), 0.75)]
     budget = ledger.budget(1.0)
     assert ledger.spend(budget, 0.25, 0.25)
+    ledger.seconds += LOOK_EVERY_S
     with pytest.raises(BudgetExceeded, match=r"daily budget of \$1.00: .*last 24 hours.*LUNGUAGE_DAILY_BUDGET"):
-        ledger.seconds += LOOK_EVERY_S
         budget.reserve("j", 0.01)
     ledger.seconds += 3600.0 + 1
     assert ledger.spend(budget, 0.5, 0.5)
@@ -74,16 +74,16 @@ def test_another_process_is_noticed_within_seconds_though_the_ledger_is_not_aske
 
 
 def test_the_ceiling_of_the_run_holds_beside_it_and_a_refusal_gives_back_what_was_reserved() -> None:
-    ledger, run = Recorded(), Budget(0.3)
+    ledger, run = Recorded(), Budget(0.5)
     budget = ledger.budget(10.0, run)
-    assert ledger.spend(budget, 0.2, 0.2)
+    assert ledger.spend(budget, 0.25, 0.25)
     with pytest.raises(BudgetExceeded, match="spent in this run"):
-        budget.reserve("j", 0.2)
-    ledger.costs.append((ledger.now(), 9.79))
+        budget.reserve("j", 0.375)
+    ledger.costs.append((ledger.now(), 9.625))
     ledger.seconds += LOOK_EVERY_S
     with pytest.raises(BudgetExceeded, match="daily budget"):
-        budget.reserve("j", 0.1)
-    assert run.reserve("j", 0.1) is not None
+        budget.reserve("j", 0.25)
+    assert run.reserve("j", 0.25) is not None
 
 
 @given(

@@ -108,10 +108,20 @@ def test_without_hard_links_the_same_files_are_copies(tmp_path: Path, monkeypatc
     assert (tmp_path / "copied" / "b.csv").stat().st_nlink == 1
 
 
-def test_a_sealed_version_that_lost_a_file_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize("lost", ["restricted/b.csv", "CHANGELOG.md", SUMS])
+def test_a_sealed_version_that_lost_a_file_is_refused_by_its_name(lost: str, tmp_path: Path) -> None:
     name = publish(tmp_path, FIRST)
-    (tmp_path / name / "restricted/b.csv").unlink()
-    with pytest.raises(ConfigurationError, match=rf"{name}/restricted/b\.csv: found no file; expected that of version {name}"):
+    (tmp_path / name / lost).unlink()
+    with pytest.raises(ConfigurationError, match=rf"{name}/{lost}: found no file; expected that of version {name}"):
+        publish(tmp_path, FIRST)
+
+
+def test_a_sealed_version_that_somebody_edited_is_refused_by_its_name(tmp_path: Path) -> None:
+    name = publish(tmp_path, FIRST)
+    edited = tmp_path / name / "restricted/b.csv"
+    edited.chmod(0o644)
+    edited.write_text("one row more\n")
+    with pytest.raises(ConfigurationError, match=r"restricted/b\.csv: found another file"):
         publish(tmp_path, FIRST)
 
 
