@@ -13,6 +13,7 @@ import dagster as dg
 from lunguage_assets.orchestration.assets.explicit import TABLES_OF_FIT
 from lunguage_assets.orchestration.conditions import (
     CARRIED,
+    AmongTheNext,
     ExtractorInUse,
     InputsChanged,
     InputsCurrent,
@@ -35,7 +36,7 @@ def conditions(partitions: Partitions, settings: AutomationSettings) -> Mapping[
     # check has partitions (tested).
     sound = ~dg.AutomationCondition.any_deps_match(dg.AutomationCondition.any_checks_match(unsound, blocking_only=True))
     quiet = ~dg.AutomationCondition.any_deps_in_progress() & ~dg.AutomationCondition.in_progress()
-    may_run = InputsCurrent(partitions) & sound & LeftToAutomation(partitions) & quiet
+    may_run = InputsCurrent(partitions) & LeftToAutomation(partitions) & AmongTheNext(partitions) & sound & quiet
     changed = InputsChanged(partitions)
     found: dict[str, dg.AutomationCondition] = {"hedge_phrases": ExtractorInUse(partitions) & changed & may_run}
     for table in CARRIED[1:]:

@@ -14,13 +14,16 @@ import dagster as dg
 from lunguage_assets.orchestration.assets.explicit import TABLES_OF_FIT
 from lunguage_assets.orchestration.assets.implicit import TABLES_OF_EXPANSION, TABLES_OF_RESOLUTION
 from lunguage_assets.orchestration.batch_flow import BATCH, BatchFlow, Place
-from lunguage_assets.orchestration.latest import first_made, made, notes, run_that_made, run_that_tried, tried
+from lunguage_assets.orchestration.latest import first_made, made, notes, processes_that_made, run_that_made, run_that_tried, tried
 from lunguage_assets.orchestration.partitions import REPORT_BATCH, Partitions
 from lunguage_assets.orchestration.workers import PROCESS_TAG, is_gone
 from lunguage_assets.store import PARTITIONED_BY
 
 CARRIED = ("hedge_phrases", *TABLES_OF_FIT, "deduplicated_findings", *TABLES_OF_EXPANSION, *TABLES_OF_RESOLUTION)
 """Tables that a new batch is carried through, upstream first."""
+
+AT_ONCE = 100
+"""Partitions of a table requested at one look; what waits for something may not keep the others out, so each look takes the next ones."""
 
 BETWEEN_RUNS_S = 60
 """A process that executes one run after the other, such as `lunguage run`, counts as at work for so long after a run."""
@@ -60,13 +63,21 @@ class Look:
         run = run_that_tried(self.instance, place.table, self.flow.key(place))
         return run != "" and run == run_that_made(self.instance, newest.table, self.flow.key(newest))
 
-    def is_carried_by_a_command(self, place: Place) -> bool:
-        """Whether the newest input comes from a process that executes runs one after the other, and is still at it."""
-        newest = self.flow.newest_input(place)
-        run_id = run_that_made(self.instance, newest.table, self.flow.key(newest)) if newest is not None else ""
-        run = self.instance.get_run_by_id(run_id) if run_id else None
-        process = run.tags.get(PROCESS_TAG) if run is not None else None
-        if process is None or is_gone(process):
+    def carried_by_a_command(self, places: Iterable[Place]) -> set[Place]:
+        """Those whose newest input comes from a process that executes runs one after the other, and is still at it."""
+        by_table: dict[str, dict[str, list[Place]]] = {}
+        for place in places:
+            if (newest := self.flow.newest_input(place)) is not None:
+                by_table.setdefault(newest.table, {}).setdefault(self.flow.key(newest), []).append(place)
+        found: set[Place] = set()
+        for table, waiting in by_table.items():
+            processes = processes_that_made(self.instance, table, set(waiting))
+            at_work = {process for process in set(processes.values()) if self._is_at_work(process)}
+            found |= {place for key, process in processes.items() if process in at_work for place in waiting[key]}
+        return found
+
+    def _is_at_work(self, process: str) -> bool:
+        if is_gone(process):
             return False
         (last,) = self.instance.get_run_records(dg.RunsFilter(tags={PROCESS_TAG: process}), limit=1)
         return last.end_time is None or abs(self.now - datetime.fromtimestamp(last.end_time, UTC)) < timedelta(seconds=BETWEEN_RUNS_S)
@@ -179,11 +190,23 @@ class LeftToAutomation(_FromLook):
 
     def holding(self, look: Look, table: str, context: dg.AutomationContext) -> set[str]:
         places, about_to_be_made = _candidates(look, table, context), _requested(context)
-        return {
-            key
-            for key, place in places.items()
-            if any(above in about_to_be_made for above in look.flow.inputs(place)) or not look.is_carried_by_a_command(place)
-        }
+        asked = [place for place in places.values() if about_to_be_made.isdisjoint(look.flow.inputs(place))]
+        carried = look.carried_by_a_command(asked)
+        return {key for key, place in places.items() if place not in carried}
+
+
+class AmongTheNext(_FromLook):
+    """The partition is among those requested at this look: at most a hundred, so that a look stays short, and all in turn."""
+
+    said = "among_the_next"
+
+    def holding(self, look: Look, table: str, context: dg.AutomationContext) -> set[str]:
+        places, about_to_be_made = _candidates(look, table, context), _requested(context)
+        riding = {key for key, place in places.items() if not about_to_be_made.isdisjoint(look.flow.inputs(place))}
+        others = [key for key in places if key not in riding]
+        looks = -(-len(others) // AT_ONCE)
+        first = (context.evaluation_id % looks) * AT_ONCE if looks else 0
+        return riding | set(others[first : first + AT_ONCE])
 
 
 class ExtractorInUse(_FromLook):

@@ -10,6 +10,8 @@ from typing import Any
 
 import dagster as dg
 
+from lunguage_assets.orchestration.workers import PROCESS_TAG
+
 _AT_ONCE = 500
 """Events fetched by one query; SQLite takes no more than 999 parameters in one."""
 
@@ -66,6 +68,18 @@ def run_that_tried(instance: dg.DagsterInstance, table: str, partition: str) -> 
     """Id of the run that last set out to make a partition; empty when none did."""
     planned = instance.get_latest_planned_materialization_info(dg.AssetKey(table), partition)
     return planned.run_id if planned is not None else ""
+
+
+def processes_that_made(instance: dg.DagsterInstance, table: str, partitions: Collection[str]) -> dict[str, str]:
+    """Partition -> process that made it last, of those for which one is on record (`workers`)."""
+    runs = {partition: str(record.run_id or "") for partition, record in latest_records(instance, table, partitions).items()}
+    wanted = sorted(set(runs.values()) - {""})
+    processes: dict[str, str] = {}
+    for start in range(0, len(wanted), _AT_ONCE):
+        for run in instance.get_runs(dg.RunsFilter(run_ids=wanted[start : start + _AT_ONCE])):
+            if PROCESS_TAG in run.tags:
+                processes[run.run_id] = run.tags[PROCESS_TAG]
+    return {partition: processes[run] for partition, run in runs.items() if run in processes}
 
 
 def _moments(

@@ -104,3 +104,10 @@ def partition_frames(value: Any, keys: list[str]) -> dict[str, pd.DataFrame]:
 def partition_of(context: dg.AssetCheckExecutionContext) -> str:
     """The partition that a check looks at; empty for an asset without partitions."""
     return context.partition_key if context.has_partition_key else ""
+
+
+def dimension_keys(key: str | dg.MultiPartitionKey, table: str) -> dict[str, str]:
+    """Keys of a partition of a table by dimension. A run launched by its tag alone has a plain key: dimensions in the order of their names."""
+    if isinstance(key, dg.MultiPartitionKey):
+        return dict(key.keys_by_dimension)
+    return dict(zip(sorted(PARTITIONED_BY[table]), key.split("|"), strict=True))

@@ -12,7 +12,9 @@ from typing import Any
 
 import dagster as dg
 import duckdb
+from dagster._core.definitions.repository_definition import SINGLETON_REPOSITORY_NAME
 from dagster._core.execution.plan.objects import ErrorSource
+from dagster._core.storage.tags import REPOSITORY_LABEL_TAG
 from dagster._core.utils import make_new_run_id
 from sqlalchemy.exc import DBAPIError
 
@@ -31,6 +33,9 @@ from lunguage_assets.orchestration.workers import NO_RETRY, executed_here
 from lunguage_assets.store import remove_abandoned_files
 
 __all__ = ["Outcome", "RunFailed", "RunInterrupted", "Runner", "Stage", "close_abandoned_runs", "dagster_instance", "prepare_dagster_home"]
+
+SHOWN_WITH_ITS_JOB = {REPOSITORY_LABEL_TAG: f"{SINGLETON_REPOSITORY_NAME}@lunguage_assets.definitions"}
+"""Run tag by which the UI lists a run on its job's page: the code location as `lunguage ui` and workspace.yaml name it."""
 
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
@@ -105,7 +110,7 @@ class Runner:
         self._home, self._instance = home, instance
         self._judges = judges or load_judges(judges_file())
         self._definitions = build_defs(home, self._judges)
-        self._tags = {**NO_RETRY, **(tags or {})}
+        self._tags = {**NO_RETRY, **SHOWN_WITH_ITS_JOB, **(tags or {})}
         self._stopped = stopped
 
     def register_partitions(self) -> None:

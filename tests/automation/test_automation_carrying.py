@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dagster as dg
+import pytest
 from acted_out import Acted, everything_of
 
+import lunguage_assets.orchestration.conditions as conditions
 from lunguage_assets.orchestration.assets.corpus import TABLES_OF_INTAKE
 
 
@@ -38,6 +40,19 @@ def test_many_batches_at_once_flow_together_and_a_lost_cursor_asks_for_nothing_t
     acted.finish(everything_of(*(f"panel|{name}" for name in names)))
     acted.forget_cursor()
     assert acted.tick() == {}
+
+
+def test_more_batches_than_one_look_requests_come_in_turn_and_those_that_wait_keep_none_out(
+    acted: Acted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conditions, "AT_ONCE", 2)
+    names = [f"b{number}" for number in range(5)]
+    acted.deliver(*names)
+    acted.finish({"hedge_phrases": {f"lexicon|{name}" for name in names}})
+    asked = [acted.tick() for _ in range(3)]
+    assert all(set(map(frozenset, requested.values())) == {frozenset(requested["lunguage_plus_plus"])} for requested in asked), "whole runs"
+    assert sorted(len(requested["lunguage_plus_plus"]) for requested in asked) == [1, 2, 2]
+    assert set().union(*(requested["lunguage_plus_plus"] for requested in asked)) == {f"panel|{name}" for name in names}
 
 
 def test_without_a_ranking_only_phrases_are_extracted_also_of_batches_taken_in_while_nobody_looked() -> None:

@@ -73,7 +73,6 @@ def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]
     for seed, key in enumerate(BATCHES):
         write_sample(folder / "deliveries" / key, reports=10, seed=seed)
     embedded = prepared_home(folder / "embedded", folder / "deliveries")
-    beside = embedded_run(embedded, folder / "deliveries" / BATCHES[-1])
     with (
         embedded_run(embedded, folder / "deliveries" / BATCHES[-1]) as beside,
         scaled_out.running(folder, folder / "home") as services,

@@ -24,7 +24,7 @@ from lunguage_assets.orchestration.instance import (
 )
 from lunguage_assets.orchestration.launcher import LocalRunLauncher
 from lunguage_assets.orchestration.pools import JUDGES_POOL
-from lunguage_assets.orchestration.workers import OWNER_TAG, PROCESS_TAG, executed_here, is_gone, this_process, worker_of
+from lunguage_assets.orchestration.workers import OWNER_TAG, PROCESS_TAG, is_gone, this_process, worker_of
 
 FIRST = """\
 # Configuration of the Dagster instance. Dagster reads it only from $DAGSTER_HOME: the `lunguage` command puts it into
@@ -139,7 +139,7 @@ def test_abandoned_runs_are_closed_and_others_left(home: Home) -> None:
         started = dg.DagsterRunStatus.STARTED
         killed = run(started, {PROCESS_TAG: ended})
         unborn = run(dg.DagsterRunStatus.NOT_STARTED, {PROCESS_TAG: ended})
-        living = run(started, executed_here("x"))
+        living = run(started, {PROCESS_TAG: this_process()})
         elsewhere = run(started, {PROCESS_TAG: f"{socket.gethostname()}x:1:a"})
         unknown = run(started, {})
         tried_again = run(started, {PROCESS_TAG: ended, OWNER_TAG: killed})

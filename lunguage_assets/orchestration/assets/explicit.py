@@ -21,7 +21,7 @@ from lunguage_assets.explicit.rating.ranking import reference_ranking as rank_ph
 from lunguage_assets.files import write_csv
 from lunguage_assets.orchestration.checks_explicit import VERIFIED, verification_result
 from lunguage_assets.orchestration.metadata import Spending, counts, picture, plain_failures, table_options
-from lunguage_assets.orchestration.partitions import Partitions, partition_frames
+from lunguage_assets.orchestration.partitions import Partitions, dimension_keys, partition_frames
 from lunguage_assets.orchestration.pools import JUDGES_POOL
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.release.plots import calibration_plot, probability_histogram, ranking_plot, vocabulary_histogram
@@ -48,12 +48,13 @@ def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
         ins={"findings": dg.AssetIn(partition_mapping=partitions.batch_only)},
     )
     def hedge_phrases(context: dg.AssetExecutionContext, home: HomeResource, findings: pd.DataFrame) -> dg.Output[pd.DataFrame]:
-        key = context.partition_key.keys_by_dimension["judge"]  # type: ignore[attr-defined]
+        keys = dimension_keys(context.partition_key, "hedge_phrases")
+        key = keys["judge"]
         with plain_failures():
             spending = Spending(context)
             judge = home.judge(key, spending.note)
             frame = extract_hedge_phrases(findings, judge, load_corrections(home.home.corrections_file))
-            queue = home.home.review_queue(key, context.partition_key.keys_by_dimension["report_batch"])  # type: ignore[attr-defined]
+            queue = home.home.review_queue(key, keys["report_batch"])
             write_csv(review_queue(frame), queue)
         return dg.Output(
             frame,
@@ -76,7 +77,7 @@ def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
     )
     def hedge_vocabulary(context: dg.AssetExecutionContext, home: HomeResource, hedge_phrases: Any) -> dg.Output[pd.DataFrame]:
         frames = partition_frames(hedge_phrases, list(context.asset_partition_keys_for_input("hedge_phrases")))
-        by_batch = {dg.MultiPartitionKey(_dimensions(key)).keys_by_dimension["report_batch"]: frame for key, frame in frames.items()}
+        by_batch = {dimension_keys(key, "hedge_phrases")["report_batch"]: frame for key, frame in frames.items()}
         with plain_failures():
             hedges = newest_only(by_batch, [batch.key for batch in home.home.registered()])
             collected = HEDGE_PHRASES.frame() if hedges is None else hedges
@@ -181,7 +182,7 @@ def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
         reference_ranking: pd.DataFrame,
     ) -> Iterator[dg.Output]:
         """Place every tentative finding in the ranking and map its place to a probability."""
-        ranker = context.partition_key.keys_by_dimension["ranker"]  # type: ignore[attr-defined]
+        ranker = dimension_keys(context.partition_key, "fitted_probabilities")["ranker"]
         settings, anchors = home.settings.explicit, load_anchors(home.home.anchor_ratings)
         with plain_failures():
             _same_vocabulary(reference_ranking, hedge_vocabulary, f"reference_ranking[{ranker}]")
@@ -240,14 +241,6 @@ def _summary_of_fits(frame: pd.DataFrame) -> dict[str, Any]:
 
 def _version(frame: pd.DataFrame, column: str) -> str:
     return str(frame[column].iloc[0]) if len(frame) else "none"
-
-
-def _dimensions(key: str | dg.MultiPartitionKey) -> dict[str, str]:
-    """Dimensions of a (judge x report_batch) key; a plain string lists them in the alphabetical order of their names."""
-    if isinstance(key, dg.MultiPartitionKey):
-        return dict(key.keys_by_dimension)
-    judge, batch = key.split("|")
-    return {"judge": judge, "report_batch": batch}
 
 
 def _cross_check(ranking: pd.DataFrame) -> dict[str, Any]:
