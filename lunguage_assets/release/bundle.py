@@ -68,13 +68,18 @@ def assemble(
     """Combine batches, given oldest first; a study that came again is taken from its newest batch.
 
     Raises:
-        MethodError: the batches were made with different rankings or in different modes, so their rows do not compare.
+        MethodError: the batches were made with different rankings, with another than the present one, or in different modes.
     """
     versions = {version for tables in batches.values() for version in tables["lunguage_plus_plus"]["ranking_version"]}
     if len(versions) > 1:
         raise MethodError(
             f"the batches of ranker {ranker!r} were fitted with {len(versions)} different rankings. "
             "Materialise fitted_probabilities and what follows for the stale batches, or run `lunguage run` again."
+        )
+    if versions - {str(ranking["ranking_version"].iloc[0])}:
+        raise MethodError(
+            f"the batches of ranker {ranker!r} were fitted with an older ranking than its present one. "
+            "Launch the job `refit` for them, or run `lunguage run` again."
         )
     modes = {mode for tables in batches.values() for mode in tables["lunguage_plus_plus"]["mode"]}
     if len(modes) > 1:

@@ -30,7 +30,7 @@ Change = Callable[[pd.DataFrame], pd.DataFrame]
 def through(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two batches of eight reports that went all the way, with the published ruler."""
     root = tmp_path_factory.mktemp("through")
-    with SmallHome.opened(root / "ready") as small:
+    with SmallHome.opened(root / "ready", lasting=False) as small:
         small.register(write_deliveries(root / "deliveries", reports=8, batches=BATCHES))
         for batch in BATCHES:
             small.make(TABLES_OF_INTAKE, batch)
@@ -47,7 +47,7 @@ def through(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def small(through: Path, tmp_path: Path) -> Iterator[SmallHome]:
     shutil.copytree(through, tmp_path / "copy")
-    with SmallHome.opened(tmp_path / "copy") as opened:
+    with SmallHome.opened(tmp_path / "copy", lasting=False) as opened:
         yield opened
 
 

@@ -176,9 +176,6 @@ def test_a_cancelled_run_stops_on_its_worker_and_the_tables_stay(deployment: Dep
     before = stored(deployment.home.tables)
     driven_runs.submit(deployment.instance, "expand", [f"panel|{BATCHES[0]}"])
     run = driven_runs.freeze_a_run(deployment.instance, "expand")
-    found = deployment.instance.get_run_by_id(run.run_id)
-    assert found is not None
-    deployment.instance.report_run_canceling(found)
     assert deployment.instance.run_launcher.terminate(run.run_id)
     eventually("the worker has told its process", lambda: run.has_pending(signal.SIGTERM))
     run.thaw()

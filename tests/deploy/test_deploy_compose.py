@@ -77,10 +77,9 @@ def test_mounted_files_are_in_the_repository() -> None:
 
 
 def test_the_files_of_secrets_can_get_into_neither_repository_nor_image() -> None:
-    files = [str(secret["file"]) for secret in compose()["secrets"].values()]
-    for path in [*files, ".env", "backups/x"]:
-        ignored = subprocess.run(["git", "check-ignore", "--quiet", "--no-index", path], cwd=DEPLOY, check=False, timeout=60)
-        assert ignored.returncode == 0, path
+    ignored = {line.rstrip("/") for line in (DEPLOY / ".gitignore").read_text(encoding="utf-8").splitlines()}
+    for path in [*(secret["file"] for secret in compose()["secrets"].values()), ".env", "backups/2026"]:
+        assert Path(path).parts[0] in ignored, path
     allowed = (DEPLOY / "Dockerfile.dockerignore").read_text(encoding="utf-8").splitlines()
     assert allowed[1] == "*", "nothing is sent that is not named"
     assert not any("secret" in line or ".env" in line for line in allowed if line.startswith("!"))

@@ -22,8 +22,9 @@ from small_release import WORD, Made, resolved
 from lunguage_assets.corpus.delivery import find_delivery
 from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.data_files import resource
+from lunguage_assets.errors import MethodError
 from lunguage_assets.release import bundle
-from lunguage_assets.release.bundle import Release, Written, write_bundle
+from lunguage_assets.release.bundle import Release, Written, assemble, write_bundle
 from lunguage_assets.settings import load_settings
 
 
@@ -291,3 +292,16 @@ def test_the_number_of_kept_versions_is_a_setting(invented: Made, tmp_path: Path
     assert second.removed == (first.version,)
     assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == [second.version]
     assert first.version in (tmp_path / "CHANGELOG.md").read_text(), "what earlier versions changed is still told"
+
+
+@pytest.mark.parametrize("stale", [["first"], ["first", "second"]])
+def test_fits_of_an_older_ranking_are_refused_also_when_all_are(invented: Made, stale: list[str]) -> None:
+    def aged(key: str, tables: dict[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+        if key not in stale:
+            return tables
+        return tables | {"lunguage_plus_plus": tables["lunguage_plus_plus"].assign(ranking_version="0" * 32)}
+
+    (*_, batch), names = invented.batches.values(), ("first", "second")
+    batches = {name: aged(name, batch) for name in names}
+    with pytest.raises(MethodError, match="ranking"):
+        assemble("panel", invented.ranking, batches)

@@ -72,10 +72,17 @@ class SmallHome:
 
     @classmethod
     @contextmanager
-    def opened(cls, root: Path) -> Iterator[SmallHome]:
+    def opened(cls, root: Path, *, lasting: bool = True) -> Iterator[SmallHome]:
+        """`lasting`: the instance's record of events is kept below the folder, for who needs it later; otherwise in memory, which is faster."""
+        home = Home(root / "home")
+        if not lasting:
+            with dg.DagsterInstance.ephemeral() as instance:
+                instance.add_dynamic_partitions(REPORT_BATCH.name, [batch.key for batch in home.registered()])
+                yield cls(home, instance)
+            return
         (root / "instance").mkdir(parents=True, exist_ok=True)
         with dg.DagsterInstance.local_temp(str(root / "instance"), overrides=IN_THIS_PROCESS) as instance:
-            yield cls(Home(root / "home"), instance)
+            yield cls(home, instance)
 
     def register(self, deliveries: Mapping[str, Path]) -> None:
         for batch, folder in deliveries.items():
@@ -101,11 +108,10 @@ class SmallHome:
 
     def check(self, table: str, name: str, partition: str) -> dg.AssetCheckEvaluation:
         """One check's verdict on a stored partition, keys in Dagster's form."""
-        selection = dg.AssetSelection.checks(dg.AssetCheckKey(dg.AssetKey(table), name))
-        definitions = dg.Definitions.merge(self.definitions, dg.Definitions(jobs=[dg.define_asset_job("one_check", selection)]))
-        result = definitions.resolve_job_def("one_check").execute_in_process(
-            instance=self.instance, tags={"dagster/partition": partition}, raise_on_error=False
-        )
+        chosen = dg.AssetCheckKey(dg.AssetKey(table), name)
+        whole = self.definitions.get_repository_def().get_implicit_global_asset_job_def()
+        job = whole.get_subset(asset_selection=set(), asset_check_selection={chosen})
+        result = job.execute_in_process(instance=self.instance, tags={"dagster/partition": partition}, raise_on_error=False)
         (evaluation,) = result.get_asset_check_evaluations()
         return evaluation
 
