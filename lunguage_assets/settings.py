@@ -117,7 +117,7 @@ class CheckSettings(_Options):
     failed_call_share: float = Field(default=0.2, ge=0.0, le=1.0, description="Share of them that may fail")
     agreement_low: float = Field(default=0.80, ge=0.0, le=1.0, description="Pairwise agreement of judges that is still usual")
     agreement_high: float = Field(default=0.98, ge=0.0, le=1.0, description="Pairwise agreement above which two judges may be one")
-    kappa_low: float = Field(default=0.60, ge=-1.0, le=1.0, description="Chance-corrected agreement, coded by position, that is still usual")
+    kappa_low: float = Field(default=0.60, ge=-1.0, le=1.0, description="Chance-corrected agreement, by position, that is still usual")
     extrapolated_share: float = Field(default=0.10, ge=0.0, le=1.0, description="Share of fitted pairs that may lie outside the anchors")
     earlier_batches: int = Field(default=20, ge=0, description="Latest earlier batches that a batch is compared with; 0: none")
     drift_p_value: float = Field(default=0.01, gt=0.0, lt=1.0, description="Corrected p value below which a difference is no chance")

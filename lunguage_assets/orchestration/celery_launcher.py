@@ -18,7 +18,6 @@ from dagster._serdes import pack_value
 from dagster_celery.config import TASK_RESUME_JOB_NAME
 from dagster_celery.launcher import CeleryRunLauncher
 from dagster_celery.tags import DAGSTER_CELERY_TASK_ID_TAG
-from dagster_celery.tasks import create_resume_job_task
 from typing_extensions import override
 
 CELERY_SETTINGS: dict[str, Any] = {
@@ -72,7 +71,7 @@ class WatchedCeleryLauncher(CeleryRunLauncher):
         arguments = ResumeRunArgs(
             job_origin=run.job_code_origin, run_id=run.run_id, instance_ref=self._instance.get_ref(), set_exit_code_on_failure=True
         )
-        task = create_resume_job_task(self.celery).si(resume_job_args_packed=pack_value(arguments))
+        task = self.celery.signature(TASK_RESUME_JOB_NAME, kwargs={"resume_job_args_packed": pack_value(arguments)}, immutable=True)
         self._launch_celery_task_run(run=run, task_signature=task, routing_key=TASK_RESUME_JOB_NAME)
 
     @override

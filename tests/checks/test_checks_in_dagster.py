@@ -30,7 +30,7 @@ Change = Callable[[pd.DataFrame], pd.DataFrame]
 def through(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two batches of eight reports that went all the way, with the published ruler."""
     root = tmp_path_factory.mktemp("through")
-    with SmallHome.opened(root / "ready", lasting=False) as small:
+    with SmallHome.opened(root / "home") as small:
         small.register(write_deliveries(root / "deliveries", reports=8, batches=BATCHES))
         for batch in BATCHES:
             small.make(TABLES_OF_INTAKE, batch)
@@ -41,13 +41,13 @@ def through(tmp_path_factory: pytest.TempPathFactory) -> Path:
         small.make(["reference_ranking"], "panel")
         for batch in BATCHES:
             small.make([*OF_PANEL, *RESOLVED], {"ranker": "panel", "report_batch": batch})
-    return root / "ready"
+    return root / "home"
 
 
 @pytest.fixture
 def small(through: Path, tmp_path: Path) -> Iterator[SmallHome]:
-    shutil.copytree(through, tmp_path / "copy")
-    with SmallHome.opened(tmp_path / "copy", lasting=False) as opened:
+    shutil.copytree(through, tmp_path / "home")
+    with SmallHome.opened(tmp_path / "home") as opened:
         yield opened
 
 

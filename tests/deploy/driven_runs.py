@@ -8,7 +8,6 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 import dagster as dg
 from compose_file import DEPLOY
@@ -26,19 +25,11 @@ WORKSPACE = WorkspaceOpts(workspace=(str(DEPLOY / "workspace.yaml"),))
 
 @dataclass(frozen=True)
 class Frozen:
-    """A run that was stopped in the middle: the process that has it does not get on until it is told to."""
+    """A run that was stopped in the middle: the process that has it does not get on."""
 
     run_id: str
     worker: str
     pid: int
-
-    def thaw(self) -> None:
-        os.kill(self.pid, signal.SIGCONT)
-
-    def has_pending(self, signal_number: int) -> bool:
-        lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
-        masks = [int(line.split()[1], 16) for line in lines if line.startswith(("SigPnd", "ShdPnd"))]
-        return any(mask >> (signal_number - 1) & 1 for mask in masks)
 
 
 def launcher(instance: dg.DagsterInstance) -> WatchedCeleryLauncher:
@@ -109,3 +100,20 @@ def freeze_a_run(instance: dg.DagsterInstance, job: str) -> Frozen:
         return None
 
     return eventually(f"a run of {job} is under way", stopped)
+
+
+def start_and_cancel(instance: dg.DagsterInstance, job: str, partition: str) -> dg.DagsterRun:
+    """What the UI does when a person cancels a run that is under way; the run as it ended."""
+    submit(instance, job, [partition])
+    started = dg.RunsFilter(job_name=job, statuses=[dg.DagsterRunStatus.STARTED])
+    (latest,) = instance.get_runs(dg.RunsFilter(job_name=job), limit=1)
+    run = eventually("the run is under way", lambda: next(iter(instance.get_runs(started)), None) or ended(instance, latest.run_id))
+    if not run.is_finished:
+        instance.report_run_canceling(run)
+        instance.run_launcher.terminate(run.run_id)
+    return eventually("the run has ended", lambda: ended(instance, run.run_id))
+
+
+def ended(instance: dg.DagsterInstance, run_id: str) -> dg.DagsterRun | None:
+    run = instance.get_run_by_id(run_id)
+    return run if run is not None and run.is_finished else None

@@ -167,7 +167,7 @@ def test_an_interrupted_run_is_recorded_as_cancelled_and_says_how_to_go_on(how: 
     command = [*CLI, "run", "--data", str(five_reports), "--batch", "first"]
     process = subprocess.Popen(command, env=environment(home), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
-        wait_for(lambda: _runs(home, "STARTED"), 120, "the first run does not start", 0.05)
+        wait_for(lambda: _runs(home, "STARTED"), 120, f"the first run does not start: {process.poll()}")
         if how == "signal":
             process.send_signal(signal.SIGTERM)
         else:

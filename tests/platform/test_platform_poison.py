@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import dagster as dg
@@ -33,11 +34,19 @@ EXPANDED = ("deduplicated_findings", "pathway_matches", "expansions")
 OF_PANEL = [f"panel|{batch}" for batch in BATCHES]
 
 
+@dataclass(frozen=True)
+class Ready:
+    """A home to be copied, and what was materialised in it."""
+
+    home: Path
+    record: list[dg.AssetMaterialization]
+
+
 @pytest.fixture(scope="module")
-def expanded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def expanded(tmp_path_factory: pytest.TempPathFactory) -> Ready:
     """Three batches of five reports, fitted with the published ruler and expanded; nothing is resolved yet."""
     root = tmp_path_factory.mktemp("expanded")
-    with SmallHome.opened(root / "ready") as small:
+    with SmallHome.opened(root / "home") as small:
         small.register(write_deliveries(root / "deliveries"))
         for batch in BATCHES:
             small.make(TABLES_OF_INTAKE, batch)
@@ -48,44 +57,44 @@ def expanded(tmp_path_factory: pytest.TempPathFactory) -> Path:
         small.make(["reference_ranking"], "panel")
         for batch in BATCHES:
             small.make(["fitted_probabilities", "fit_log", *EXPANDED], {"ranker": "panel", "report_batch": batch})
-    return root / "ready"
+        return Ready(root / "home", small.record)
 
 
 @pytest.fixture(scope="module")
-def released(expanded: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def released(expanded: Ready, tmp_path_factory: pytest.TempPathFactory) -> Ready:
     """The same, resolved and released."""
-    root = tmp_path_factory.mktemp("released") / "ready"
-    shutil.copytree(expanded, root)
+    root = tmp_path_factory.mktemp("released") / "home"
+    shutil.copytree(expanded.home, root)
     with SmallHome.opened(root) as small:
         for batch in BATCHES:
             small.make(RESULT, {"ranker": "panel", "report_batch": batch})
         small.make(["release"], "panel")
-    return root
+        return Ready(root, [*expanded.record, *small.record])
 
 
 @contextmanager
-def copied(source: Path, target: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SmallHome]:
-    shutil.copytree(source, target)
-    monkeypatch.setenv(ENVIRONMENT_VARIABLE, str(target / "home"))
-    with SmallHome.opened(target) as opened:
+def copied(ready: Ready, target: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SmallHome]:
+    shutil.copytree(ready.home, target)
+    monkeypatch.setenv(ENVIRONMENT_VARIABLE, str(target))
+    with SmallHome.opened(target, ready.record) as opened:
         yield opened
 
 
 @pytest.fixture
-def small(expanded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SmallHome]:
-    with copied(expanded, tmp_path / "copy", monkeypatch) as opened:
+def small(expanded: Ready, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SmallHome]:
+    with copied(expanded, tmp_path / "home", monkeypatch) as opened:
         yield opened
 
 
 @pytest.fixture
-def complete(released: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SmallHome]:
-    with copied(released, tmp_path / "copy", monkeypatch) as opened:
+def complete(released: Ready, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SmallHome]:
+    with copied(released, tmp_path / "home", monkeypatch) as opened:
         yield opened
 
 
 @pytest.fixture(scope="module")
-def poisoned_studies(expanded: Path) -> set[str]:
-    path = expanded / "home" / "tables" / "reports" / f"{POISONED}.parquet"
+def poisoned_studies(expanded: Ready) -> set[str]:
+    path = expanded.home / "tables" / "reports" / f"{POISONED}.parquet"
     return set(pq.read_table(path, columns=["study_id"])["study_id"].to_pylist())
 
 

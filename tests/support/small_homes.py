@@ -18,10 +18,12 @@ from dagster._core.definitions.partitions.context import partition_loading_conte
 from dagster._core.definitions.selector import PartitionRangeSelector, PartitionsByAssetSelector, PartitionsSelector
 from dagster._core.execution.backfill import PartitionBackfill
 from dagster._core.remote_origin import InProcessCodeLocationOrigin
-from dagster._core.test_utils import create_test_daemon_workspace_context
+from dagster._core.remote_representation.grpc_server_registry import GrpcServerRegistry
 from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
+from dagster._core.workspace.context import WorkspaceProcessContext
 from dagster._core.workspace.load_target import InProcessWorkspaceLoadTarget
 from dagster._daemon.backfill import execute_backfill_iteration
+from dagster._grpc.server import GrpcServerCommand
 
 from lunguage_assets.corpus.synthetic import write_sample
 from lunguage_assets.home import Home
@@ -30,12 +32,6 @@ from lunguage_assets.orchestration.partitions import REPORT_BATCH
 from lunguage_assets.schema import Table
 
 BATCHES = ("first", "second", "third")
-IN_THIS_PROCESS = {
-    "run_launcher": {"module": "dagster._core.launcher.sync_in_memory_run_launcher", "class": "SyncInMemoryRunLauncher"},
-    "run_coordinator": {"module": "dagster._core.run_coordinator", "class": "DefaultRunCoordinator"},
-}
-"""Runs of a backfill are executed here, at once: what a test changes in this process holds in them."""
-
 Partition = str | Mapping[str, str]
 
 
@@ -65,23 +61,24 @@ def store_unchecked(table: Table, frame: pd.DataFrame, path: Path) -> None:
 
 
 class SmallHome:
-    """A home with its own Dagster instance, both below one folder; opened with `opened`."""
+    """A home and a Dagster instance in memory, which executes runs here and at once: what a test changes in this process holds in them.
+
+    `record` has what was materialised, so that another instance can be told of it.
+    """
 
     def __init__(self, home: Home, instance: dg.DagsterInstance) -> None:
         self.home, self.instance = home, instance
+        self.record: list[dg.AssetMaterialization] = []
 
     @classmethod
     @contextmanager
-    def opened(cls, root: Path, *, lasting: bool = True) -> Iterator[SmallHome]:
-        """`lasting`: the instance's record of events is kept below the folder, for who needs it later; otherwise in memory, which is faster."""
-        home = Home(root / "home")
-        if not lasting:
-            with dg.DagsterInstance.ephemeral() as instance:
-                instance.add_dynamic_partitions(REPORT_BATCH.name, [batch.key for batch in home.registered()])
-                yield cls(home, instance)
-            return
-        (root / "instance").mkdir(parents=True, exist_ok=True)
-        with dg.DagsterInstance.local_temp(str(root / "instance"), overrides=IN_THIS_PROCESS) as instance:
+    def opened(cls, root: Path, record: Sequence[dg.AssetMaterialization] = ()) -> Iterator[SmallHome]:
+        """The home `root`, its batches known as partitions, with the record of earlier materialisations."""
+        home = Home(root)
+        with dg.DagsterInstance.ephemeral() as instance:
+            instance.add_dynamic_partitions(REPORT_BATCH.name, [batch.key for batch in home.registered()])
+            for materialization in record:
+                instance.report_runless_asset_event(materialization)
             yield cls(home, instance)
 
     def register(self, deliveries: Mapping[str, Path]) -> None:
@@ -104,7 +101,9 @@ class SmallHome:
         made_with_them = {check for key in keys for check in graph.assets_def_for_key(key).check_keys}
         job = whole.get_subset(asset_selection=keys, asset_check_selection=None if checks else made_with_them)
         key = partition if isinstance(partition, str) else dg.MultiPartitionKey(dict(partition))
-        return job.execute_in_process(instance=self.instance, partition_key=key, raise_on_error=raise_on_error)
+        result = job.execute_in_process(instance=self.instance, partition_key=key, raise_on_error=raise_on_error)
+        self.record += [event.materialization for event in result.get_asset_materialization_events()]
+        return result
 
     def check(self, table: str, name: str, partition: str) -> dg.AssetCheckEvaluation:
         """One check's verdict on a stored partition, keys in Dagster's form."""
@@ -119,8 +118,10 @@ class SmallHome:
         """A backfill over partitions of several assets, as the UI launches it, carried to its end as the daemon does."""
         target = LoadableTargetOrigin(module_name="lunguage_assets.definitions", attribute="defs")
         origin = InProcessWorkspaceLoadTarget(InProcessCodeLocationOrigin(target))
+        servers = GrpcServerRegistry(None, GrpcServerCommand.API_GRPC, 60, 60, wait_for_processes_on_shutdown=False)  # none is ever started
         with (
-            create_test_daemon_workspace_context(origin, self.instance) as workspace,
+            servers,
+            WorkspaceProcessContext(self.instance, origin, grpc_server_registry=servers) as workspace,
             partition_loading_context(dynamic_partitions_store=self.instance),
         ):
             backfill = PartitionBackfill.from_partitions_by_assets(
