@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 from collections.abc import Iterator
@@ -29,7 +30,9 @@ Configuration = Literal["packaged", "outdated", "edited", "elsewhere", "missing"
 def dagster_instance(home: Home) -> Iterator[dg.DagsterInstance]:
     """The persistent instance; sets `DAGSTER_HOME` to the home's own unless it is set already."""
     prepare_dagster_home(home)
-    with dg.DagsterInstance.get() as instance:
+    with _opening(home):
+        instance = dg.DagsterInstance.get()
+    with instance:
         yield instance
 
 
@@ -43,6 +46,17 @@ def prepare_dagster_home(home: Home) -> None:
         marks = dict.fromkeys([*_marks(home), _hash(packaged)])
         replace_text(_mark(home), "".join(f"{mark}\n" for mark in marks))  # first: a configuration without its mark would count as edited
         replace_text(home.dagster / "dagster.yaml", packaged)
+    if not (home.dagster / "history").exists() and configuration_of(home) != "elsewhere":
+        with _opening(home), dg.DagsterInstance.get():
+            pass  # so that the databases are there before webserver, daemon and commands open them, each for itself
+
+
+@contextmanager
+def _opening(home: Home) -> Iterator[None]:
+    """One process at a time opens the instance: it makes its databases at first, and two that do so at once fail."""
+    with (home.root / ".dagster.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def configuration_of(home: Home) -> Configuration:

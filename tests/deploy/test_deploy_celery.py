@@ -32,6 +32,7 @@ REASON = scaled_out.missing()
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(REASON is not None and not os.environ.get("CI"), reason=str(REASON))]
 
 BATCHES = ("first", "second", "third")
+WORKERS = ("one", "two", "three")
 QUICK = "[explicit]\nrepetitions = 1\norders = 3\nbootstrap = 10\n"
 
 
@@ -82,7 +83,7 @@ def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]
         UPath("s3://lunguage").mkdir()
         home = prepared_home(folder / "home", folder / "deliveries")
         services.start_service("code")
-        for worker in ("one", "two"):
+        for worker in WORKERS[:2]:
             services.start_worker(worker)
         with dg.DagsterInstance.get() as instance:
             killed = process_everything(services, instance)
@@ -119,7 +120,7 @@ def process_everything(services: Services, instance: dg.DagsterInstance) -> str:
     services.kill(victim.worker)
     eventually("every partition is done", lambda: driven_runs.succeeded(instance, "ingest") == set(BATCHES))
 
-    services.start_worker("three")  # as an engine restarts a container
+    services.start_worker(WORKERS[2])  # as an engine restarts a container
     driven_runs.wait_for_workers(instance, 2)
     of_extractor, of_panel = ([f"{key}|{batch}" for batch in BATCHES] for key in (judges.extractor, "panel"))
     stages = {
@@ -165,8 +166,8 @@ def test_the_backfill_knows_that_all_its_partitions_are_done(deployment: Deploym
 
 
 def test_every_worker_had_a_part(deployment: Deployment) -> None:
-    for worker in ("one", "two", "three"):
-        assert "execute_job" in deployment.services.log(worker)
+    for worker in WORKERS:
+        assert "Task execute_job[" in deployment.services.log(worker)
 
 
 def test_a_cancelled_run_stops_on_its_worker_and_the_tables_stay(deployment: Deployment) -> None:
@@ -180,7 +181,7 @@ def test_a_cancelled_run_stops_on_its_worker_and_the_tables_stay(deployment: Dep
     assert run.status is dg.DagsterRunStatus.CANCELED
     messages = [entry.message for entry in deployment.instance.all_logs(run.run_id)]
     assert not any("timed out" in message for message in messages), "its worker stopped it; monitoring did not have to write it off"
-    assert any("Terminating" in deployment.services.log(worker) for worker in ("two", "three"))
+    assert any("Terminating" in deployment.services.log(worker) for worker in WORKERS)
     assert stored(deployment.home.tables) == before
 
 
