@@ -76,9 +76,13 @@ def examination(home: Home) -> list[tuple[str, str]]:
     """What a person should know of the instance's configuration: severity and message."""
     state = configuration_of(home)
     if state == "elsewhere":
-        return [("ok", f"Dagster's instance is configured in {os.environ['DAGSTER_HOME']} ($DAGSTER_HOME), which this package leaves alone")]
+        return [
+            ("ok", f"Dagster's instance is configured in {os.environ['DAGSTER_HOME']} ($DAGSTER_HOME), which this package leaves alone")
+        ]
     if state != "edited":
-        return [("ok", "Dagster's instance has the packaged configuration" + (", renewed at the next command" if state == "outdated" else ""))]
+        return [
+            ("ok", "Dagster's instance has the packaged configuration" + (", renewed at the next command" if state == "outdated" else ""))
+        ]
     return [
         (
             "warning",

@@ -29,7 +29,7 @@ from lunguage_assets.orchestration.io_manager import build_catalog
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
 from lunguage_assets.orchestration.resources import judges_file
 from lunguage_assets.orchestration.stages import Inventory, Stage, on_batch
-from lunguage_assets.orchestration.workers import NO_RETRY, executed_here
+from lunguage_assets.orchestration.workers import NO_RETRY, executed_here, noticing_signals
 from lunguage_assets.store import remove_abandoned_files
 
 __all__ = ["Outcome", "RunFailed", "RunInterrupted", "Runner", "Stage", "close_abandoned_runs", "dagster_instance", "prepare_dagster_home"]
@@ -111,7 +111,7 @@ class Runner:
         self._judges = judges or load_judges(judges_file())
         self._definitions = build_defs(home, self._judges)
         self._tags = {**NO_RETRY, **SHOWN_WITH_ITS_JOB, **(tags or {})}
-        self._stopped = stopped
+        self._stopped, self._asked_to_stop = stopped, False
 
     def register_partitions(self) -> None:
         """Make every registered batch a partition (again, should the instance be new)."""
@@ -232,13 +232,15 @@ class Runner:
         return outcome
 
     def _execute(self, stage: Stage, outcome: Outcome, release_config: dict[str, str] | None) -> None:
-        if self._stopped():
-            raise RunInterrupted("", cancelled=True)
+        if self._asked_to_stop or self._stopped():
+            raise RunInterrupted("", cancelled=not self._asked_to_stop)
         job = self._definitions.resolve_job_def(stage.job)
         config: dict[str, Any] = dict(QUIET)
         if release_config is not None:
             config["ops"] = {BUNDLE_OP: {"config": release_config}}
-        result = self._executed(job, config, stage)
+        with noticing_signals() as asked_to_stop:
+            result = self._executed(job, config, stage)
+            self._asked_to_stop = asked_to_stop()
         outcome.runs += 1
         if not result.success:
             self._require_uninterrupted(result)
