@@ -48,7 +48,6 @@ from lunguage_assets.judges.attempts import COUNTED, TRIES, Attempt, Entry, sett
 T = TypeVar("T")
 
 _CHUNK = 500
-_BUSY_S = 60
 _WRITE_TRIES = 5
 _ADVISORY_LOCK = 0x6C756E67  # "lung": one writer at a time, as in SQLite
 
@@ -79,10 +78,6 @@ ATTEMPTS = Table(
 """One row per attempt; `attempt` numbers those of a key from 1 in the order of recording, which decides who was first."""
 
 
-class LedgerError(LunguageError):
-    """The ledger cannot be opened, read or written. An answer that could not be recorded is not used."""
-
-
 class Ledger:
     """Recorded attempts at a place; made by `Ledger.open`. Threads may share one, and so may processes that fork."""
 
@@ -101,8 +96,8 @@ class Ledger:
         url = ledger_url(where)
         place = shown_place(url)
         if url.get_backend_name() == "sqlite":
-            _make_private(Path(str(url.database)))
-        ledger = cls(_engine(url), place, store_prompts=store_prompts)
+            make_private(Path(str(url.database)))
+        ledger = cls(ledger_engine(url), place, store_prompts=store_prompts)
         ledger._create()
         return ledger
 
@@ -262,7 +257,7 @@ class Ledger:
                             connection.execute(select(func.pg_advisory_xact_lock(_ADVISORY_LOCK)))
                         return work(connection)
                 except (OperationalError, InterfaceError) as error:
-                    if not remaining or _is_lasting(error):
+                    if not remaining or is_lasting(error):
                         raise
             time.sleep(0.2)
         raise AssertionError("the last try returns or raises")
@@ -301,105 +296,3 @@ def settled(connection: Connection, keys: Sequence[str]) -> dict[str, Entry]:
             replies[key].append((answer, failure))
     entries = {key: settle(key, those, TRIES) for key, those in replies.items()}
     return {key: entry for key, entry in entries.items() if entry is not None}
-
-
-def ledger_url(where: str | Path) -> URL:
-    """An SQLAlchemy URL with a driver that is installed; from SQLAlchemy 2.1 plain `postgresql://` means psycopg 3 only."""
-    if isinstance(where, Path) or "://" not in where:
-        return URL.create("sqlite", database=str(Path(where).expanduser().absolute()))
-    try:
-        url = make_url(where.replace("postgres://", "postgresql://", 1) if where.startswith("postgres://") else where)
-        backend = url.get_backend_name()
-    except (ArgumentError, SQLAlchemyError):
-        raise LedgerError("the ledger's URL cannot be read; expected a path, sqlite:///PATH or postgresql://USER@HOST/DATABASE.") from None
-    if backend == "sqlite" and url.database not in (None, "", ":memory:") and "mode=memory" not in str(url):
-        return url.set(database=str(Path(str(url.database)).absolute()))
-    if backend != "postgresql":
-        raise LedgerError(f"a ledger in {backend} that lasts is not possible; expected a path, sqlite:///PATH or postgresql://....")
-    if url.drivername == "postgresql":
-        for driver, module in (("postgresql+psycopg", "psycopg"), ("postgresql+psycopg2", "psycopg2")):
-            if find_spec(module) is not None:
-                return url.set(drivername=driver)
-        raise LedgerError("a ledger in PostgreSQL needs a driver. Install one: pip install 'lunguage-assets[scale]'.")
-    return url
-
-
-def shown_place(url: URL) -> str:
-    if url.get_backend_name() == "sqlite":
-        return str(url.database)
-    return f"postgresql://{url.host or ''}{f':{url.port}' if url.port else ''}/{url.database or ''}"
-
-
-def _make_private(path: Path) -> None:
-    """Create the file for its owner only, before SQLite would with the process's mask; its -wal and -shm files take its mode."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
-        try:
-            status = os.fstat(handle)
-            if not stat.S_ISREG(status.st_mode):
-                raise OSError
-            if stat.S_IMODE(status.st_mode) != 0o600:
-                os.fchmod(handle, 0o600)
-        finally:
-            os.close(handle)
-    except OSError as error:
-        raise LedgerError(
-            f"ledger {path}: cannot be opened for its owner alone ({type(error).__name__}); expected a plain file of yours, or a folder"
-            " that you may write to. Name another place."
-        ) from None
-
-
-_QUIET: dict[str, Any] = {"hide_parameters": True, "logging_name": "ledger"}
-logging.getLogger("sqlalchemy.engine.Engine.ledger").setLevel(logging.WARNING)  # at level DEBUG it shows every row, answers among them
-
-
-def _engine(url: URL) -> Engine:
-    if url.get_backend_name() == "postgresql":
-        try:
-            engine = create_engine(url, isolation_level="READ COMMITTED", pool_pre_ping=True, **_QUIET)
-        except (ImportError, SQLAlchemyError) as error:
-            raise LedgerError(
-                f"ledger {shown_place(url)}: driver {url.drivername!r} cannot be used ({type(error).__name__})."
-                " Install one: pip install 'lunguage-assets[scale]'."
-            ) from None
-        event.listen(engine, "connect", _prepare_postgresql)
-        return engine
-    engine = create_engine(url, connect_args={"timeout": _BUSY_S}, **_QUIET)
-    event.listen(engine, "connect", _prepare_sqlite)
-    event.listen(engine, "begin", _begin_sqlite)
-    return engine
-
-
-def _prepare_postgresql(connection: Any, _record: Any) -> None:
-    """A server that acknowledges commits before they are on disk is asked not to, here."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'")
-    connection.commit()
-
-
-def _prepare_sqlite(connection: Any, _record: Any) -> None:
-    """Write-ahead log, forced to disk at every commit; transactions begin when we say so."""
-    connection.isolation_level = None
-    deadline = time.monotonic() + _BUSY_S
-    while True:  # two processes that switch a new file to WAL at once are refused at once, whatever the busy timeout
-        try:
-            mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
-            break
-        except Exception as error:
-            if "locked" not in str(error) or time.monotonic() > deadline:
-                raise
-            time.sleep(0.02)
-    if mode.lower() != "wal":
-        raise LedgerError("the ledger's file system has no write-ahead log; put the ledger on a local disk, or use PostgreSQL.")
-    connection.execute("PRAGMA synchronous = FULL")
-
-
-def _begin_sqlite(connection: Connection) -> None:
-    """A writer takes its turn at once: a reader that turns writer later would fail instead of waiting."""
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get("ledger_writes") else "BEGIN")
-
-
-def _is_lasting(error: DBAPIError) -> bool:
-    """Errors that another try does not mend: disk full, read-only."""
-    return any(word in str(error.orig).lower() for word in ("full", "readonly", "read-only", "unable to open"))
