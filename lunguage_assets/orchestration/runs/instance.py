@@ -14,7 +14,7 @@ import dagster as dg
 from lunguage_assets.data_files import dagster_yaml
 from lunguage_assets.files import replace_text
 from lunguage_assets.home import Home
-from lunguage_assets.orchestration.workers import is_gone, worker_of
+from lunguage_assets.orchestration.runs.workers import is_gone, worker_of
 
 _UNMARKED = {
     "29097bb855be440cf8ffac14815c4a9338b85998463b9a37bee0cfc95a99b78f",
@@ -62,9 +62,13 @@ def examination(home: Home) -> list[tuple[str, str]]:
     """What a person should know of the instance's configuration: severity and message."""
     state = configuration_of(home)
     if state == "elsewhere":
-        return [("ok", f"Dagster's instance is configured in {os.environ['DAGSTER_HOME']} ($DAGSTER_HOME), which this package leaves alone")]
+        return [
+            ("ok", f"Dagster's instance is configured in {os.environ['DAGSTER_HOME']} ($DAGSTER_HOME), which this package leaves alone")
+        ]
     if state != "edited":
-        return [("ok", "Dagster's instance has the packaged configuration" + (", renewed at the next command" if state == "outdated" else ""))]
+        return [
+            ("ok", "Dagster's instance has the packaged configuration" + (", renewed at the next command" if state == "outdated" else ""))
+        ]
     return [
         (
             "warning",
