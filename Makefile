@@ -7,6 +7,8 @@ LUNGUAGE_HOME ?= .lunguage-sample
 REPORTS ?= 800
 SEED ?= 0
 PORT ?= 3000
+# Some tests wait for processes, so that one more than two cores pays.
+TEST_PROCESSES ?= 3
 
 # What pip is given for torch, which in-process models need: another version, or the path of a wheel for this machine's GPU.
 TORCH ?= torch==2.13.0
@@ -21,7 +23,7 @@ ui: $(VENV)/installed
 	$(BIN)/lunguage ui --home $(LUNGUAGE_HOME) --port $(PORT)
 
 test: $(VENV)/installed-dev
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
 
 # What models in this process need (the extra "models"); with it, `make test` tests them too.
 models: $(VENV)/installed-models

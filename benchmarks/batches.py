@@ -17,8 +17,8 @@ from pathlib import Path
 
 from lunguage_assets.corpus.synthetic import write_sample
 from lunguage_assets.home import Home
-from lunguage_assets.orchestration.runner import Runner, dagster_instance
-from lunguage_assets.orchestration.stages import Stage
+from lunguage_assets.orchestration.runs.runner import Runner, dagster_instance
+from lunguage_assets.orchestration.runs.stages import Stage
 
 Times = dict[str, list[float]]
 """Step -> seconds of each of its runs, in order."""

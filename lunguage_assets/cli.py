@@ -23,7 +23,7 @@ from lunguage_assets.errors import LunguageError
 if TYPE_CHECKING:
     from lunguage_assets.judges.configuration import JudgesConfiguration
     from lunguage_assets.judges.ledger import Ledger
-    from lunguage_assets.orchestration.runner import Outcome
+    from lunguage_assets.orchestration.runs.runner import Outcome
 
 
 def main() -> None:
@@ -109,7 +109,7 @@ def register(data: Path, batch: str | None, corpus: str | None, data_class: Any,
     place = _home(home)
     from lunguage_assets.home import batch_key
     from lunguage_assets.orchestration.partitions import REPORT_BATCH
-    from lunguage_assets.orchestration.runner import dagster_instance
+    from lunguage_assets.orchestration.runs.runner import dagster_instance
 
     registered = place.register(data, batch or batch_key(data), corpus, data_class)
     with dagster_instance(place) as instance:
@@ -143,7 +143,7 @@ def run(
     from lunguage_assets.console import print_outcome, run_display
     from lunguage_assets.home import batch_key
     from lunguage_assets.orchestration.resources import BUDGET_VARIABLE
-    from lunguage_assets.orchestration.runner import Runner, dagster_instance
+    from lunguage_assets.orchestration.runs.runner import Runner, dagster_instance
 
     if budget is not None:
         os.environ[BUDGET_VARIABLE] = str(budget)
@@ -208,7 +208,7 @@ def analyse(home: Path, ranker: str, preset: str | None) -> None:
     """
     place = _home(home)
     from lunguage_assets.console import print_analyses, run_display
-    from lunguage_assets.orchestration.runner import Runner, dagster_instance
+    from lunguage_assets.orchestration.runs.runner import Runner, dagster_instance
 
     judges = _judges(preset, ranker)
     with dagster_instance(place) as instance, run_display() as display:
@@ -224,7 +224,7 @@ def analyse(home: Path, ranker: str, preset: str | None) -> None:
 def ui(home: Path, host: str, port: int) -> None:
     """Open the Dagster UI on this home (runs, tables, checks; materialise and backfill)."""
     place = _home(home)
-    from lunguage_assets.orchestration.runner import prepare_dagster_home
+    from lunguage_assets.orchestration.runs.runner import prepare_dagster_home
 
     prepare_dagster_home(place)
     click.echo(f"Dagster UI of {place.root} on http://{host}:{port} (Ctrl-C stops it)")
@@ -293,8 +293,8 @@ def doctor(home: Path, preset: str | None, data_class: Any) -> None:
     from lunguage_assets.judges.binding_record import BindingRecord
     from lunguage_assets.judges.configuration import load_judges
     from lunguage_assets.judges.opening import examination
-    from lunguage_assets.orchestration.instance import examination as instance_examination
     from lunguage_assets.orchestration.resources import judges_file
+    from lunguage_assets.orchestration.runs.instance import examination as instance_examination
 
     configuration = load_judges(judges_file(), preset)
     corpus = place.corpus()
@@ -326,7 +326,7 @@ def _judges(preset: str | None, ranker: str) -> JudgesConfiguration:
 
 
 def _require_checks(outcome: Outcome) -> None:
-    from lunguage_assets.orchestration.runner import RunFailed
+    from lunguage_assets.orchestration.runs.runner import RunFailed
 
     if outcome.checks_failed:
         raise RunFailed(f"{len(outcome.checks_failed)} checks failed: {'; '.join(outcome.checks_failed)}")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from lunguage_assets.home import Home
     from lunguage_assets.judges.configuration import JudgesConfiguration
     from lunguage_assets.judges.progress import Standing
-    from lunguage_assets.orchestration.runner import Outcome
+    from lunguage_assets.orchestration.runs.runner import Outcome
 
 
 @click.command()
@@ -66,7 +66,7 @@ def backfill(
 
 def _here(place: Home, judges: JudgesConfiguration, judge: str, batches: tuple[str, ...], rebuild: bool, phrases: bool) -> None:
     from lunguage_assets.console import run_display
-    from lunguage_assets.orchestration.runner import RunFailed, Runner, dagster_instance
+    from lunguage_assets.orchestration.runs.runner import RunFailed, Runner, dagster_instance
 
     with dagster_instance(place) as instance, run_display() as display:
         outcome = Runner(place, instance, judges).backfill(judge, batches, rebuild=rebuild, phrases=phrases, progress=display.stage)
@@ -76,9 +76,9 @@ def _here(place: Home, judges: JudgesConfiguration, judge: str, batches: tuple[s
 
 
 def _queued(place: Home, judges: JudgesConfiguration, judge: str, batches: tuple[str, ...], rebuild: bool, phrases: bool) -> None:
-    from lunguage_assets.orchestration.backfill import plan_backfill, queue_backfill, require_daemon
     from lunguage_assets.orchestration.build import build_defs
-    from lunguage_assets.orchestration.runner import Runner, dagster_instance
+    from lunguage_assets.orchestration.runs.backfill import plan_backfill, queue_backfill, require_daemon
+    from lunguage_assets.orchestration.runs.runner import Runner, dagster_instance
 
     with dagster_instance(place) as instance:
         require_daemon(instance)

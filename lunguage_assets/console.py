@@ -23,7 +23,7 @@ from lunguage_assets.tables import TABLES
 if TYPE_CHECKING:
     from lunguage_assets.home import Home
     from lunguage_assets.judges.estimate import Estimate
-    from lunguage_assets.orchestration.runner import Outcome, Stage
+    from lunguage_assets.orchestration.runs.runner import Outcome, Stage
 
 _console = Console(highlight=False)
 

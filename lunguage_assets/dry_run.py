@@ -1,6 +1,6 @@
 """What `lunguage run` would ask and spend, found by running its explicit half in memory with rehearsal judges; nothing is written or sent.
 
-The order of the stages follows `orchestration/runner.py`; what of a home is kept is in `stored_results.py`, made-up answers in
+The order of the stages follows `orchestration/runs/runner.py`; what of a home is kept is in `stored_results.py`, made-up answers in
 `judges/rehearsal.py`, arithmetic in `judges/estimate.py`.
 """
 

@@ -1,6 +1,6 @@
 """Which results of a home `lunguage run` would keep, told from the stored tables alone: for a dry run, which reads no record of runs.
 
-The run itself goes by what Dagster noted with each table (`orchestration/runner.py`); the same is asked here of the tables' own versions.
+The run itself goes by what Dagster noted with each table (`orchestration/runs/runner.py`); the same is asked here of the tables' own versions.
 """
 
 from __future__ import annotations

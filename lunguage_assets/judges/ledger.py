@@ -1,19 +1,16 @@
 """The ledger: every attempt to get an answer from a model, stored before the answer is used, and found again by its key.
 
-Storage only: SQLite or PostgreSQL, durable and safe for several processes. What a key is and how attempts settle a question is in
-`attempts.py`; exchange files and statistics are in `exchange.py`. Answers may quote reports, so no error carries one.
+Storage only: SQLite or PostgreSQL, durable and safe for several processes. Where it is and how it is connected to is in `ledger_place.py`, what
+a key is and how attempts settle a question in `attempts.py`; exchange files and statistics are in `exchange.py`. Answers may quote reports, so no error carries one.
 """
 
 from __future__ import annotations
 
-import logging
 import os
-import stat
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -30,20 +27,20 @@ from sqlalchemy import (
     String,
     Table,
     Text,
-    create_engine,
-    event,
     func,
     insert,
     inspect,
     or_,
     select,
 )
-from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
 
-from lunguage_assets.errors import LunguageError
 from lunguage_assets.judges import exchange
 from lunguage_assets.judges.attempts import COUNTED, TRIES, Attempt, Entry, settle, storable
+from lunguage_assets.judges.ledger_place import LedgerError as LedgerError
+from lunguage_assets.judges.ledger_place import is_lasting, ledger_engine, make_private
+from lunguage_assets.judges.ledger_place import ledger_url as ledger_url
+from lunguage_assets.judges.ledger_place import shown_place as shown_place
 
 T = TypeVar("T")
 

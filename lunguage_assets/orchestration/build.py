@@ -14,16 +14,16 @@ from lunguage_assets.orchestration.assets.explicit import explicit_assets
 from lunguage_assets.orchestration.assets.implicit import implicit_assets
 from lunguage_assets.orchestration.assets.release import release_assets
 from lunguage_assets.orchestration.audited_store import AuditedStore
-from lunguage_assets.orchestration.automation import automated, automation_sensor
-from lunguage_assets.orchestration.checks import all_checks
+from lunguage_assets.orchestration.automation.attachment import automated, automation_sensor
+from lunguage_assets.orchestration.automation.landing_sensor import landing_sensor
+from lunguage_assets.orchestration.automation.schedules import automation_schedules
+from lunguage_assets.orchestration.checks.membership import membership_checks
+from lunguage_assets.orchestration.checks.tables import all_checks
 from lunguage_assets.orchestration.code_links import linked_to_code
-from lunguage_assets.orchestration.everything import everything
 from lunguage_assets.orchestration.jobs import stage_jobs
-from lunguage_assets.orchestration.landing_sensor import landing_sensor
-from lunguage_assets.orchestration.membership import membership_checks
 from lunguage_assets.orchestration.partitions import build_partitions
 from lunguage_assets.orchestration.resources import HomeResource, judges_file
-from lunguage_assets.orchestration.schedules import automation_schedules
+from lunguage_assets.orchestration.runs.everything import everything
 from lunguage_assets.orchestration.withheld import withhold_messages
 from lunguage_assets.settings import load_settings
 

@@ -8,7 +8,7 @@ from lunguage_assets.orchestration.assets.analysis import TABLES_OF_ANALYSIS
 from lunguage_assets.orchestration.assets.corpus import TABLES_OF_INTAKE
 from lunguage_assets.orchestration.assets.explicit import TABLES_OF_FIT
 from lunguage_assets.orchestration.assets.implicit import TABLES_OF_EXPANSION, TABLES_OF_RESOLUTION
-from lunguage_assets.orchestration.stale import FITS_CURRENT
+from lunguage_assets.orchestration.checks.stale import FITS_CURRENT
 
 STAGES: dict[str, tuple[str, tuple[str, ...]]] = {
     "ingest": ("Read and validate a delivered batch.", TABLES_OF_INTAKE),

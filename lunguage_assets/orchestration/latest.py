@@ -10,7 +10,7 @@ from typing import Any
 
 import dagster as dg
 
-from lunguage_assets.orchestration.workers import PROCESS_TAG
+from lunguage_assets.orchestration.runs.workers import PROCESS_TAG
 
 _AT_ONCE = 500
 """Events fetched by one query; SQLite takes no more than 999 parameters in one."""

@@ -19,8 +19,8 @@ from dagster._core.storage.tags import PARTITION_NAME_TAG
 
 from lunguage_assets.home import Home
 from lunguage_assets.orchestration.assets.corpus import TABLES_OF_INTAKE
+from lunguage_assets.orchestration.automation.conditions import CARRIED
 from lunguage_assets.orchestration.build import build_defs
-from lunguage_assets.orchestration.conditions import CARRIED
 from lunguage_assets.orchestration.latest import latest_records
 
 OF_RANKER = frozenset(CARRIED) - {"hedge_phrases"}

@@ -6,7 +6,7 @@ import dagster as dg
 import pytest
 from acted_out import Acted, everything_of
 
-import lunguage_assets.orchestration.conditions as conditions
+import lunguage_assets.orchestration.automation.conditions as conditions
 from lunguage_assets.orchestration.assets.corpus import TABLES_OF_INTAKE
 
 

@@ -10,7 +10,7 @@ import pytest
 from acted_out import Acted, CodeLocation, Requested, defined, everything_of, in_use
 
 from lunguage_assets.orchestration.assets.corpus import TABLES_OF_INTAKE
-from lunguage_assets.orchestration.workers import PROCESS_TAG, this_process
+from lunguage_assets.orchestration.runs.workers import PROCESS_TAG, this_process
 
 BEFORE_RESOLUTION = ("fitted_probabilities", "fit_log", "deduplicated_findings", "pathway_matches", "expansions")
 

@@ -16,8 +16,8 @@ from small_homes import SmallHome, write_deliveries
 import lunguage_assets.explicit.rating.ranking as ranking
 import lunguage_assets.orchestration.assets.explicit as explicit
 from lunguage_assets.orchestration.assets.corpus import TABLES_OF_INTAKE
-from lunguage_assets.orchestration.conditions import CARRIED
-from lunguage_assets.orchestration.stale import FITS_CURRENT, RANKING_CURRENT
+from lunguage_assets.orchestration.automation.conditions import CARRIED
+from lunguage_assets.orchestration.checks.stale import FITS_CURRENT, RANKING_CURRENT
 
 OF_RANKER = [table for table in CARRIED if table != "hedge_phrases"]
 

@@ -14,8 +14,8 @@ from dagster._utils.schedules import schedule_execution_time_iterator
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.home import Home
+from lunguage_assets.orchestration.automation.schedules import GRACE, release_freshness, releases
 from lunguage_assets.orchestration.build import build_defs
-from lunguage_assets.orchestration.schedules import GRACE, release_freshness, releases
 from lunguage_assets.settings import AutomationSettings, load_settings
 
 ENABLED = "[automation]\nenabled = true\nnightly = '30 2 * * *'\ntime_zone = 'Europe/Berlin'\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dagster as dg
 from acted_out import OF_RANKER, Acted, defined, everything_of, in_use
 
-from lunguage_assets.orchestration.stale import RANKING_CURRENT, mark, standings, told
+from lunguage_assets.orchestration.checks.stale import RANKING_CURRENT, mark, standings, told
 
 REBUILT = "[automation]\nrebuild = true\n"
 

@@ -13,7 +13,7 @@ from small_homes import SmallHome, store_unchecked, write_deliveries
 
 from lunguage_assets.explicit.fit.probability import calibrate, load_anchors, probability
 from lunguage_assets.orchestration.assets.corpus import TABLES_OF_INTAKE
-from lunguage_assets.orchestration.checks import JOB_OF
+from lunguage_assets.orchestration.checks.tables import JOB_OF
 from lunguage_assets.orchestration.jobs import STAGES
 from lunguage_assets.store import PARTITIONED_BY, partition_path, read_table
 from lunguage_assets.tables import JUDGE_AGREEMENT, TABLES

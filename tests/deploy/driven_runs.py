@@ -18,7 +18,7 @@ from dagster._core.storage.tags import PARTITION_NAME_TAG
 from dagster_celery.tags import DAGSTER_CELERY_TASK_ID_TAG
 from scaled_out import eventually
 
-from lunguage_assets.orchestration.celery_launcher import WatchedCeleryLauncher
+from lunguage_assets.orchestration.runs.celery_launcher import WatchedCeleryLauncher
 
 WORKSPACE = WorkspaceOpts(workspace=(str(DEPLOY / "workspace.yaml"),))
 

@@ -19,8 +19,8 @@ from celery.backends.base import Backend
 from dagster._core.launcher import WorkerStatus
 from dagster_celery.tags import DAGSTER_CELERY_TASK_ID_TAG
 
-from lunguage_assets.orchestration import celery_launcher
-from lunguage_assets.orchestration.celery_launcher import CELERY_SETTINGS, WatchedCeleryLauncher
+from lunguage_assets.orchestration.runs import celery_launcher
+from lunguage_assets.orchestration.runs.celery_launcher import CELERY_SETTINGS, WatchedCeleryLauncher
 
 TASK = "task-1"
 

@@ -38,7 +38,7 @@ BEHAVIOURS = {
 CRASHES = {
     "asset": "lunguage_assets.orchestration.assets.explicit:extract_hedge_phrases",
     "storing": "lunguage_assets.orchestration.io_manager:write_table",
-    "check": "lunguage_assets.orchestration.checks:validate",
+    "check": "lunguage_assets.orchestration.checks.tables:validate",
 }
 QUOTING_FILES = {
     "corrections": ("corrections.csv", f'finding_id,phrases\nx,"There may be a nodule {planted.PLANTED}.",too,many\n'),

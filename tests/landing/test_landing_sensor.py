@@ -15,11 +15,11 @@ from landing_drops import SPOKEN, Landing, csv
 from lunguage_assets.home import Home
 from lunguage_assets.judges.configuration import load_judges
 from lunguage_assets.landing.passes import folder_of
-from lunguage_assets.orchestration import landing_sensor as module
 from lunguage_assets.orchestration.assets.corpus import corpus_assets
+from lunguage_assets.orchestration.automation import landing_sensor as module
+from lunguage_assets.orchestration.automation.landing_sensor import landing_sensor
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.io_manager import TableStore
-from lunguage_assets.orchestration.landing_sensor import landing_sensor
 from lunguage_assets.orchestration.partitions import REPORT_BATCH, build_partitions
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.store import partition_path, read_table

@@ -11,8 +11,8 @@ import dagster as dg
 from served_home import ServedHome, wait_for
 
 from lunguage_assets.home import Home
+from lunguage_assets.orchestration.automation.conditions import CARRIED
 from lunguage_assets.orchestration.build import build_defs
-from lunguage_assets.orchestration.conditions import CARRIED
 
 Lunguage = Callable[..., subprocess.CompletedProcess[str]]
 AUTOMATIC = "\n[automation]\nenabled = true\ninterval_s = 2\n"

@@ -24,13 +24,13 @@ from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError, MethodError
 from lunguage_assets.home import Home
 from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
-from lunguage_assets.orchestration.backfill import NoDaemon, plan_backfill, queue_backfill
 from lunguage_assets.orchestration.build import build_defs
-from lunguage_assets.orchestration.everything import OP, PARENT_TAG
+from lunguage_assets.orchestration.checks.membership import PANEL_COMPLETE
 from lunguage_assets.orchestration.latest import made
-from lunguage_assets.orchestration.membership import PANEL_COMPLETE
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
-from lunguage_assets.orchestration.stages import Stage, on_batch
+from lunguage_assets.orchestration.runs.backfill import NoDaemon, plan_backfill, queue_backfill
+from lunguage_assets.orchestration.runs.everything import OP, PARENT_TAG
+from lunguage_assets.orchestration.runs.stages import Stage, on_batch
 from lunguage_assets.store import PARTITIONED_BY
 
 NEW = '\n[judges.new]\nprovider = "cues"\ndescription = "A judge that somebody has just added."\n'
@@ -304,7 +304,7 @@ def test_two_hundred_registered_batches_are_planned_in_no_more_queries_than_two(
     from sqlalchemy import event
     from sqlalchemy.engine import Engine
 
-    from lunguage_assets.orchestration.stages import Inventory
+    from lunguage_assets.orchestration.runs.stages import Inventory
 
     def queries(home: Home, instance: dg.DagsterInstance) -> int:
         seen: list[int] = []

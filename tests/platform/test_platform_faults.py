@@ -19,7 +19,7 @@ from served_home import ServedHome, wait_for
 from lunguage_assets.home import Home
 from lunguage_assets.judges.attempts import Attempt
 from lunguage_assets.judges.ledger import Ledger
-from lunguage_assets.orchestration.everything import OP, PARENT_TAG
+from lunguage_assets.orchestration.runs.everything import OP, PARENT_TAG
 from lunguage_assets.store import remove_abandoned_files
 
 ENDED = ("SUCCESS", "FAILURE", "CANCELED")

@@ -16,16 +16,16 @@ from platform_support import environment
 
 from lunguage_assets.data_files import dagster_yaml
 from lunguage_assets.home import Home
-from lunguage_assets.orchestration.instance import (
+from lunguage_assets.orchestration.runs.instance import (
     close_abandoned_runs,
     configuration_of,
     dagster_instance,
     examination,
     prepare_dagster_home,
 )
-from lunguage_assets.orchestration.launcher import LocalRunLauncher
-from lunguage_assets.orchestration.pools import JUDGES_POOL
-from lunguage_assets.orchestration.workers import OWNER_TAG, PROCESS_TAG, is_gone, noticing_signals, this_process, worker_of
+from lunguage_assets.orchestration.runs.launcher import LocalRunLauncher
+from lunguage_assets.orchestration.runs.pools import JUDGES_POOL
+from lunguage_assets.orchestration.runs.workers import OWNER_TAG, PROCESS_TAG, is_gone, noticing_signals, this_process, worker_of
 
 FIRST = """\
 # Configuration of the Dagster instance. Dagster reads it only from $DAGSTER_HOME: the `lunguage` command puts it into
@@ -75,7 +75,7 @@ def test_a_copy_is_known_again_when_the_package_has_moved_on(home: Home, tmp_pat
     prepare_dagster_home(home)
     newer = tmp_path / "newer.yaml"
     newer.write_text(dagster_yaml().read_text() + "# newer\n")
-    monkeypatch.setattr("lunguage_assets.orchestration.instance.dagster_yaml", lambda: newer)
+    monkeypatch.setattr("lunguage_assets.orchestration.runs.instance.dagster_yaml", lambda: newer)
     assert configuration_of(home) == "outdated"
     prepare_dagster_home(home)
     assert (home.dagster / "dagster.yaml").read_text() == newer.read_text()
@@ -109,7 +109,7 @@ def test_every_op_that_asks_a_judge_is_in_the_pool_and_no_other(home: Home) -> N
 
 def gone() -> str:
     """A process of this machine that has ended."""
-    code = "from lunguage_assets.orchestration.workers import this_process; print(this_process())"
+    code = "from lunguage_assets.orchestration.runs.workers import this_process; print(this_process())"
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120).stdout.strip()
 
 

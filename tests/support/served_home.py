@@ -17,7 +17,7 @@ from typing import Any
 from platform_support import environment
 
 from lunguage_assets.home import Home
-from lunguage_assets.orchestration.instance import prepare_dagster_home
+from lunguage_assets.orchestration.runs.instance import prepare_dagster_home
 
 LAUNCH = """
 mutation Launch($params: ExecutionParams!) {

@@ -19,11 +19,11 @@ from lunguage_assets.explicit.rating.matches import comparison_matches as play_m
 from lunguage_assets.explicit.rating.order_free import compare_with_order
 from lunguage_assets.explicit.rating.ranking import reference_ranking as rank_phrases
 from lunguage_assets.files import write_csv
-from lunguage_assets.orchestration.checks_explicit import VERIFIED, verification_result
+from lunguage_assets.orchestration.checks.explicit import VERIFIED, verification_result
 from lunguage_assets.orchestration.metadata import Spending, counts, picture, plain_failures, table_options
 from lunguage_assets.orchestration.partitions import Partitions, dimension_keys, partition_frames
-from lunguage_assets.orchestration.pools import JUDGES_POOL
 from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.orchestration.runs.pools import JUDGES_POOL
 from lunguage_assets.release.plots import calibration_plot, probability_histogram, ranking_plot, vocabulary_histogram
 from lunguage_assets.tables import HEDGE_PHRASES
 

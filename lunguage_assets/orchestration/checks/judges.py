@@ -16,7 +16,7 @@ from lunguage_assets.explicit.hedges.hedging import load_corrections
 from lunguage_assets.judges.ledger import LedgerError
 from lunguage_assets.judges.prompts import load_prompts
 from lunguage_assets.judges.slots import ModelSlot
-from lunguage_assets.orchestration.check_report import markdown, partition_keys, result, where_stored
+from lunguage_assets.orchestration.checks.report import markdown, partition_keys, result, where_stored
 from lunguage_assets.orchestration.partitions import Partitions, partition_of
 from lunguage_assets.orchestration.resources import PROMPTS_VARIABLE, HomeResource, ledger_place
 from lunguage_assets.quality.agreement_band import measured_agreement

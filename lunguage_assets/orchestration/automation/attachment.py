@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import dagster as dg
 
 from lunguage_assets.orchestration.assets.explicit import TABLES_OF_FIT
-from lunguage_assets.orchestration.conditions import (
+from lunguage_assets.orchestration.automation.conditions import (
     CARRIED,
     AmongTheNext,
     ExtractorInUse,
@@ -22,8 +22,8 @@ from lunguage_assets.orchestration.conditions import (
     RankerInUse,
     VocabularyChanged,
 )
+from lunguage_assets.orchestration.automation.schedules import release_freshness
 from lunguage_assets.orchestration.partitions import Partitions
-from lunguage_assets.orchestration.schedules import release_freshness
 from lunguage_assets.settings import AutomationSettings
 
 SENSOR = "carry_batches_on"

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from lunguage_assets.home import Home
-from lunguage_assets.orchestration.check_report import markdown, partition_keys, result, where_stored
+from lunguage_assets.orchestration.checks.report import markdown, partition_keys, result, where_stored
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.quality.drift import Sample, ShareShift, distribution_shift, share_shifts

@@ -3,7 +3,7 @@
 import dagster as dg
 import pandas as pd
 
-from lunguage_assets.orchestration.check_report import examples, markdown, partition_keys, result, where_stored
+from lunguage_assets.orchestration.checks.report import examples, markdown, partition_keys, result, where_stored
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.resources import HomeResource
 

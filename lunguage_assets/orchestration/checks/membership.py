@@ -11,7 +11,7 @@ import pandas as pd
 from dagster._core.definitions.asset_checks.asset_check_evaluation import AssetCheckEvaluationTargetMaterializationData
 
 from lunguage_assets.judges.configuration import PANEL
-from lunguage_assets.orchestration.checks_explicit import INVALID_SHARE
+from lunguage_assets.orchestration.checks.explicit import INVALID_SHARE
 from lunguage_assets.orchestration.latest import latest_records, notes
 from lunguage_assets.orchestration.partitions import Partitions, partition_of
 

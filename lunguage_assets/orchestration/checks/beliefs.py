@@ -11,7 +11,7 @@ import pandas as pd
 
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.explicit.fit.probability import load_anchors
-from lunguage_assets.orchestration.check_report import examples, markdown, partition_keys, result, where_stored
+from lunguage_assets.orchestration.checks.report import examples, markdown, partition_keys, result, where_stored
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.quality.beliefs import Broken, broken_beliefs, broken_places, outside_anchors

@@ -13,10 +13,10 @@ import dagster as dg
 
 from lunguage_assets.orchestration.assets.explicit import TABLES_OF_FIT
 from lunguage_assets.orchestration.assets.implicit import TABLES_OF_EXPANSION, TABLES_OF_RESOLUTION
-from lunguage_assets.orchestration.batch_flow import BATCH, BatchFlow, Place
+from lunguage_assets.orchestration.automation.batch_flow import BATCH, BatchFlow, Place
 from lunguage_assets.orchestration.latest import first_made, made, notes, processes_that_made, run_that_made, run_that_tried, tried
 from lunguage_assets.orchestration.partitions import REPORT_BATCH, Partitions
-from lunguage_assets.orchestration.workers import PROCESS_TAG, is_gone
+from lunguage_assets.orchestration.runs.workers import PROCESS_TAG, is_gone
 from lunguage_assets.store import PARTITIONED_BY
 
 CARRIED = ("hedge_phrases", *TABLES_OF_FIT, "deduplicated_findings", *TABLES_OF_EXPANSION, *TABLES_OF_RESOLUTION)

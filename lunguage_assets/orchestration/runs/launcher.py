@@ -9,7 +9,7 @@ from __future__ import annotations
 import dagster as dg
 from dagster._core.launcher import CheckRunHealthResult, WorkerStatus
 
-from lunguage_assets.orchestration.workers import interrupt, is_gone, worker_of
+from lunguage_assets.orchestration.runs.workers import interrupt, is_gone, worker_of
 
 
 class LocalRunLauncher(dg.DefaultRunLauncher):

@@ -7,9 +7,9 @@ jobs run in several threads of one process. No `from __future__ import annotatio
 import dagster as dg
 
 from lunguage_assets.errors import LunguageError
-from lunguage_assets.orchestration.pools import JUDGES_POOL
 from lunguage_assets.orchestration.resources import HomeResource
-from lunguage_assets.orchestration.workers import executed_here
+from lunguage_assets.orchestration.runs.pools import JUDGES_POOL
+from lunguage_assets.orchestration.runs.workers import executed_here
 
 PARENT_TAG = "lunguage/parent_run"
 """Run tag of the inner runs: the run of job `everything` that they are part of."""
@@ -37,7 +37,7 @@ class EverythingConfig(dg.Config):
     description="Take in, rank, fit, expand and release whatever is registered and not finished; every step is a run of its own.",
 )
 def carry_everything_on(context: dg.OpExecutionContext, home: HomeResource, config: EverythingConfig) -> None:
-    from lunguage_assets.orchestration.runner import RunFailed, RunInterrupted, Runner, Stage  # they import the definitions
+    from lunguage_assets.orchestration.runs.runner import RunFailed, RunInterrupted, Runner, Stage  # they import the definitions
 
     instance, run_id = context.instance, context.run_id
     instance.add_run_tags(run_id, executed_here(run_id))

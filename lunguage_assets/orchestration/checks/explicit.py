@@ -11,7 +11,7 @@ import pandas as pd
 from lunguage_assets.explicit.analysis.diagnostics import PositionBias, position_bias
 from lunguage_assets.explicit.analysis.reliability import Estimate
 from lunguage_assets.explicit.analysis.verification import PACKAGE_TOLERANCE, REPLAY_TOLERANCE, Verification
-from lunguage_assets.orchestration.check_report import examples, result
+from lunguage_assets.orchestration.checks.report import examples, result
 from lunguage_assets.orchestration.metadata import counts
 from lunguage_assets.orchestration.partitions import Partitions, partition_of
 

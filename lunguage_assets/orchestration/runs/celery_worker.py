@@ -1,4 +1,4 @@
-"""What a Celery worker runs: `celery --app lunguage_assets.orchestration.celery_worker worker`.
+"""What a Celery worker runs: `celery --app lunguage_assets.orchestration.runs.celery_worker worker`.
 
 Broker and result backend are the one URL in `$LUNGUAGE_BROKER`; the instance is that of `$DAGSTER_HOME`.
 """
@@ -13,7 +13,7 @@ from dagster_celery.make_app import make_app
 from dagster_celery.tasks import create_execute_job_task, create_resume_job_task
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.orchestration.celery_launcher import CELERY_SETTINGS
+from lunguage_assets.orchestration.runs.celery_launcher import CELERY_SETTINGS
 
 BROKER_VARIABLE = "LUNGUAGE_BROKER"
 

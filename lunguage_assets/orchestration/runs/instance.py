@@ -15,7 +15,7 @@ import dagster as dg
 from lunguage_assets.data_files import dagster_yaml
 from lunguage_assets.files import replace_text
 from lunguage_assets.home import Home
-from lunguage_assets.orchestration.workers import is_gone, worker_of
+from lunguage_assets.orchestration.runs.workers import is_gone, worker_of
 
 _UNMARKED = {
     "29097bb855be440cf8ffac14815c4a9338b85998463b9a37bee0cfc95a99b78f",

@@ -13,16 +13,16 @@ import pandas as pd
 
 from lunguage_assets.implicit.accounting import explained_studies
 from lunguage_assets.implicit.guarantees import violations
-from lunguage_assets.orchestration.check_report import EXAMPLES, examples, markdown, partition_keys, result, where_stored
-from lunguage_assets.orchestration.checks_beliefs import belief_checks
-from lunguage_assets.orchestration.checks_corpus import corpus_checks
-from lunguage_assets.orchestration.checks_drift import drift_checks
-from lunguage_assets.orchestration.checks_explicit import explicit_checks
-from lunguage_assets.orchestration.checks_judges import judge_checks
+from lunguage_assets.orchestration.checks.beliefs import belief_checks
+from lunguage_assets.orchestration.checks.corpus import corpus_checks
+from lunguage_assets.orchestration.checks.drift import drift_checks
+from lunguage_assets.orchestration.checks.explicit import explicit_checks
+from lunguage_assets.orchestration.checks.judges import judge_checks
+from lunguage_assets.orchestration.checks.report import EXAMPLES, examples, markdown, partition_keys, result, where_stored
+from lunguage_assets.orchestration.checks.stale import stale_checks
 from lunguage_assets.orchestration.jobs import STAGES
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.resources import HomeResource
-from lunguage_assets.orchestration.stale import stale_checks
 from lunguage_assets.quality.validation import RuleResult, validate
 from lunguage_assets.tables import TABLES
 

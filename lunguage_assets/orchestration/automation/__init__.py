@@ -1,0 +1,1 @@
+"""What runs without a person: conditions, schedules, the sensor on the landing folder."""
