@@ -29,7 +29,7 @@ from lunguage_assets.orchestration.partitions import REPORT_BATCH
 from lunguage_assets.table_place import open_place
 
 REASON = scaled_out.missing()
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(REASON is not None and not os.environ.get("CI"), reason=str(REASON))]
+pytestmark = [pytest.mark.lengthy, pytest.mark.skipif(REASON is not None and not os.environ.get("CI"), reason=str(REASON))]
 
 BATCHES = ("first", "second", "third")
 WORKERS = ("one", "two", "three")

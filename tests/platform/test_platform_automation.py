@@ -8,11 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import dagster as dg
+import pytest
 from served_home import ServedHome, wait_for
 
 from lunguage_assets.home import Home
 from lunguage_assets.orchestration.automation.conditions import CARRIED
 from lunguage_assets.orchestration.build import build_defs
+
+pytestmark = pytest.mark.lengthy
 
 Lunguage = Callable[..., subprocess.CompletedProcess[str]]
 AUTOMATIC = "\n[automation]\nenabled = true\ninterval_s = 2\n"

@@ -37,6 +37,8 @@ import resource, sys
 import dagster as dg
 from lunguage_assets.home import Home
 from lunguage_assets.orchestration.build import build_defs
+
+pytestmark = pytest.mark.lengthy
 job = build_defs(Home.from_environment()).resolve_job_def("ingest")
 with dg.DagsterInstance.ephemeral() as instance:
     instance.add_dynamic_partitions("report_batch", ["first"])

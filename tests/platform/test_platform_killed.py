@@ -12,6 +12,8 @@ import dagster as dg
 import pytest
 from platform_support import contents, environment
 
+pytestmark = pytest.mark.lengthy
+
 
 @pytest.mark.parametrize("share", [0.25, 0.6, 0.92])
 def test_killed_at_any_moment_and_run_again_the_result_is_byte_identical(

@@ -8,9 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
+import pytest
 
 from lunguage_assets.corpus.synthetic import write_sample
 from lunguage_assets.data_files import resource
+
+pytestmark = pytest.mark.lengthy
 
 Lunguage = Callable[..., subprocess.CompletedProcess[str]]
 
