@@ -22,6 +22,8 @@ from lunguage_assets.judges.ledger import Ledger
 from lunguage_assets.orchestration.runs.everything import OP, PARENT_TAG
 from lunguage_assets.store import remove_abandoned_files
 
+pytestmark = pytest.mark.lengthy
+
 ENDED = ("SUCCESS", "FAILURE", "CANCELED")
 CLI = [sys.executable, "-m", "lunguage_assets.cli"]
 
@@ -38,7 +40,6 @@ import dagster as dg
 from lunguage_assets.home import Home
 from lunguage_assets.orchestration.build import build_defs
 
-pytestmark = pytest.mark.lengthy
 job = build_defs(Home.from_environment()).resolve_job_def("ingest")
 with dg.DagsterInstance.ephemeral() as instance:
     instance.add_dynamic_partitions("report_batch", ["first"])
