@@ -22,7 +22,7 @@ from lunguage_assets.judges.ledger import Ledger
 from lunguage_assets.orchestration.runs.everything import OP, PARENT_TAG
 from lunguage_assets.store import remove_abandoned_files
 
-pytestmark = pytest.mark.lengthy
+pytestmark = pytest.mark.on_request
 
 ENDED = ("SUCCESS", "FAILURE", "CANCELED")
 CLI = [sys.executable, "-m", "lunguage_assets.cli"]
