@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,6 +44,14 @@ def main() -> None:
         click.echo(f"lunguage: {error.strerror or type(error).__name__}: {error.filename or ''}".rstrip(": "), err=True)
         sys.exit(1)
     except Exception as error:  # its message may quote a report
+        cause = getattr(error, "orig", None)
+        if isinstance(cause, sqlite3.Error):  # SQLAlchemy's own message quotes what was to be stored; SQLite's does not
+            click.echo(
+                f"lunguage: a database of the home cannot be read or written ({cause}). Free disk space, or see that nothing else holds it, and "
+                "run the same command again: what is finished is kept.",
+                err=True,
+            )
+            sys.exit(1)
         from lunguage_assets.orchestration.withheld import messages_may_be_shown, where
 
         if messages_may_be_shown():

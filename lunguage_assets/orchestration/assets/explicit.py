@@ -79,14 +79,15 @@ def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
         frames = partition_frames(hedge_phrases, list(context.asset_partition_keys_for_input("hedge_phrases")))
         by_batch = {dimension_keys(key, "hedge_phrases")["report_batch"]: frame for key, frame in frames.items()}
         with plain_failures():
-            hedges = newest_only(by_batch, [batch.key for batch in home.home.registered()])
+            registered = [batch.key for batch in home.home.registered()]
+            hedges = newest_only(by_batch, registered)
             collected = HEDGE_PHRASES.frame() if hedges is None else hedges
             unknown = unknown_corrections(load_corrections(home.home.corrections_file), collected)
             frame = collect_vocabulary(collected, home.settings.explicit)
         return dg.Output(
             frame,
             metadata={
-                "batches": ", ".join(by_batch) or "none",
+                "batches": ", ".join(key for key in registered if key in by_batch) or "none",
                 "retained": int(frame["retained"].sum()),
                 "histogram": picture(vocabulary_histogram(frame)),
                 "corrections_of_unknown_findings": ", ".join(unknown) or "none",
