@@ -152,10 +152,15 @@ class Table:
             found = {name: str(frame[name].dtype) for name in wrong}
             raise InvalidTable(f"table {self.name}: wrongly typed columns {found}")
 
-    def violations(self, frame: pd.DataFrame) -> list[str]:
-        """Value rules that the rows break, as counts with up to five keys each; never a value of a restricted column."""
+    def violations(self, frame: pd.DataFrame, within: Sequence[str] = ()) -> list[str]:
+        """Value rules that the rows break, as counts with up to five keys each; never a value of a restricted column.
+
+        Args:
+            frame: rows of one partition; or of several, and then
+            within: columns that say which; keys are unique within a partition.
+        """
         problems: list[str] = []
-        for rule, broken in self._rules(frame):
+        for rule, broken in self._rules(frame, within):
             count = int(broken.sum())
             if count:
                 keys = ["|".join(map(str, key)) for key in frame.loc[broken, list(self.key)].head(5).itertuples(index=False)]
@@ -172,7 +177,7 @@ class Table:
         if problems:
             raise InvalidTable(f"table {self.name}, {where}: " + "; ".join(problems) + ". Materialise it again before anything reads it.")
 
-    def _rules(self, frame: pd.DataFrame) -> Iterator[tuple[str, pd.Series]]:
+    def _rules(self, frame: pd.DataFrame, within: Sequence[str]) -> Iterator[tuple[str, pd.Series]]:
         """Every rule about values in words, with which rows break it; column by column, whole columns at a time."""
         for column in self.columns:
             yield from _column_rules(column, frame[column.name])
@@ -184,7 +189,7 @@ class Table:
             expected = frame[rule.when].isin(rule.values)
             yield f"{rule.column} is there exactly where {rule.when} is {' or '.join(rule.values)}", frame[rule.column].notna() != expected
         for group in (self.key, *self.unique) if len(frame) else ():
-            yield f"({', '.join(group)}) is unique", frame.duplicated(list(group), keep=False)
+            yield f"({', '.join(group)}) is unique", frame.duplicated([*within, *group], keep=False)
 
 
 def _column_rules(column: Column, values: pd.Series) -> Iterator[tuple[str, pd.Series]]:

@@ -6,9 +6,11 @@ The layout (which table is partitioned by what) is declared here once; partition
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -95,6 +97,10 @@ def read_table(table: Table, path: UPath | Path) -> pd.DataFrame:
         FileNotFoundError: the partition has not been materialised.
         InvalidTable: the file was written under another schema.
     """
+    return table.from_arrow(_read(table, path))
+
+
+def _read(table: Table, path: UPath | Path) -> pa.Table:
     with UPath(path).open("rb") as stream:
         content = pq.ParquetFile(stream).read()
     found, expected = content.schema.remove_metadata(), table.arrow
@@ -104,7 +110,38 @@ def read_table(table: Table, path: UPath | Path) -> pd.DataFrame:
         raise InvalidTable(
             f"table {table.name}: a stored partition was written under another schema (columns {wrong}). Materialise it again."
         )
-    return table.from_arrow(content)
+    return content
+
+
+def read_sound_table(table: Table, path: UPath | Path) -> pd.DataFrame:
+    """A stored partition, its columns, types and value rules asserted.
+
+    Raises:
+        FileNotFoundError: the partition has not been materialised.
+        InvalidTable: another schema, or rows that break a rule; names the file and keys, never a value.
+    """
+    frame = read_table(table, path)
+    table.require(frame, f"file {path}")
+    return frame
+
+
+def read_sound_batches(table: Table, paths: Mapping[str, UPath | Path]) -> pd.DataFrame:
+    """Stored partitions of several batches, asserted like `read_sound_table`, in the given order, with a further column `report_batch`.
+
+    All rows are looked at together: hundreds of small batches take little longer than one large one.
+
+    Raises:
+        FileNotFoundError, InvalidTable: as of `read_sound_table`, of the first batch that is not sound.
+    """
+    parts = {batch: _read(table, path) for batch, path in paths.items()}
+    frame = table.from_arrow(pa.concat_tables([table.arrow.empty_table(), *parts.values()]))
+    lengths = [part.num_rows for part in parts.values()]
+    frame["report_batch"] = pd.Series(np.repeat(np.array(list(parts), dtype=object), lengths), dtype="str")
+    if problems := table.violations(frame, ["report_batch"]):
+        for path in paths.values():
+            read_sound_table(table, path)  # says which file
+        raise InvalidTable(f"table {table.name}: {'; '.join(problems)}; the file was replaced meanwhile. Do the same again.")
+    return frame
 
 
 def is_stored(table: Table, path: UPath | Path) -> bool:

@@ -13,13 +13,13 @@ from lunguage_assets.orchestration.assets.corpus import corpus_assets
 from lunguage_assets.orchestration.assets.explicit import explicit_assets
 from lunguage_assets.orchestration.assets.implicit import implicit_assets
 from lunguage_assets.orchestration.assets.release import release_assets
-from lunguage_assets.orchestration.audited_store import AuditedStore
 from lunguage_assets.orchestration.automation.attachment import automated, automation_sensor
 from lunguage_assets.orchestration.automation.landing_sensor import landing_sensor
 from lunguage_assets.orchestration.automation.schedules import automation_schedules
 from lunguage_assets.orchestration.checks.membership import membership_checks
 from lunguage_assets.orchestration.checks.tables import all_checks
 from lunguage_assets.orchestration.code_links import linked_to_code
+from lunguage_assets.orchestration.io_manager import TableStore
 from lunguage_assets.orchestration.jobs import stage_jobs
 from lunguage_assets.orchestration.partitions import build_partitions
 from lunguage_assets.orchestration.resources import HomeResource, judges_file
@@ -58,7 +58,7 @@ def build_defs(home: Home | None = None, judges: JudgesConfiguration | None = No
         schedules=automation_schedules(partitions, automation),
         resources={
             "home": HomeResource(root=str(place.root)),
-            "io_manager": AuditedStore(root=str(place.tables), database=str(place.database)),
+            "io_manager": TableStore(root=str(place.tables), database=str(place.database)),
         },
         executor=dg.in_process_executor,
     )

@@ -1,8 +1,15 @@
-"""The I/O manager: every asset that is a table is stored as Parquet through `store`, validated before it is written."""
+"""The I/O manager: every asset that is a table is stored as Parquet through `store`, validated before it is written and again when it is read.
+
+Dagster holds back downstream steps of a failed check in the same run only. An asset of other partitions, a backfill or the automation would read
+a file that was changed, restored from elsewhere or written by something else; so no asset computes with rows that the store would have refused.
+A check reads such a file all the same: it is there to say which rows.
+"""
 
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +18,18 @@ import pandas as pd
 from dagster_duckdb import DuckDBResource
 from upath import UPath
 
+from lunguage_assets.errors import LunguageError
 from lunguage_assets.orchestration.lineage import column_lineage
-from lunguage_assets.store import create_catalog, partition_path, read_table, write_table
+from lunguage_assets.store import create_catalog, partition_path, read_sound_table, read_table, write_table
 from lunguage_assets.table_place import is_local, open_place
 from lunguage_assets.tables import TABLES
 
 
 class ParquetTables(dg.UPathIOManager):
-    """Stores a frame under `<root>/<table>/<keys>.parquet`; the table's schema comes from the asset's name."""
+    """Stores a frame under `<root>/<table>/<keys>.parquet`; the table's schema comes from the asset's name.
+
+    Why a table is not stored, or not read, is said in plain words, and such a step is not tried again.
+    """
 
     extension = ".parquet"
 
@@ -27,12 +38,17 @@ class ParquetTables(dg.UPathIOManager):
         self._root, self._database = root, database
 
     def dump_to_path(self, context: dg.OutputContext, obj: pd.DataFrame, path: UPath) -> None:
-        write_table(TABLES[context.asset_key.path[-1]], obj, path)
+        with _plain_words("nothing stored: "):
+            write_table(TABLES[context.asset_key.path[-1]], obj, path)
         if self._database is not None and not self._database.exists():
             build_catalog(self._root, self._database)
 
     def load_from_path(self, context: dg.InputContext, path: UPath) -> pd.DataFrame:
-        return read_table(TABLES[context.asset_key.path[-1]], path)
+        table = TABLES[context.asset_key.path[-1]]
+        if _is_for_a_check(context):
+            return read_table(table, path)
+        with _plain_words():
+            return read_sound_table(table, path)
 
     def get_path_for_partition(self, context: dg.InputContext | dg.OutputContext, path: UPath, partition: str) -> UPath:
         return partition_path(self._root, path.name, *partition.split("/")).with_suffix("")
@@ -53,6 +69,21 @@ class TableStore(dg.ConfigurableIOManagerFactory):
 
     def create_io_manager(self, context: Any) -> ParquetTables:
         return ParquetTables(UPath(open_place(self.root)), Path(self.database) if self.database else None)
+
+
+@contextmanager
+def _plain_words(before: str = "") -> Iterator[None]:
+    try:
+        yield
+    except LunguageError as error:
+        raise dg.Failure(description=f"{before}{error}", allow_retries=False) from None
+
+
+def _is_for_a_check(context: dg.InputContext) -> bool:
+    """Whether the step that reads makes no asset, only check results."""
+    step = context.step_context
+    reader = step.job_def.asset_layer.get_assets_def_for_node(step.node_handle)
+    return reader is not None and not reader.keys and bool(reader.check_keys)
 
 
 def build_catalog(root: UPath | Path, database: Path) -> None:

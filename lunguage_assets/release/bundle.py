@@ -63,14 +63,26 @@ class Release:
 
 
 def assemble(
-    ranker: str, ranking: pd.DataFrame, batches: Mapping[str, Mapping[str, pd.DataFrame]], missing_batches: Sequence[str] = ()
+    ranker: str,
+    ranking: pd.DataFrame,
+    batches: Sequence[str],
+    tables: Mapping[str, pd.DataFrame],
+    missing_batches: Sequence[str] = (),
 ) -> Release:
-    """Combine batches, given oldest first; a study that came again is taken from its newest batch.
+    """Take every study from its newest batch.
+
+    Args:
+        ranker: whose release it is.
+        ranking: its present ranking.
+        batches: keys, oldest first.
+        tables: `TABLES_PER_BATCH` with the rows of all these batches in that order, and the column `report_batch`.
+        missing_batches: keys of those that are not complete.
 
     Raises:
         MethodError: the batches were made with different rankings, with another than the present one, or in different modes.
     """
-    versions = {version for tables in batches.values() for version in tables["lunguage_plus_plus"]["ranking_version"]}
+    rows, accounting = tables["lunguage_plus_plus"], tables["accounting"]
+    versions = set(rows["ranking_version"])
     if len(versions) > 1:
         raise MethodError(
             f"the batches of ranker {ranker!r} were fitted with {len(versions)} different rankings. "
@@ -81,27 +93,20 @@ def assemble(
             f"the batches of ranker {ranker!r} were fitted with an older ranking than its present one. "
             "Launch the job `refit` for them, or run `lunguage run` again."
         )
-    modes = {mode for tables in batches.values() for mode in tables["lunguage_plus_plus"]["mode"]}
+    modes = set(rows["mode"])
     if len(modes) > 1:
         raise MethodError(
             f"the batches of ranker {ranker!r} were resolved in modes {sorted(modes)}. Run `lunguage run` again: it makes them alike."
         )
-    newest: dict[str, str] = {}
-    superseded = 0
-    for key, tables in batches.items():
-        studies = set(tables["accounting"]["study_id"])
-        superseded += len({study for study in studies if study in newest} - {""})
-        newest.update(dict.fromkeys(studies - {""}, key))
+    delivered = accounting.loc[accounting["study_id"] != "", ["study_id", "report_batch"]].drop_duplicates()
+    newest = dict(zip(delivered["study_id"], delivered["report_batch"], strict=True))  # of each study, the last one stays
 
-    def combined(name: str) -> pd.DataFrame:
-        table = TABLES_PER_BATCH[name]
-        parts = [
-            tables[name].loc[[newest.get(study, key) == key for study in tables[name]["study_id"]]].assign(report_batch=key)
-            for key, tables in batches.items()
-        ]
-        return pd.concat(parts, ignore_index=True) if parts else table.frame().assign(report_batch="")
+    def of_newest(table: pd.DataFrame) -> pd.DataFrame:
+        wanted = table["study_id"].map(newest).fillna(table["report_batch"])
+        return table[(wanted == table["report_batch"]).to_numpy(dtype=bool)].reset_index(drop=True)
 
-    return Release(ranker, ranking, tuple(batches), tuple(missing_batches), superseded, {name: combined(name) for name in TABLES_PER_BATCH})
+    chosen = {name: of_newest(tables[name]) for name in TABLES_PER_BATCH}
+    return Release(ranker, ranking, tuple(batches), tuple(missing_batches), len(delivered) - len(newest), chosen)
 
 
 @dataclass(frozen=True)

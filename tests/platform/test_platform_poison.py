@@ -23,9 +23,7 @@ from lunguage_assets.errors import InvalidTable
 from lunguage_assets.home import ENVIRONMENT_VARIABLE
 from lunguage_assets.implicit.resolve import Resolution
 from lunguage_assets.orchestration.assets import explicit, implicit
-from lunguage_assets.orchestration.assets.corpus import TABLES_OF_INTAKE
-from lunguage_assets.orchestration.audited_store import read_sound
-from lunguage_assets.store import partition_path, read_table
+from lunguage_assets.store import partition_path, read_sound_table, read_table
 from lunguage_assets.tables import FITTED_PROBABILITIES, HEDGE_PHRASES, HEDGE_VOCABULARY, LUNGUAGE_PLUS_PLUS
 
 POISONED = "second"
@@ -47,14 +45,7 @@ def expanded(tmp_path_factory: pytest.TempPathFactory) -> Ready:
     """Three batches of five reports, fitted with the published ruler and expanded; nothing is resolved yet."""
     root = tmp_path_factory.mktemp("expanded")
     with SmallHome.opened(root / "home") as small:
-        small.register(write_deliveries(root / "deliveries"))
-        for batch in BATCHES:
-            small.make(TABLES_OF_INTAKE, batch)
-            small.make(["hedge_phrases"], {"judge": "lexicon", "report_batch": batch})
-        small.make(["hedge_vocabulary"], "lexicon")
-        for judge in ("lexicon", "cues"):
-            small.make(["comparison_matches"], judge)
-        small.make(["reference_ranking"], "panel")
+        small.rank(write_deliveries(root / "deliveries"))
         for batch in BATCHES:
             small.make(["fitted_probabilities", "fit_log", *EXPANDED], {"ranker": "panel", "report_batch": batch})
         return Ready(root / "home", small.record)
@@ -268,4 +259,4 @@ def test_phrases_poisoned_on_disk_are_in_no_vocabulary(small: SmallHome) -> None
     assert not small.make(["hedge_vocabulary"], "lexicon", raise_on_error=False).success
     assert contents(Path(str(small.home.tables)) / "hedge_vocabulary") == before
     with pytest.raises(InvalidTable, match="finding_id"):
-        read_sound(HEDGE_PHRASES, path)
+        read_sound_table(HEDGE_PHRASES, path)

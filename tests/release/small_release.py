@@ -27,7 +27,7 @@ from lunguage_assets.implicit.expand import expand
 from lunguage_assets.implicit.pathways import load_dictionary
 from lunguage_assets.implicit.resolve import resolve
 from lunguage_assets.judges.configuration import load_judges, make_judge
-from lunguage_assets.release.bundle import Release, assemble
+from lunguage_assets.release.bundle import TABLES_PER_BATCH, Release, assemble
 from lunguage_assets.release.costs import ANSWER_COSTS
 from lunguage_assets.release.provenance import Origin, read_origin
 from lunguage_assets.settings import Settings, load_settings
@@ -49,11 +49,20 @@ class Made:
     examples: pd.Series
 
     def release(self, *keys: str) -> Release:
-        return assemble("panel", self.ranking, {key: self.batches[key] for key in keys or self.batches})
+        return assembled(self.ranking, {key: self.batches[key] for key in keys or self.batches})
 
     def origin(self) -> Origin:
         """Of rule-based judges, which cost nothing."""
         return replace(read_origin(self.home, load_settings(self.home.settings_file), load_judges()), costs=ANSWER_COSTS.frame())
+
+
+def assembled(ranking: pd.DataFrame, batches: dict[str, Tables]) -> Release:
+    """The release of these batches, given oldest first."""
+    together = {
+        name: pd.concat([tables[name].assign(report_batch=key) for key, tables in batches.items()], ignore_index=True)
+        for name in TABLES_PER_BATCH
+    }
+    return assemble("panel", ranking, list(batches), together)
 
 
 def make(folder: Path, batches: dict[str, tuple[int, int]], *, credentialed: bool = False) -> Made:

@@ -17,14 +17,14 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from platform_support import contents
-from small_release import WORD, Made, resolved
+from small_release import WORD, Made, assembled, resolved
 
 from lunguage_assets.corpus.delivery import find_delivery
 from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import MethodError
 from lunguage_assets.release import bundle
-from lunguage_assets.release.bundle import Release, Written, assemble, write_bundle
+from lunguage_assets.release.bundle import Release, Written, write_bundle
 from lunguage_assets.settings import load_settings
 
 
@@ -304,4 +304,4 @@ def test_fits_of_an_older_ranking_are_refused_also_when_all_are(invented: Made, 
     (*_, batch), names = invented.batches.values(), ("first", "second")
     batches = {name: aged(name, batch) for name in names}
     with pytest.raises(MethodError, match="ranking"):
-        assemble("panel", invented.ranking, batches)
+        assembled(invented.ranking, batches)

@@ -3,14 +3,12 @@
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import dagster as dg
 import pandas as pd
 from upath import UPath
 
 from lunguage_assets.orchestration.assets.implicit import refuse_violations
-from lunguage_assets.orchestration.audited_store import read_sound
 from lunguage_assets.orchestration.lineage import column_lineage
 from lunguage_assets.orchestration.metadata import OWNERS, column_schema, counts, picture, plain_failures
 from lunguage_assets.orchestration.partitions import Partitions
@@ -20,7 +18,7 @@ from lunguage_assets.release.costs import answer_costs
 from lunguage_assets.release.material import ANALYSES
 from lunguage_assets.release.plots import probability_histogram
 from lunguage_assets.release.provenance import Origin, language_models, read_origin
-from lunguage_assets.store import PARTITIONED_BY, is_stored, partition_path, read_table
+from lunguage_assets.store import PARTITIONED_BY, is_stored, partition_path, read_sound_batches, read_sound_table, read_table
 from lunguage_assets.tables import HEDGE_VOCABULARY, REFERENCE_RANKING, RELEASE
 
 GROUP = "release"
@@ -34,7 +32,7 @@ class ReleaseConfig(dg.Config):
     """Folder under which `release/<ranker>/` is written; empty: the home."""
 
 
-def release_assets(partitions: Partitions, tables_root: str) -> list[dg.AssetsDefinition]:
+def release_assets(partitions: Partitions, tables_root: Path | UPath) -> list[dg.AssetsDefinition]:
     def upstream(name: str) -> dg.AssetDep:
         ranked = "ranker" in PARTITIONED_BY[name]
         return dg.AssetDep(name, partition_mapping=partitions.ranker_only if ranked else partitions.all_batches)
@@ -63,9 +61,9 @@ def release_assets(partitions: Partitions, tables_root: str) -> list[dg.AssetsDe
         folder = Path(config.out or home.root) / "release" / ranker
         with plain_failures():
             root = UPath(tables_root)
-            ranking = read_sound(REFERENCE_RANKING, partition_path(root, "reference_ranking", ranker))
-            batches, missing = stored_batches(root, ranker, [batch.key for batch in home.home.registered()])
-            released = assemble(ranker, ranking, batches, missing)
+            ranking = read_sound_table(REFERENCE_RANKING, partition_path(root, "reference_ranking", ranker))
+            batches, tables, missing = stored_batches(root, ranker, [batch.key for batch in home.home.registered()])
+            released = assemble(ranker, ranking, batches, tables, missing)
             refuse_violations(*(released.tables[name] for name in ("lunguage_plus_plus", "accounting", "reports")))
             written = write_bundle(released, folder, release_origin(home, ranking), *stored_extras(root, ranker, home.judges.extractor))
         summary = written.summary
@@ -108,17 +106,12 @@ def stored_extras(root: UPath, ranker: str, extractor: str) -> tuple[dict[str, p
     return analyses, phrases.set_index("phrase")["n_examples"]
 
 
-def stored_batches(root: UPath, ranker: str, keys: list[str]) -> tuple[dict[str, dict[str, pd.DataFrame]], list[str]]:
-    """Tables of every batch that is complete for the ranker, in registration order, and the keys of those that are not."""
-    complete: dict[str, dict[str, Any]] = {}
-    missing = []
-    for key in keys:
-        paths = {
-            name: partition_path(root, name, *(ranker if dimension == "ranker" else key for dimension in PARTITIONED_BY[name]))
-            for name in TABLES_PER_BATCH
-        }
-        if all(path.exists() for path in paths.values()):
-            complete[key] = {name: read_sound(TABLES_PER_BATCH[name], path) for name, path in paths.items()}
-        else:
-            missing.append(key)
-    return complete, missing
+def stored_batches(root: UPath, ranker: str, keys: list[str]) -> tuple[list[str], dict[str, pd.DataFrame], list[str]]:
+    """Keys of the batches that are complete for the ranker, in registration order, their tables together, and keys of the others."""
+
+    def path(name: str, key: str) -> UPath:
+        return partition_path(root, name, *(ranker if dimension == "ranker" else key for dimension in PARTITIONED_BY[name]))
+
+    complete = [key for key in keys if all(path(name, key).exists() for name in TABLES_PER_BATCH)]
+    tables = {name: read_sound_batches(table, {key: path(name, key) for key in complete}) for name, table in TABLES_PER_BATCH.items()}
+    return complete, tables, [key for key in keys if key not in complete]
