@@ -15,15 +15,18 @@ from lunguage_assets.cli_home import HOME_OPTION, chosen_home
     "--out", type=click.Path(path_type=Path, file_okay=False), default=None, help="Folder of the site; default: docs in the home."
 )
 @click.option("--table", "tables", multiple=True, metavar="NAME", help="Only this table; may be given several times.")
-def docs(home: Path, out: Path | None, tables: tuple[str, ...]) -> None:
+@click.option(
+    "--batch", "batches", multiple=True, metavar="KEY", help="Only this batch, and tables without batches; may be given several times."
+)
+def docs(home: Path, out: Path | None, tables: tuple[str, ...], batches: tuple[str, ...]) -> None:
     """Build Data Docs: the outcome of every rule on every stored partition, as pages that need no network.
 
-    Counts only: no value of any table is in them. A table takes seconds.
+    Counts only: no value of any table is in them. The site is built anew each time, about three partitions a second.
     """
     place = chosen_home(home)
     from lunguage_assets.quality.data_docs import build_data_docs
 
-    built = build_data_docs(place.tables, (out or place.root / "docs").resolve(), tables, _tell)
+    built = build_data_docs(place.tables, (out or place.root / "docs").resolve(), tables, batches, _tell)
     click.echo(f"{built.partitions} partitions, {len(built.failing)} with a rule that fails, {len(built.unreadable)} that cannot be read")
     for label in (*built.failing, *built.unreadable):
         click.echo(f"  {label}")

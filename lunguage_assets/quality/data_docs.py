@@ -23,7 +23,7 @@ from lunguage_assets.quality.remedies import COLUMNS, remedy
 from lunguage_assets.quality.suites import load_suite
 from lunguage_assets.quality.validation import file_context, frame_batch, suite_of
 from lunguage_assets.schema import Table
-from lunguage_assets.store import read_table
+from lunguage_assets.store import PARTITIONED_BY, read_table
 from lunguage_assets.tables import TABLES
 
 MARK = ".lunguage-data-docs"
@@ -75,8 +75,11 @@ class DataDocs:
     unreadable: tuple[str, ...]
 
 
-def stored_partitions(root: UPath | Path, tables: Sequence[str] = ()) -> list[StoredPartition]:
-    """Every stored partition of the tables (all, unless some are named), in the order of the pipeline and of the keys."""
+def stored_partitions(root: UPath | Path, tables: Sequence[str] = (), batches: Sequence[str] = ()) -> list[StoredPartition]:
+    """Every stored partition of the tables (all, unless some are named), in the order of the pipeline and of the keys.
+
+    With `batches`, of tables that are partitioned by batch only these.
+    """
     found = []
     for name in tables or TABLES:
         folder = UPath(root) / name
@@ -84,12 +87,18 @@ def stored_partitions(root: UPath | Path, tables: Sequence[str] = ()) -> list[St
         for path in paths:
             if not path.name.startswith((".", "+")):
                 keys = str(path)[len(str(folder)) :].strip("/").removesuffix(".parquet").split("/")
-                found.append(StoredPartition(TABLES[name], tuple(keys), path))
+                batch = dict(zip(PARTITIONED_BY[name], keys, strict=False)).get("report_batch")
+                if not batches or batch is None or batch in batches:
+                    found.append(StoredPartition(TABLES[name], tuple(keys), path))
     return found
 
 
 def build_data_docs(
-    root: UPath | Path, out: Path, tables: Sequence[str] = (), progress: Callable[[int, int, str], None] = lambda *_: None
+    root: UPath | Path,
+    out: Path,
+    tables: Sequence[str] = (),
+    batches: Sequence[str] = (),
+    progress: Callable[[int, int, str], None] = lambda *_: None,
 ) -> DataDocs:
     """Build the site of everything that is stored aside, then put it in the place of an earlier one.
 
@@ -97,13 +106,17 @@ def build_data_docs(
         root: folder or place of the tables.
         out: folder of the site; it must be empty, not there, or hold an earlier site.
         tables: names of tables, all by default.
+        batches: keys of batches, all by default; tables that have no batches are there in any case.
         progress: told before each partition: how many are done, of how many, which is next.
 
     Raises:
-        ConfigurationError: `out` holds something else, or a table is not known.
+        ConfigurationError: `out` holds something else, a table is not known, or nothing of a batch is stored.
     """
     _require_place(out, tables)
-    partitions = stored_partitions(root, tables)
+    partitions = stored_partitions(root, tables, batches)
+    for batch in batches:
+        if not any(batch in partition.keys for partition in partitions):
+            raise ConfigurationError(f"no table of batch {batch!r} is stored. Name another one, or none for all.")
     with tempfile.TemporaryDirectory(prefix="lunguage-docs-") as project:
         context = file_context(Path(project))
         rows = list(_validated(context, partitions, progress))

@@ -113,6 +113,19 @@ def test_the_same_tables_give_the_same_bytes_and_replace_the_site_as_a_whole(sit
     assert [path for path in site.parent.iterdir() if path.name.endswith(".tmp")] == []
 
 
+def test_named_batches_are_shown_alone_with_the_tables_that_have_none(home: Home, tmp_path: Path) -> None:
+    shown = [(part.table.name, part.label) for part in stored_partitions(home.tables, batches=["second"])]
+    assert ("hedge_phrases", "lexicon x second") in shown
+    assert {label for _, label in shown if "first" in label} == set()
+    command = ["docs", "--home", str(home.root), "--out", str(tmp_path / "site"), "--batch"]
+    done = CliRunner().invoke(commands, [*command, "second"])
+    assert done.exit_code == 0, done.output
+    assert done.output.splitlines()[-2].startswith("  hedge_phrases (lexicon x second)"), done.output
+    refused = CliRunner().invoke(commands, [*command, "third"])
+    assert isinstance(refused.exception, ConfigurationError)
+    assert "'third'" in str(refused.exception)
+
+
 def test_a_folder_that_holds_something_else_is_left_alone(home: Home, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     with pytest.raises(ConfigurationError, match="something else"):

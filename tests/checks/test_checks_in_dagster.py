@@ -12,7 +12,6 @@ import pytest
 from small_homes import SmallHome, store_unchecked, write_deliveries
 
 from lunguage_assets.explicit.fit.probability import calibrate, load_anchors, probability
-from lunguage_assets.orchestration.assets.corpus import TABLES_OF_INTAKE
 from lunguage_assets.orchestration.checks.tables import JOB_OF
 from lunguage_assets.orchestration.jobs import STAGES
 from lunguage_assets.store import PARTITIONED_BY, partition_path, read_table
@@ -31,14 +30,7 @@ def through(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two batches of eight reports that went all the way, with the published ruler."""
     root = tmp_path_factory.mktemp("through")
     with SmallHome.opened(root / "home") as small:
-        small.register(write_deliveries(root / "deliveries", reports=8, batches=BATCHES))
-        for batch in BATCHES:
-            small.make(TABLES_OF_INTAKE, batch)
-            small.make(["hedge_phrases"], {"judge": "lexicon", "report_batch": batch})
-        small.make(["hedge_vocabulary"], "lexicon")
-        for judge in ("lexicon", "cues"):
-            small.make(["comparison_matches"], judge)
-        small.make(["reference_ranking"], "panel")
+        small.rank(write_deliveries(root / "deliveries", reports=8, batches=BATCHES))
         for batch in BATCHES:
             small.make([*OF_PANEL, *RESOLVED], {"ranker": "panel", "report_batch": batch})
     return root / "home"
