@@ -152,7 +152,7 @@ class Spending:
 
     def metadata(self) -> dict[str, Any]:
         """Calls, ledger hits, failures, tokens and US dollars of this materialization, in all and per language model."""
-        standings = self._meter.standings()
+        standings = sorted(self._meter.standings(), key=lambda standing: standing.judge)
         if not standings:
             return {}
         for standing in standings:

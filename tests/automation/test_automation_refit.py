@@ -15,7 +15,6 @@ from small_homes import SmallHome, write_deliveries
 
 import lunguage_assets.explicit.rating.ranking as ranking
 import lunguage_assets.orchestration.assets.explicit as explicit
-from lunguage_assets.orchestration.assets.corpus import TABLES_OF_INTAKE
 from lunguage_assets.orchestration.automation.conditions import CARRIED
 from lunguage_assets.orchestration.checks.stale import FITS_CURRENT, RANKING_CURRENT
 
@@ -30,12 +29,7 @@ def fitted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SmallHom
     for plot in ("vocabulary_histogram", "ranking_plot", "probability_histogram", "calibration_plot"):
         monkeypatch.setattr(explicit, plot, lambda *_: dot.getvalue())
     with SmallHome.opened(tmp_path) as small:
-        small.register(write_deliveries(tmp_path / "deliveries", batches=("first",)))
-        small.make(TABLES_OF_INTAKE, "first")
-        small.make(["hedge_phrases"], {"judge": "lexicon", "report_batch": "first"})
-        small.make(["hedge_vocabulary"], "lexicon")
-        for judge in ("lexicon", "cues"):
-            small.make(["comparison_matches"], judge)
+        small.compare(write_deliveries(tmp_path / "deliveries", batches=("first",)))
         assert rank(small).passed
         assert refit(small).passed
         yield small

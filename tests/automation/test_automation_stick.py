@@ -5,7 +5,7 @@ from __future__ import annotations
 import dagster as dg
 from acted_out import OF_RANKER, Acted, defined, everything_of, in_use
 
-from lunguage_assets.orchestration.checks.stale import RANKING_CURRENT, mark, standings, told
+from lunguage_assets.orchestration.checks.stale import RANKING_CURRENT, SHOWN, Standing, mark, standings, told
 
 REBUILT = "[automation]\nrebuild = true\n"
 
@@ -62,6 +62,15 @@ def test_with_rebuild_a_changed_vocabulary_is_compared_by_the_judges_in_use_and_
     assert acted.tick() == {"reference_ranking": {"panel"}}, "no ranking for rankers that have none"
     rank(acted, "panel", "r2", vocabulary="v2")
     assert acted.tick() == {}, "and nothing is fitted again"
+
+
+def test_stale_batches_that_are_not_listed_are_counted() -> None:
+    result = told("panel", "r2", [Standing(f"b{number}", "r1", "r1") for number in range(SHOWN + 7)])
+    assert result.metadata["stale"].value == SHOWN + 7
+    report = str(result.metadata["report"].value)
+    assert f"| b{SHOWN - 1} |" in report
+    assert f"| b{SHOWN} |" not in report
+    assert "and 7 more" in report
 
 
 def test_standings_name_what_was_made_with_another_ranking(acted: Acted) -> None:

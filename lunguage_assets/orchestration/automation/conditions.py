@@ -4,6 +4,7 @@ A batch that was taken in is carried on for the rankers in use: those whose rank
 (`latest`, `batch_flow`), not in a cursor: a daemon that was stopped, restarted, or lost its state asks for nothing twice and forgets nothing.
 """
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -147,9 +148,9 @@ class _FromLook(dg.AutomationCondition):
         keys = self.holding(self._look(context), context.key.path[-1], context)
         return dg.AutomationResult(context, context.candidate_subset.compute_intersection_with_partition_keys(keys))
 
+    @abstractmethod
     def holding(self, look: Look, table: str, context: dg.AutomationContext) -> set[str]:
         """Keys of the partitions for which the condition holds."""
-        raise NotImplementedError
 
     def _look(self, context: dg.AutomationContext) -> Look:
         view, graph = context.asset_graph_view, context.asset_graph

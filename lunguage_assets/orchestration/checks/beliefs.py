@@ -11,7 +11,7 @@ import pandas as pd
 
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.explicit.fit.probability import load_anchors
-from lunguage_assets.orchestration.checks.report import examples, markdown, partition_keys, result, where_stored
+from lunguage_assets.orchestration.checks.report import examples, markdown, result, where_stored
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.quality.beliefs import Broken, broken_beliefs, broken_places, outside_anchors
@@ -35,7 +35,7 @@ def belief_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
     def p_in_range(
         context: dg.AssetCheckExecutionContext, home: HomeResource, frame: pd.DataFrame, reference_ranking: pd.DataFrame
     ) -> dg.AssetCheckResult:
-        links = where_stored(home.home, "fitted_probabilities", partition_keys(context, "fitted_probabilities"))
+        links = where_stored(context, home.home, "fitted_probabilities")
         if not set(frame["ranking_version"]) <= set(reference_ranking["ranking_version"]):
             return result(context, True, {"note": OTHER_RANKING, **links}, "")
         try:
@@ -68,7 +68,7 @@ def belief_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
         partitions_def=partitions.of("lunguage_plus_plus"),
     )
     def beliefs_in_range(context: dg.AssetCheckExecutionContext, home: HomeResource, frame: pd.DataFrame) -> dg.AssetCheckResult:
-        links = where_stored(home.home, "lunguage_plus_plus", partition_keys(context, "lunguage_plus_plus"))
+        links = where_stored(context, home.home, "lunguage_plus_plus")
         return _broken_result(context, broken_beliefs(frame), len(frame), {"rows": len(frame), **links})
 
     return [p_in_range, beliefs_in_range]

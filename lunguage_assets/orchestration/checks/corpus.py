@@ -3,7 +3,7 @@
 import dagster as dg
 import pandas as pd
 
-from lunguage_assets.orchestration.checks.report import examples, markdown, partition_keys, result, where_stored
+from lunguage_assets.orchestration.checks.report import examples, markdown, result, where_stored
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.resources import HomeResource
 
@@ -38,7 +38,7 @@ def corpus_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
                     ["reason", "rows", "expected", "what to do", "for instance"], reasons, "Every delivered row was accepted."
                 ),
                 "examples": examples(_lines(frame)),
-                **where_stored(home.home, "rejected", partition_keys(context, "rejected")),
+                **where_stored(context, home.home, "rejected"),
             },
             "Mend the rows as the table says and deliver them as a new batch: the table `rejected` has each of them in its column `content`. If nearly all rows "
             "share one reason, the export writes a column in another form: mend the export, and deliver everything again. The rows that were "

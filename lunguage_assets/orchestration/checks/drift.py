@@ -45,7 +45,7 @@ def drift_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
         new, earlier = p_sample(frame), p_sample(without(same_ranking, frame))
         shift = distribution_shift(new, earlier, settings)
         if shift is None:
-            return result(context, True, {"note": FIRST, **where_stored(home.home, "fitted_probabilities", keys)}, "")
+            return result(context, True, {"note": FIRST, **where_stored(context, home.home, "fitted_probabilities")}, "")
         return result(
             context,
             not shift.drifted,
@@ -54,7 +54,7 @@ def drift_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
                 "p_value": shift.p_value,
                 "compared_with": ", ".join(sorted(set(same_ranking["report_batch"]), key=found.batches.index)),
                 "report": _distributions(new, earlier, shift.effective, shift.effective_earlier),
-                **where_stored(home.home, "fitted_probabilities", keys),
+                **where_stored(context, home.home, "fitted_probabilities"),
             },
             "Look at the histograms of p of this batch and of an earlier one, then at `pairs_informed` and `pairs_reviewed`: another hospital or "
             "another way of reporting is a reason, a judge that answers otherwise than before (`judge_alive`, `position_bias`) or phrases cut "
@@ -78,7 +78,7 @@ def drift_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
             "Diagnoses that expand less often where they could: look at the reasons of pathway_matches, most often views that are not known (deliver the "
             "metadata file, or set default_view). Diagnoses that expand in fewer studies: names may not be recognised (deliver "
             "Lunguage_vocab.csv) or the reports are of other patients. Then launch `ingest`, `fit` and `expand` for this batch.",
-            where_stored(home.home, "pathway_matches", keys),
+            where_stored(context, home.home, "pathway_matches"),
         )
 
     @dg.asset_check(
@@ -102,7 +102,7 @@ def drift_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
             "Compare the delivery with an earlier one: a changed export often loses the metadata file (views), changes a code (rejected rows, see the check "
             "`intake_accepted`), or gives another column as the finding (findings that are not in their sentence). Deliver what is missing as a "
             "new batch. If the reports are right, nothing is to be done.",
-            where_stored(home.home, "reports", keys),
+            where_stored(context, home.home, "reports"),
         )
 
     return [p_drift, expansion_drift, intake_drift]

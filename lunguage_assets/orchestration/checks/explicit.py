@@ -11,9 +11,10 @@ import pandas as pd
 from lunguage_assets.explicit.analysis.diagnostics import PositionBias, position_bias
 from lunguage_assets.explicit.analysis.reliability import Estimate
 from lunguage_assets.explicit.analysis.verification import PACKAGE_TOLERANCE, REPLAY_TOLERANCE, Verification
-from lunguage_assets.orchestration.checks.report import examples, result
+from lunguage_assets.orchestration.checks.report import examples, result, where_stored
 from lunguage_assets.orchestration.metadata import counts
 from lunguage_assets.orchestration.partitions import Partitions, partition_of
+from lunguage_assets.orchestration.resources import HomeResource
 
 INVALID_SHARE = 0.05
 """Share of invalid answers from which a judge is reported: the published judges had next to none."""
@@ -26,7 +27,7 @@ def explicit_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
         description="No pair waits for a person: several phrases, none, two findings of one name, a finding not located, an invalid answer.",
         partitions_def=partitions.of("hedge_phrases"),
     )
-    def pairs_reviewed(context: dg.AssetCheckExecutionContext, frame: pd.DataFrame) -> dg.AssetCheckResult:
+    def pairs_reviewed(context: dg.AssetCheckExecutionContext, home: HomeResource, frame: pd.DataFrame) -> dg.AssetCheckResult:
         waiting = frame[frame["needs_review"].to_numpy(dtype=bool)]
         return result(
             context,
@@ -36,6 +37,7 @@ def explicit_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
                 "unreviewed": len(waiting),
                 "reasons": counts(waiting["review_reason"], "reason"),
                 "examples": examples(waiting["finding_id"]),
+                **where_stored(context, home.home, "hedge_phrases"),
             },
             "Look at the pairs in the review queue (its path is with this table), put what is right into corrections.csv in the home, and "
             "materialise hedge_phrases again.",
@@ -47,14 +49,19 @@ def explicit_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
         description="The judge chooses the sentence shown first about half the time, as the coin that orders them makes content even.",
         partitions_def=partitions.of("comparison_matches"),
     )
-    def judge_is_even(context: dg.AssetCheckExecutionContext, frame: pd.DataFrame) -> dg.AssetCheckResult:
+    def judge_is_even(context: dg.AssetCheckExecutionContext, home: HomeResource, frame: pd.DataFrame) -> dg.AssetCheckResult:
         if frame.empty:
-            return result(context, True, {"matches": 0}, "")
+            return result(context, True, {"matches": 0, **where_stored(context, home.home, "comparison_matches")}, "")
         (found,) = position_bias({partition_of(context): frame})
         return result(
             context,
             found.passed,
-            {"verdict": found.verdict, "table": dg.MetadataValue.md(_position_table(found)), "p_value": _number(found.p_value)},
+            {
+                "verdict": found.verdict,
+                "report": dg.MetadataValue.md(_position_table(found)),
+                "p_value": _number(found.p_value),
+                **where_stored(context, home.home, "comparison_matches"),
+            },
             "Swapped positions cancel the bias to first order. If it is large, look at the prompt's examples, use mode 'enum', or leave the "
             "judge out of the panel.",
         )
@@ -65,13 +72,18 @@ def explicit_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
         description=f"At most {INVALID_SHARE:.0%} of the judge's answers are invalid after all tries.",
         partitions_def=partitions.of("comparison_matches"),
     )
-    def answers_valid(context: dg.AssetCheckExecutionContext, frame: pd.DataFrame) -> dg.AssetCheckResult:
+    def answers_valid(context: dg.AssetCheckExecutionContext, home: HomeResource, frame: pd.DataFrame) -> dg.AssetCheckResult:
         invalid = int((frame["answer"] == "invalid").sum())
         share = invalid / len(frame) if len(frame) else 0.0
         return result(
             context,
             share <= INVALID_SHARE,
-            {"matches": len(frame), "invalid": invalid, "invalid_share": share},
+            {
+                "matches": len(frame),
+                "invalid": invalid,
+                "invalid_share": share,
+                **where_stored(context, home.home, "comparison_matches"),
+            },
             "Invalid answers are left out of the ratings. See `lunguage ledger stats` for refusals and unreadable answers; a higher limit on "
             "output tokens or mode 'enum' often helps. Give the changed judge a new key.",
         )
@@ -82,7 +94,7 @@ def explicit_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
         description="Every tentative finding has a probability that rests on something: a fit, or the place of its phrases.",
         partitions_def=partitions.of("fitted_probabilities"),
     )
-    def pairs_informed(context: dg.AssetCheckExecutionContext, frame: pd.DataFrame) -> dg.AssetCheckResult:
+    def pairs_informed(context: dg.AssetCheckExecutionContext, home: HomeResource, frame: pd.DataFrame) -> dg.AssetCheckResult:
         without = frame[frame["p_source"] == "none"]
         return result(
             context,
@@ -92,6 +104,7 @@ def explicit_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
                 "without_information": len(without),
                 "p_source": counts(frame["p_source"], "source of p"),
                 "examples": examples(without["finding_id"]),
+                **where_stored(context, home.home, "fitted_probabilities"),
             },
             "These findings have p = 0.5 with the interval 0 to 1 and are not expanded. Correct the finding's name in the delivery so that it is "
             "found in its sentence, or give its phrases in corrections.csv.",

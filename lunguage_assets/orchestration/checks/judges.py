@@ -72,7 +72,7 @@ def judge_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
                     ((e.measure, e.judges, e.value, e.interval, e.usual, e.published, e.remedy) for e in lines),
                     "No two judges answered the same questions: there is nothing to compare.",
                 ),
-                **where_stored(home.home, "judge_agreement", partition_keys(context, "judge_agreement")),
+                **where_stored(context, home.home, "judge_agreement"),
             },
             " ".join(dict.fromkeys(line.remedy for line in outside)),
         )

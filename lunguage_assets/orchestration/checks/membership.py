@@ -8,10 +8,10 @@ from typing import Any
 
 import dagster as dg
 import pandas as pd
-from dagster._core.definitions.asset_checks.asset_check_evaluation import AssetCheckEvaluationTargetMaterializationData
 
 from lunguage_assets.judges.configuration import PANEL
 from lunguage_assets.orchestration.checks.explicit import INVALID_SHARE
+from lunguage_assets.orchestration.checks.report import note_beside, result, result_for
 from lunguage_assets.orchestration.latest import latest_records, notes
 from lunguage_assets.orchestration.partitions import Partitions, partition_of
 
@@ -50,8 +50,8 @@ def membership_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
         partitions_def=partitions.of("reference_ranking"),
     )
     def panel_complete(context: dg.AssetCheckExecutionContext, frame: pd.DataFrame) -> dg.AssetCheckResult:
-        found = new_members(context.instance, partitions) if partition_of(context) == PANEL else []
-        return dg.AssetCheckResult(passed=not found, severity=dg.AssetCheckSeverity.WARN, metadata=_said(partition_of(context), found))
+        ranker = partition_of(context)
+        return _told(ranker, new_members(context.instance, partitions) if ranker == PANEL else [])
 
     @dg.asset_check(
         asset=dg.AssetKey("comparison_matches"),
@@ -60,40 +60,20 @@ def membership_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
         partitions_def=partitions.of("comparison_matches"),
     )
     def membership(context: dg.AssetCheckExecutionContext, frame: pd.DataFrame) -> dg.AssetCheckResult:
-        judge = partition_of(context)
-        member = judge in partitions.panel_members[PANEL]
+        member = partition_of(context) in partitions.panel_members[PANEL]
         if not member:
             _note_on_panel(context, new_members(context.instance, partitions))
-        return dg.AssetCheckResult(
-            passed=True, severity=dg.AssetCheckSeverity.WARN, metadata={"partition": judge, "in_the_panel": "yes" if member else "no"}
-        )
+        return result(context, True, {"in_the_panel": "yes" if member else "no"}, "")
 
     return [panel_complete, membership]
 
 
 def _note_on_panel(context: dg.AssetCheckExecutionContext, found: list[str]) -> None:
     """The panel's ranking is not made anew for this, so that no run of its own would tell: this run says it."""
-    records = latest_records(context.instance, PANEL_COMPLETE.asset_key.path[-1], {PANEL})
-    if PANEL not in records:
-        return
-    record = records[PANEL]
-    evaluation = dg.AssetCheckEvaluation(
-        asset_key=PANEL_COMPLETE.asset_key,
-        check_name=PANEL_COMPLETE.name,
-        partition=PANEL,
-        passed=not found,
-        severity=dg.AssetCheckSeverity.WARN,
-        metadata={name: dg.MetadataValue.text(value) for name, value in _said(PANEL, found).items()},
-        target_materialization_data=AssetCheckEvaluationTargetMaterializationData(
-            storage_id=record.storage_id, run_id=str(record.run_id or ""), timestamp=record.timestamp
-        ),
-    )
-    event = dg.DagsterEvent(
-        event_type_value=dg.DagsterEventType.ASSET_CHECK_EVALUATION.value, job_name=context.run.job_name, event_specific_data=evaluation
-    )
-    context.instance.report_dagster_event(event, run_id=context.run.run_id)
+    record = latest_records(context.instance, PANEL_COMPLETE.asset_key.path[-1], {PANEL}).get(PANEL)
+    if record is not None:
+        note_beside(context.instance, context.run, PANEL_COMPLETE, record, _told(PANEL, found))
 
 
-def _said(partition: str, found: list[str]) -> dict[str, str]:
-    said = {"partition": partition, "new_members_available": ", ".join(found) or "none"}
-    return said | ({"remedy": REMEDY} if found else {})
+def _told(ranker: str, found: list[str]) -> dg.AssetCheckResult:
+    return result_for(ranker, not found, {"new_members_available": ", ".join(found) or "none"}, REMEDY)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import dagster as dg
+from dagster._core.definitions.asset_checks.asset_check_evaluation import AssetCheckEvaluationTargetMaterializationData
 
 from lunguage_assets.home import Home
 from lunguage_assets.orchestration.partitions import partition_of
@@ -26,8 +27,42 @@ def result(
     severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.WARN,
 ) -> dg.AssetCheckResult:
     """A check's result with the partition it looked at and, where it fails, what to do."""
-    shown = {"partition": partition_of(context), **metadata} | ({} if passed else {"remedy": remedy})
+    return result_for(partition_of(context), passed, metadata, remedy, severity)
+
+
+def result_for(
+    partition: str,
+    passed: bool,
+    metadata: Mapping[str, Any],
+    remedy: str,
+    severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.WARN,
+) -> dg.AssetCheckResult:
+    """As `result`, for a named partition."""
+    shown = {"partition": partition, **metadata} | ({} if passed else {"remedy": remedy})
     return dg.AssetCheckResult(passed=passed, severity=severity, metadata=shown)
+
+
+def note_beside(
+    instance: dg.DagsterInstance, run: dg.DagsterRun, check: dg.AssetCheckKey, record: dg.EventLogRecord, found: dg.AssetCheckResult
+) -> None:
+    """Put a check's result beside a materialization (`record`) that another run has made.
+
+    The event belongs to `run`: without one, Dagster takes one evaluation of a check and partition, and no second.
+    """
+    made = AssetCheckEvaluationTargetMaterializationData(
+        storage_id=record.storage_id, run_id=str(record.run_id or ""), timestamp=record.timestamp
+    )
+    evaluation = dg.AssetCheckEvaluation(
+        asset_key=check.asset_key,
+        check_name=check.name,
+        partition=record.partition_key,
+        passed=found.passed,
+        severity=found.severity,
+        metadata=found.metadata,
+        target_materialization_data=made,
+    )
+    event = dg.DagsterEvent(dg.DagsterEventType.ASSET_CHECK_EVALUATION.value, run.job_name, event_specific_data=evaluation)
+    instance.report_dagster_event(event, run.run_id)
 
 
 def markdown(header: Sequence[str], rows: Iterable[Sequence[object]], otherwise: str = "nothing") -> dg.MetadataValue:
@@ -50,9 +85,9 @@ def partition_keys(context: dg.AssetCheckExecutionContext, table: str) -> dict[s
     return dict(zip(PARTITIONED_BY[table], partition_of(context).split("|"), strict=True))
 
 
-def where_stored(home: Home, table: str, keys: Mapping[str, str]) -> dict[str, Any]:
+def where_stored(context: dg.AssetCheckExecutionContext, home: Home, table: str) -> dict[str, Any]:
     """A link to the file of the partition that was looked at."""
-    return {"table": dg.MetadataValue.path(str(partition_path(home.tables, table, *keys.values())))}
+    return {"table": dg.MetadataValue.path(str(partition_path(home.tables, table, *partition_keys(context, table).values())))}
 
 
 def _cell(value: object) -> str:

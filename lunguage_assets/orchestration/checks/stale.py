@@ -6,12 +6,11 @@ made and at every release; `ranking_current` says the same of one batch, on its 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import dagster as dg
 import pandas as pd
-from dagster._core.definitions.asset_checks.asset_check_evaluation import AssetCheckEvaluationTargetMaterializationData
 
+from lunguage_assets.orchestration.checks.report import markdown, note_beside, result_for
 from lunguage_assets.orchestration.latest import latest_records, noted
 from lunguage_assets.orchestration.partitions import REPORT_BATCH, Partitions, partition_of
 
@@ -76,7 +75,7 @@ def stale_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
     ) -> dg.AssetCheckResult:
         present = version_of(reference_ranking)
         made_with = version_of(frame) or present  # without a tentative finding there is nothing that a ranking could change
-        return _warning(made_with == present, _of_one_batch(partition_of(context), made_with, present))
+        return _of_one_batch(partition_of(context), made_with, present)
 
     return [fits_current, ranking_current]
 
@@ -84,39 +83,27 @@ def stale_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
 def told(ranker: str, version: str, known: list[Standing]) -> dg.AssetCheckResult:
     """The result of `fits_current`: which batches are stale, and what to do."""
     stale = [standing for standing in known if standing.is_stale(version)]
+    rows = [(standing.batch, standing.fits or "none", standing.result or "none") for standing in stale]
+    more = [(f"and {len(stale) - SHOWN} more", "", "")] if len(stale) > SHOWN else []
     metadata = {
-        "partition": ranker,
         "present_ranking": version,
         "batches": len(known),
         "stale": len(stale),
         "not_fitted": sum(standing.fits == "" for standing in known),
-        "report": dg.MetadataValue.md(_report(stale)),
+        "report": markdown(
+            ["batch", "ranking of its fits", "ranking of its result"],
+            rows[:SHOWN] + more,
+            "All fits are of the present ranking.",
+        ),
     }
-    return _warning(not stale, metadata)
+    return result_for(ranker, not stale, metadata, REMEDY)
 
 
 def mark(instance: dg.DagsterInstance, run: dg.DagsterRun, ranker: str, version: str, known: list[Standing]) -> None:
-    """Note beside the fits of every batch whether they are of the present ranking: no run of their own would tell.
-
-    The events belong to the run that has made the ranking. Without a run, Dagster takes one evaluation of a check and partition, and no second.
-    """
-    fitted = {f"{ranker}|{standing.batch}": standing for standing in known if standing.fits}
+    """Note beside the fits of every batch whether they are of the present ranking: no run of their own would tell."""
+    fitted = {f"{ranker}|{standing.batch}": standing.fits for standing in known if standing.fits}
     for key, record in sorted(latest_records(instance, "fitted_probabilities", set(fitted)).items()):
-        made_with = fitted[key].fits
-        passed = made_with == version
-        evaluation = dg.AssetCheckEvaluation(
-            asset_key=RANKING_CURRENT.asset_key,
-            check_name=RANKING_CURRENT.name,
-            partition=key,
-            passed=passed,
-            severity=dg.AssetCheckSeverity.WARN,
-            metadata=_of_one_batch(key, made_with, version) | ({} if passed else {"remedy": REMEDY}),
-            target_materialization_data=AssetCheckEvaluationTargetMaterializationData(
-                storage_id=record.storage_id, run_id=str(record.run_id or ""), timestamp=record.timestamp
-            ),
-        )
-        event = dg.DagsterEvent(dg.DagsterEventType.ASSET_CHECK_EVALUATION.value, run.job_name, event_specific_data=evaluation)
-        instance.report_dagster_event(event, run.run_id)
+        note_beside(instance, run, RANKING_CURRENT, record, _of_one_batch(key, fitted[key], version))
 
 
 def version_of(frame: pd.DataFrame) -> str:
@@ -134,18 +121,5 @@ def _made_here(context: dg.AssetCheckExecutionContext, ranker: str) -> bool:
     return ranker in records and records[ranker].run_id == context.run.run_id
 
 
-def _of_one_batch(key: str, made_with: str, present: str) -> dict[str, Any]:
-    return {"partition": key, "made_with_ranking": made_with, "present_ranking": present}
-
-
-def _report(stale: list[Standing]) -> str:
-    if not stale:
-        return "All fits are of the present ranking."
-    lines = ["| batch | ranking of its fits | ranking of its result |", "|---|---|---|"]
-    lines += [f"| {standing.batch} | {standing.fits or 'none'} | {standing.result or 'none'} |" for standing in stale[:SHOWN]]
-    return "\n".join([*lines, *([f"\nand {len(stale) - SHOWN} more"] if len(stale) > SHOWN else [])])
-
-
-def _warning(passed: bool, metadata: dict[str, Any]) -> dg.AssetCheckResult:
-    shown = metadata | ({} if passed else {"remedy": REMEDY})
-    return dg.AssetCheckResult(passed=passed, severity=dg.AssetCheckSeverity.WARN, metadata=shown)
+def _of_one_batch(key: str, made_with: str, present: str) -> dg.AssetCheckResult:
+    return result_for(key, made_with == present, {"made_with_ranking": made_with, "present_ranking": present}, REMEDY)

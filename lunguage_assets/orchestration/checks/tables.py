@@ -18,7 +18,7 @@ from lunguage_assets.orchestration.checks.corpus import corpus_checks
 from lunguage_assets.orchestration.checks.drift import drift_checks
 from lunguage_assets.orchestration.checks.explicit import explicit_checks
 from lunguage_assets.orchestration.checks.judges import judge_checks
-from lunguage_assets.orchestration.checks.report import EXAMPLES, examples, markdown, partition_keys, result, where_stored
+from lunguage_assets.orchestration.checks.report import EXAMPLES, examples, markdown, result, where_stored
 from lunguage_assets.orchestration.checks.stale import stale_checks
 from lunguage_assets.orchestration.jobs import STAGES
 from lunguage_assets.orchestration.partitions import Partitions
@@ -50,7 +50,7 @@ def expectation_check(table: str, partitions: Partitions) -> dg.AssetChecksDefin
     )
     def expectations(context: dg.AssetCheckExecutionContext, home: HomeResource, frame: pd.DataFrame) -> dg.AssetCheckResult:
         results = validate(TABLES[table], frame, JOB_OF[table])
-        return suite_result(context, results, len(frame), where_stored(home.home, table, partition_keys(context, table)))
+        return suite_result(context, results, len(frame), where_stored(context, home.home, table))
 
     return expectations
 
@@ -103,7 +103,7 @@ def guarantee_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
                 ((v.guarantee, v.study_id, examples(v.finding_ids)) for v in found[:EXAMPLES]),
                 f"All guarantees hold for {len(frame)} rows.",
             ),
-            **where_stored(home.home, "lunguage_plus_plus", partition_keys(context, "lunguage_plus_plus")),
+            **where_stored(context, home.home, "lunguage_plus_plus"),
         }
         return result(context, not found, metadata, _RESOLVE_AGAIN, dg.AssetCheckSeverity.ERROR)
 
@@ -127,7 +127,7 @@ def guarantee_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
             "unbalanced": len(unbalanced),
             "unlisted": len(unlisted),
             "report": markdown(_ACCOUNT, rows[:EXAMPLES], f"The accounts of {len(frame)} studies balance."),
-            **where_stored(home.home, "accounting", partition_keys(context, "accounting")),
+            **where_stored(context, home.home, "accounting"),
         }
         return result(context, not rows, metadata, _ACCOUNT_AGAIN, dg.AssetCheckSeverity.ERROR)
 
