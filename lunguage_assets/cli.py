@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sqlite3
 import sys
 from pathlib import Path
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 
 def main() -> None:
     """Entry point: one line on stderr and a non-zero status for any error that a person can act on."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # Started in the background by a script. Dagster answers SIGTERM as it answers SIGINT, so that nothing but SIGKILL would stop it.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         commands(standalone_mode=False)
     except LunguageError as error:

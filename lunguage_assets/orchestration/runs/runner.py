@@ -269,10 +269,13 @@ class Runner:
             ) from None
 
     def _require_uninterrupted(self, result: dg.ExecuteInProcessResult) -> None:
-        """An interrupted run counts as cancelled, whoever interrupted it: it has failed at nothing."""
+        """An interrupted run counts as cancelled, whoever interrupted it: it has failed at nothing.
+
+        Before the first step, while resources are set up, it leaves no trace but that this process was asked to stop.
+        """
         run = self._instance.get_run_by_id(result.run_id)
         cancelled = run is not None and run.status is dg.DagsterRunStatus.CANCELED
-        if cancelled or any(_was_interrupted(event) for event in result.all_events):
+        if cancelled or self._asked_to_stop or any(_was_interrupted(event) for event in result.all_events):
             raise RunInterrupted(result.run_id, self._cancelled(result.run_id))
 
     def _cancelled(self, run_id: str) -> bool:
