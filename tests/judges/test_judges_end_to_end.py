@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import pytest
@@ -68,11 +69,23 @@ def tables(home: Path) -> dict[str, bytes]:
     return {str(path.relative_to(home)): path.read_bytes() for part in ("tables", "release") for path in sorted((home / part).rglob("*.*"))}
 
 
-def test_a_run_with_failing_calls_ends_like_a_clean_one_and_its_ledger_replays_it_without_a_call(tmp_path: Path, delivery: Path) -> None:
+def shown_with_the_partitions(home: Path) -> list[dict[str, Any]]:
+    """Metadata of the latest partitions for which the two models were asked."""
+    with dg.DagsterInstance.from_config(str(home / "dagster")) as instance:
+        events = [instance.get_latest_materialization_event(dg.AssetKey(name)) for name in ("hedge_phrases", "fitted_probabilities")]
+    return [{name: value.value for name, value in event.asset_materialization.metadata.items()} for event in events]
+
+
+def test_a_run_with_failing_calls_ends_like_a_clean_one_shows_its_costs_and_is_replayed_by_its_ledger(
+    tmp_path: Path, delivery: Path
+) -> None:
     with LoopbackServer() as clean_server:
         clean = home_for(tmp_path / "clean", clean_server)
         done = run(clean, delivery)
         assert done.returncode == 0, done.stderr
+        shown = shown_with_the_partitions(clean)
+        assert sum(values["llm_calls"] for values in shown) == len(clean_server.calls)
+        assert all(values["llm_cost_usd"] > 0 for values in shown)
     with LoopbackServer(decide=failing_share(0.2, TROUBLES, seed=1)) as bad_server:
         troubled = home_for(tmp_path / "troubled", bad_server)
         done = run(troubled, delivery)
@@ -91,16 +104,6 @@ def test_a_run_with_failing_calls_ends_like_a_clean_one_and_its_ledger_replays_i
     done = run(clean, delivery, "--rebuild-ranking")
     assert done.returncode == 0, done.stderr
     assert tables(clean) == before
-
-
-def test_what_was_asked_and_spent_is_shown_with_the_partition(tmp_path: Path, delivery: Path, server: LoopbackServer) -> None:
-    home = home_for(tmp_path, server)
-    assert run(home, delivery).returncode == 0
-    with dg.DagsterInstance.from_config(str(home / "dagster")) as instance:
-        events = [instance.get_latest_materialization_event(dg.AssetKey(name)) for name in ("hedge_phrases", "fitted_probabilities")]
-    shown = [{name: value.value for name, value in event.asset_materialization.metadata.items()} for event in events]
-    assert sum(values["llm_calls"] for values in shown) == len(server.calls)
-    assert all(values["llm_cost_usd"] > 0 for values in shown)
 
 
 def test_a_budget_stops_before_it_is_passed_and_a_larger_one_goes_on(tmp_path: Path, delivery: Path, server: LoopbackServer) -> None:

@@ -8,6 +8,7 @@ import logging
 import multiprocessing
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -98,19 +99,37 @@ def test_a_batch_holds_one_kind_of_question() -> None:
     assert sorted("".join(sorted({text[0] for text in batch})) for batch in stub.batches) == ["03", "1", "2"]
 
 
+class Gated(Stub):
+    """A stub whose first batch ends only when it is let through."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun, self.let_through = threading.Event(), threading.Event()
+
+    def answer(self, requests: Any) -> list[Reply | ProviderFailure]:
+        self.begun.set()
+        assert self.let_through.wait(60)
+        return super().answer(requests)
+
+
 def test_a_question_that_nobody_waits_for_any_more_is_not_answered() -> None:
-    stub = Stub()
+    stub = Gated()
     provider = stubbed(stub, batch_size=2)
 
     async def give_up() -> None:
+        first = asyncio.ensure_future(provider.answer(asked("first")))
+        assert await asyncio.to_thread(stub.begun.wait, 60)
         calls = [asyncio.ensure_future(provider.answer(asked(f"q{n}"))) for n in range(3)]
-        await asyncio.sleep(0)
+        await asyncio.sleep(0)  # the three are asked, and wait for the first one's batch
         calls[1].cancel()
-        await asyncio.wait(calls)
+        await asyncio.wait([calls[1]])
+        stub.let_through.set()
+        await asyncio.wait([first, *calls])
         await provider.close()
 
     asyncio.run(give_up())
-    assert sorted(itertools.chain.from_iterable(stub.batches)) == ["q0", "q2"]
+    assert stub.batches[0] == ["first"]
+    assert sorted(itertools.chain.from_iterable(stub.batches[1:])) == ["q0", "q2"]
 
 
 def test_a_closed_provider_answers_again_when_it_is_asked() -> None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from made_once import made_once
 from platform_support import environment
 
 from lunguage_assets.corpus.synthetic import write_sample
@@ -38,16 +41,12 @@ def lunguage() -> Lunguage:
 
 @pytest.fixture(scope="session")
 def sixty_reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("deliveries") / "sixty"
-    write_sample(folder, reports=60, seed=5)
-    return folder
+    return made_once(tmp_path_factory, "sixty_reports", lambda folder: write_sample(folder / "sixty", reports=60, seed=5)) / "sixty"
 
 
 @pytest.fixture(scope="session")
 def five_reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("deliveries") / "five"
-    write_sample(folder, reports=5, seed=7)
-    return folder
+    return made_once(tmp_path_factory, "five_reports", lambda folder: write_sample(folder / "five", reports=5, seed=7)) / "five"
 
 
 @pytest.fixture
@@ -59,12 +58,49 @@ def quick_home(tmp_path: Path) -> Path:
     return home
 
 
+@dataclass(frozen=True)
+class Finished:
+    """A home in which one batch, `first`, went all the way, uninterrupted; tests only read it."""
+
+    home: Path
+    seconds: float
+    """That the run took."""
+    said: str
+
+
 @pytest.fixture(scope="session")
-def finished_home(tmp_path_factory: pytest.TempPathFactory, lunguage: Lunguage, sixty_reports: Path) -> Path:
-    """A home in which sixty reports went all the way, uninterrupted; tests only read it."""
-    home = tmp_path_factory.mktemp("finished") / "home"
-    home.mkdir()
-    (home / "settings.toml").write_text(QUICK_STICK)
-    done = lunguage(home, "run", "--data", sixty_reports, "--batch", "first")
-    assert done.returncode == 0, done.stderr
-    return home
+def run_of_sixty(tmp_path_factory: pytest.TempPathFactory, lunguage: Lunguage, sixty_reports: Path) -> Finished:
+    """Sixty reports with a measuring stick of their own."""
+    return _finished(tmp_path_factory, lunguage, "run_of_sixty", sixty_reports, QUICK_STICK)
+
+
+@pytest.fixture(scope="session")
+def run_of_five(tmp_path_factory: pytest.TempPathFactory, lunguage: Lunguage, five_reports: Path) -> Finished:
+    """Five reports with the packaged settings, which take the published phrases for so few."""
+    return _finished(tmp_path_factory, lunguage, "run_of_five", five_reports, "")
+
+
+@pytest.fixture(scope="session")
+def finished_home(run_of_sixty: Finished) -> Path:
+    return run_of_sixty.home
+
+
+@pytest.fixture(scope="session")
+def finished_five(run_of_five: Finished) -> Path:
+    return run_of_five.home
+
+
+def _finished(factory: pytest.TempPathFactory, lunguage: Lunguage, name: str, delivery: Path, settings: str) -> Finished:
+    def make(folder: Path) -> None:
+        home = folder / "home"
+        home.mkdir()
+        if settings:
+            (home / "settings.toml").write_text(settings)
+        started = time.monotonic()
+        done = lunguage(home, "run", "--data", delivery, "--batch", "first")
+        assert done.returncode == 0, done.stderr
+        (folder / "seconds").write_text(str(time.monotonic() - started))
+        (folder / "said").write_text(done.stdout)
+
+    folder = made_once(factory, name, make)
+    return Finished(folder / "home", float((folder / "seconds").read_text()), (folder / "said").read_text())

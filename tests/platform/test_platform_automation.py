@@ -15,7 +15,7 @@ from lunguage_assets.home import Home
 from lunguage_assets.orchestration.automation.conditions import CARRIED
 from lunguage_assets.orchestration.build import build_defs
 
-pytestmark = pytest.mark.on_request
+pytestmark = pytest.mark.lengthy
 
 Lunguage = Callable[..., subprocess.CompletedProcess[str]]
 AUTOMATIC = "\n[automation]\nenabled = true\ninterval_s = 2\n"

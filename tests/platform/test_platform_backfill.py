@@ -33,7 +33,7 @@ from lunguage_assets.orchestration.runs.everything import OP, PARENT_TAG
 from lunguage_assets.orchestration.runs.stages import Stage, on_batch
 from lunguage_assets.store import PARTITIONED_BY
 
-pytestmark = pytest.mark.on_request
+pytestmark = pytest.mark.lengthy
 
 NEW = '\n[judges.new]\nprovider = "cues"\ndescription = "A judge that somebody has just added."\n'
 

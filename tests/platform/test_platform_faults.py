@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import subprocess
@@ -10,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import pytest
@@ -19,10 +21,12 @@ from served_home import ServedHome, wait_for
 from lunguage_assets.home import Home
 from lunguage_assets.judges.attempts import Attempt
 from lunguage_assets.judges.ledger import Ledger
+from lunguage_assets.orchestration.io_manager import TableStore
 from lunguage_assets.orchestration.runs.everything import OP, PARENT_TAG
+from lunguage_assets.orchestration.runs.runner import RunInterrupted, Runner, dagster_instance
 from lunguage_assets.store import remove_abandoned_files
 
-pytestmark = pytest.mark.on_request
+pytestmark = pytest.mark.lengthy
 
 ENDED = ("SUCCESS", "FAILURE", "CANCELED")
 CLI = [sys.executable, "-m", "lunguage_assets.cli"]
@@ -51,15 +55,6 @@ with dg.DagsterInstance.ephemeral() as instance:
         print("success" if result.success else "failure")
 """
 """Taking a batch in when no file may become longer than so many bytes, and then when it may; the record of runs is in memory."""
-
-
-@pytest.fixture(scope="module")
-def finished_five(tmp_path_factory: pytest.TempPathFactory, lunguage, five_reports: Path) -> Path:
-    """A home in which five reports went all the way."""
-    home = tmp_path_factory.mktemp("five") / "home"
-    done = lunguage(home, "run", "--data", five_reports, "--batch", "first")
-    assert done.returncode == 0, done.stderr
-    return home
 
 
 @pytest.fixture
@@ -180,7 +175,7 @@ def test_an_interrupted_run_is_recorded_as_cancelled_and_says_how_to_go_on(how: 
         _, errors = process.communicate(timeout=120)
     finally:
         process.kill()
-    assert process.returncode == 130
+    assert process.returncode == 130, errors
     assert errors.strip() == "lunguage: interrupted; run the same command again to go on"
     assert len(_runs(home, "CANCELED")) == 1
     assert not _runs(home, "STARTED", "CANCELING", "FAILURE", "NOT_STARTED")
@@ -207,8 +202,6 @@ def test_files_of_a_living_writer_stay_when_the_clock_was_set_back(tmp_path: Pat
     fresh = tmp_path / ".table.parquet.0.tmp"
     fresh.write_bytes(b"half")
     ahead = time.time() + 7200
-    import os
-
     os.utime(fresh, (ahead, ahead))
     assert remove_abandoned_files(tmp_path) == 0
     os.utime(fresh, (ahead - 4 * 3600, ahead - 4 * 3600))
@@ -221,3 +214,22 @@ def test_two_registrations_at_once_get_numbers_of_their_own(five_reports: Path, 
     at_once = [subprocess.Popen([sys.executable, "-c", code, str(home), str(five_reports), key]) for key in ("a", "b", "c")]
     assert [process.wait(120) for process in at_once] == [0, 0, 0]
     assert sorted(batch.number for batch in Home(home).registered()) == [0, 1, 2]
+
+
+def test_a_run_that_is_interrupted_before_its_first_step_is_cancelled_and_has_not_failed(
+    five_reports: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = Home(tmp_path / "home")
+    monkeypatch.setenv("DAGSTER_HOME", str(home.dagster))
+    home.register(five_reports, "first")
+
+    def interrupted(*_: Any) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(60)  # the interpreter looks for signals meanwhile
+
+    monkeypatch.setattr(TableStore, "create_io_manager", interrupted)
+    with dagster_instance(home) as instance:
+        with pytest.raises(RunInterrupted):
+            Runner(home, instance).run("panel")
+        (run,) = instance.get_runs()
+        assert run.status is dg.DagsterRunStatus.CANCELED

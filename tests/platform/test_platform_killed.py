@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 import time
@@ -17,27 +16,17 @@ pytestmark = pytest.mark.lengthy
 
 @pytest.mark.parametrize("share", [0.25, 0.6, 0.92])
 def test_killed_at_any_moment_and_run_again_the_result_is_byte_identical(
-    share: float, finished_home: Path, quick_home: Path, sixty_reports: Path, lunguage, uninterrupted_seconds: float
+    share: float, run_of_sixty, quick_home: Path, sixty_reports: Path, lunguage
 ) -> None:
     command = [sys.executable, "-m", "lunguage_assets.cli", "run", "--data", str(sixty_reports), "--batch", "first"]
     process = subprocess.Popen(command, env=environment(quick_home), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    time.sleep(share * uninterrupted_seconds)
+    time.sleep(share * run_of_sixty.seconds)
     process.kill()
     process.wait()
     done = lunguage(quick_home, "run", "--data", sixty_reports, "--batch", "first")
     assert done.returncode == 0, done.stderr
     for part in ("tables", "release", "batches"):
         found = {name: content for name, content in contents(quick_home / part).items() if not name.endswith(".tmp")}
-        assert found == contents(finished_home / part)
+        assert found == contents(run_of_sixty.home / part)
     with dg.DagsterInstance.from_config(str(quick_home / "dagster")) as instance:
         assert not [run for run in instance.get_runs() if not run.is_finished]
-
-
-@pytest.fixture(scope="module")
-def uninterrupted_seconds(tmp_path_factory: pytest.TempPathFactory, lunguage, sixty_reports: Path, finished_home: Path) -> float:
-    home = tmp_path_factory.mktemp("timed") / "home"
-    home.mkdir()
-    shutil.copy(finished_home / "settings.toml", home)
-    started = time.monotonic()
-    assert lunguage(home, "run", "--data", sixty_reports, "--batch", "first").returncode == 0
-    return time.monotonic() - started

@@ -99,15 +99,22 @@ def test_runs_materializations_and_checks_are_in_the_persistent_dagster_instance
         assert record.asset_materialization.partition == "panel|first"
 
 
-def test_a_folder_of_five_reports_goes_through_with_the_published_ruler(tmp_path: Path, lunguage, five_reports: Path) -> None:
-    done = lunguage(tmp_path / "home", "run", "--data", five_reports, "--out", tmp_path / "out")
-    assert done.returncode == 0, done.stderr
-    assert "the published phrases" in done.stdout
-    summary = json.loads((tmp_path / "out" / "release" / "panel" / "summary.json").read_text())
+def test_a_folder_of_five_reports_goes_through_with_the_published_ruler(run_of_five) -> None:
+    assert "the published phrases" in run_of_five.said
+    summary = json.loads((release_of(run_of_five.home) / "summary.json").read_text())
     assert summary["ruler"] == "published"
     assert summary["phrases_ranked"] == 42
     assert summary["reports"] == 5
     assert summary["rows_out"] > 0
+
+
+def test_the_release_goes_where_it_is_wanted(finished_five: Path, tmp_path: Path, lunguage, five_reports: Path) -> None:
+    home = tmp_path / "home"
+    shutil.copytree(finished_five, home)
+    done = lunguage(home, "run", "--data", five_reports, "--batch", "first", "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert str(tmp_path / "out") in done.stdout
+    assert contents(tmp_path / "out" / "release") == contents(finished_five / "release")
 
 
 def test_bad_rows_are_set_aside_with_their_reasons_and_the_good_ones_go_through(tmp_path: Path, lunguage, five_reports: Path) -> None:

@@ -48,6 +48,10 @@ class UI:
         return answer["data"]
 
 
+IN_THE_BACKGROUND = ["bash", "-c", 'trap "" INT; exec "$@"', "bash"]
+"""As a script starts a command with `&`: what it starts ignores SIGINT, unless it says otherwise itself."""
+
+
 @pytest.fixture(scope="module")
 def ui(finished_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[UI]:
     home = tmp_path_factory.mktemp("served") / "home"
@@ -56,7 +60,7 @@ def ui(finished_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     log = (home.parent / "ui.log").open("w")
-    command = [sys.executable, "-m", "lunguage_assets.cli", "ui", "--home", str(home), "--port", str(port)]
+    command = [*IN_THE_BACKGROUND, sys.executable, "-m", "lunguage_assets.cli", "ui", "--home", str(home), "--port", str(port)]
     process = subprocess.Popen(command, env=environment(home), stdout=log, stderr=log, start_new_session=True)
     served = UI(home, port)
     try:
@@ -64,7 +68,7 @@ def ui(finished_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         yield served
     finally:
         os.killpg(process.pid, signal.SIGTERM)
-        process.wait(60)
+        process.wait(60)  # it ends, whoever has started it how
         log.close()
 
 

@@ -46,7 +46,7 @@ def test_an_installed_wheel_runs_from_sample_to_release(wheel: Path, tmp_path: P
     environment = tmp_path / "venv"
     venv.create(environment, with_pip=True)
     python = environment / "bin" / "python"
-    pip = (python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+    pip = (python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile")
     run(*pip, "--require-hashes", "-r", ROOT / "requirements.lock", cwd=tmp_path)
     run(*pip, "--no-deps", wheel, cwd=tmp_path)
     command = environment / "bin" / "lunguage"

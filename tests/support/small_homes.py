@@ -27,6 +27,7 @@ from dagster._grpc.server import GrpcServerCommand
 
 from lunguage_assets.corpus.synthetic import write_sample
 from lunguage_assets.home import Home
+from lunguage_assets.orchestration.assets.corpus import TABLES_OF_INTAKE
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
 from lunguage_assets.schema import Table
@@ -85,6 +86,21 @@ class SmallHome:
         for batch, folder in deliveries.items():
             self.home.register(folder, batch)
         self.instance.add_dynamic_partitions(REPORT_BATCH.name, list(deliveries))
+
+    def compare(self, deliveries: Mapping[str, Path]) -> None:
+        """Take the deliveries in, collect their phrases, and have the panel's judges compare them."""
+        self.register(deliveries)
+        for batch in deliveries:
+            self.make(TABLES_OF_INTAKE, batch)
+            self.make(["hedge_phrases"], {"judge": "lexicon", "report_batch": batch})
+        self.make(["hedge_vocabulary"], "lexicon")
+        for judge in ("lexicon", "cues"):
+            self.make(["comparison_matches"], judge)
+
+    def rank(self, deliveries: Mapping[str, Path]) -> None:
+        """As `compare`, and make the panel's ranking."""
+        self.compare(deliveries)
+        self.make(["reference_ranking"], "panel")
 
     @cached_property
     def definitions(self) -> dg.Definitions:
