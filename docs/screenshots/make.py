@@ -1,7 +1,8 @@
-"""Makes the pictures of docs/ui.md: `python docs/screenshots/make.py [HOME]`; needs Chromium.
+"""Makes the pictures of docs/ui.md: `python docs/screenshots/make.py [HOME]`; needs Chromium and the extra `llm`.
 
-An invented corpus goes through the pipeline, its UI is served, and a browser visits the pages. HOME (default /tmp/lunguage-tour) is kept: with it
-there already, only the pictures are made again.
+An invented corpus goes through the pipeline, its UI is served, and a browser visits the pages. A second home asks language models, imitated by
+a server on this machine at invented prices, so that there are costs to be seen. HOME (default /tmp/lunguage-tour) and HOME-paid are kept: with
+them there already, only the pictures are made again.
 """
 
 from __future__ import annotations
@@ -23,13 +24,33 @@ from typing import Any
 from PIL import Image
 
 FOLDER = Path(__file__).resolve().parent
-sys.path.insert(0, str(FOLDER.parents[1] / "tests" / "support"))
+sys.path[:0] = [str(FOLDER.parents[1] / "tests" / part) for part in ("support", "judges")]
 
 from headless_chromium import Page, chromium  # noqa: E402
+from loopback import LoopbackServer  # noqa: E402
 
 BATCHES = {"2026-09": 800, "2026-10": 150, "2026-11": 150}
 WAITING = "2026-12"
 """A batch that is read but not fitted yet, so that the grid has something to do."""
+
+PAID_BATCH = "2026-11"
+JUDGES = """
+preset = "imitated"
+[presets.imitated]
+panel = "both"
+extractor = "imitation-a"
+[panels.both]
+members = ["imitation-a", "imitation-b"]
+"""
+JUDGE = """
+[judges.{key}]
+provider = "openai-compatible"
+model = "{key}"
+base_url = "{url}"
+params = {{ max_tokens = 100 }}
+price = {{ input = {price}, output = {price}, as_of = 2026-11-01 }}
+allowed_data = ["synthetic"]
+"""
 
 COLOURS = 160
 SETTLE_S = 8.0
@@ -39,7 +60,13 @@ SETTLE_S = 8.0
 def lunguage(home: Path, *arguments: str) -> None:
     """Run the `lunguage` command on the home."""
     command = [sys.executable, "-m", "lunguage_assets.cli", *arguments]
-    subprocess.run(command, check=True, env={**os.environ, "LUNGUAGE_HOME": str(home)}, stdout=subprocess.DEVNULL)
+    subprocess.run(command, check=True, env=environment(home), stdout=subprocess.DEVNULL)
+
+
+def environment(home: Path) -> dict[str, str]:
+    """Variables of a command on the home, which may have a judges file of its own."""
+    judges = {"LUNGUAGE_JUDGES": str(home / "judges.toml")} if (home / "judges.toml").exists() else {}
+    return {**os.environ, "LUNGUAGE_HOME": str(home), **judges}
 
 
 def make_home(home: Path) -> None:
@@ -51,6 +78,17 @@ def make_home(home: Path) -> None:
     lunguage(home, "sample", "--reports", "150", "--seed", "9", "--out", str(data.with_name(WAITING)))
     lunguage(home, "register", "--data", str(data.with_name(WAITING)), "--batch", WAITING)
     lunguage(home, "analyse")
+
+
+def make_paid_home(home: Path) -> None:
+    """One batch whose phrases, comparisons and fits were asked of two imitated language models."""
+    home.mkdir(parents=True)
+    data = home.parent / f"{home.name}-delivery" / PAID_BATCH
+    lunguage(home, "sample", "--reports", "60", "--seed", "3", "--out", str(data))
+    with LoopbackServer() as server:
+        judges = [JUDGE.format(key=key, url=server.openai_url, price=price) for key, price in (("imitation-a", 2.0), ("imitation-b", 0.5))]
+        (home / "judges.toml").write_text("".join([JUDGES, *judges]), encoding="utf-8")
+        lunguage(home, "run", "--data", str(data), "--batch", PAID_BATCH)
 
 
 def ask(url: str, query: str) -> Any:
@@ -67,7 +105,7 @@ def served(home: Path) -> Iterator[str]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     url, command = f"http://127.0.0.1:{port}", [sys.executable, "-m", "lunguage_assets.cli", "ui", "--home", str(home), "--port", str(port)]
-    process = subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(command, env=environment(home), start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         deadline = time.monotonic() + 120
         while time.monotonic() < deadline:
@@ -131,17 +169,31 @@ def visit(page: Page, url: str) -> None:
     page.wait_for("mean_p")
     scroll_to(page, "Metadata")
     keep(page, "plots")
+    page.open(f"{url}/jobs", "everything", "release")
+    keep(page, "jobs")
     page.size(1440, 560)
     page.open(f"{url}/automation", "carry_batches_on")
     keep(page, "automation")
 
 
+def visit_paid(page: Page, url: str) -> None:
+    """What a partition cost."""
+    page.size(1700, 760)
+    page.open(f"{url}/assets/fitted_probabilities?view=partitions&partition=panel%7C{PAID_BATCH}", "llm_by_judge")
+    scroll_to(page, "llm_questions")
+    keep(page, "cost")
+
+
 def main(home: Path = Path("/tmp/lunguage-tour")) -> None:
-    """Make the home unless it is there, then the pictures."""
+    """Make the homes unless they are there, then the pictures."""
+    paid = home.with_name(f"{home.name}-paid")
     if not (home / "release").exists():
         make_home(home)
-    with served(home) as url, tempfile.TemporaryDirectory() as profile, chromium(Path(profile)) as page:
-        visit(page, url)
+    if not (paid / "release").exists():
+        make_paid_home(paid)
+    for place, pages in ((home, visit), (paid, visit_paid)):
+        with served(place) as url, tempfile.TemporaryDirectory() as profile, chromium(Path(profile)) as page:
+            pages(page, url)
 
 
 if __name__ == "__main__":
