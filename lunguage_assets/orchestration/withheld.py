@@ -57,11 +57,14 @@ def _trace(error: BaseException | None) -> str:
 
 
 class _PlacesOnly(logging.Filter):
-    """Dagster logs what it withholds; the log, too, gets places only, and nothing of failures that say themselves what is wrong."""
+    """Dagster logs what it withholds; the log, too, gets places only.
+
+    It gets nothing of failures that say themselves what is wrong, and nothing where the process was asked to stop: that is no error.
+    """
 
     def filter(self, record: logging.LogRecord) -> bool:
         error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
-        if isinstance(error, dg.Failure):
+        if isinstance(error, (dg.Failure, dg.DagsterExecutionInterruptedError, KeyboardInterrupt)):
             return False
         record.msg, record.args, record.exc_info, record.exc_text = f"{record.getMessage()}\n{_trace(error)}", None, None, None
         return True

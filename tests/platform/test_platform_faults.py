@@ -21,7 +21,8 @@ from served_home import ServedHome, wait_for
 from lunguage_assets.home import Home
 from lunguage_assets.judges.attempts import Attempt
 from lunguage_assets.judges.ledger import Ledger
-from lunguage_assets.orchestration.io_manager import TableStore
+from lunguage_assets.orchestration.io_manager import ParquetTables, TableStore
+from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.everything import OP, PARENT_TAG
 from lunguage_assets.orchestration.runs.runner import RunInterrupted, Runner, dagster_instance
 from lunguage_assets.store import remove_abandoned_files
@@ -55,6 +56,15 @@ with dg.DagsterInstance.ephemeral() as instance:
         print("success" if result.success else "failure")
 """
 """Taking a batch in when no file may become longer than so many bytes, and then when it may; the record of runs is in memory."""
+
+
+@pytest.fixture(scope="module")
+def undeclared(tmp_path_factory: pytest.TempPathFactory, five_reports: Path) -> Path:
+    """A delivery that nobody has said to be synthetic, so that messages of unexpected errors are withheld."""
+    folder = tmp_path_factory.mktemp("undeclared") / "delivery"
+    shutil.copytree(five_reports, folder)
+    (folder / "corpus.toml").unlink()
+    return folder
 
 
 @pytest.fixture
@@ -160,9 +170,9 @@ def test_two_processes_on_the_same_partitions_in_other_zones_and_with_a_clock_ru
 
 
 @pytest.mark.parametrize("how", ["signal", "terminated in the UI"])
-def test_an_interrupted_run_is_recorded_as_cancelled_and_says_how_to_go_on(how: str, tmp_path: Path, five_reports: Path) -> None:
+def test_an_interrupted_run_is_recorded_as_cancelled_and_says_how_to_go_on(how: str, tmp_path: Path, undeclared: Path) -> None:
     home = tmp_path / "home"
-    command = [*CLI, "run", "--data", str(five_reports), "--batch", "first"]
+    command = [*CLI, "run", "--data", str(undeclared), "--batch", "first"]
     process = subprocess.Popen(command, env=environment(home), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         wait_for(lambda: _runs(home, "STARTED"), 120, f"the first run does not start: {process.poll()}")
@@ -216,20 +226,27 @@ def test_two_registrations_at_once_get_numbers_of_their_own(five_reports: Path, 
     assert sorted(batch.number for batch in Home(home).registered()) == [0, 1, 2]
 
 
-def test_a_run_that_is_interrupted_before_its_first_step_is_cancelled_and_has_not_failed(
-    five_reports: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("place", "called"),
+    [(TableStore, "create_io_manager"), (HomeResource, "create_resource"), (Home, "delivery"), (ParquetTables, "dump_to_path")],
+    ids=["while its store is opened", "while its home is opened", "in a step", "while a table is stored"],
+)
+def test_an_interrupted_run_is_cancelled_and_leaves_no_error_wherever_it_was(
+    place: type, called: str, undeclared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     home = Home(tmp_path / "home")
     monkeypatch.setenv("DAGSTER_HOME", str(home.dagster))
-    home.register(five_reports, "first")
+    home.register(undeclared, "first")
 
-    def interrupted(*_: Any) -> None:
+    def interrupted(*_: Any, **__: Any) -> None:
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(60)  # the interpreter looks for signals meanwhile
 
-    monkeypatch.setattr(TableStore, "create_io_manager", interrupted)
     with dagster_instance(home) as instance:
+        runner = Runner(home, instance)
+        monkeypatch.setattr(place, called, interrupted)
         with pytest.raises(RunInterrupted):
-            Runner(home, instance).run("panel")
+            runner.run("panel")
         (run,) = instance.get_runs()
         assert run.status is dg.DagsterRunStatus.CANCELED
+    assert capfd.readouterr() == ("", "")

@@ -7,7 +7,8 @@ from pathlib import Path
 
 
 def environment(home: Path) -> dict[str, str]:
-    kept = {key: value for key, value in os.environ.items() if key not in ("DAGSTER_HOME", "LUNGUAGE_JUDGES")}
+    ours = ("DAGSTER_HOME", "LUNGUAGE_JUDGES", "DAGSTER_REDACT_USER_CODE_ERRORS")  # the last is set by definitions that a test loads
+    kept = {key: value for key, value in os.environ.items() if key not in ours}
     return {**kept, "LUNGUAGE_HOME": str(home), "PYTHONHASHSEED": "random"}
 
 
