@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import sqlite3
 import sys
 from pathlib import Path
@@ -21,6 +20,7 @@ from lunguage_assets.cli_land import land
 from lunguage_assets.cli_survey import survey
 from lunguage_assets.cli_tables import tables
 from lunguage_assets.errors import LunguageError
+from lunguage_assets.interruption import answering_signals
 
 if TYPE_CHECKING:
     from lunguage_assets.judges.configuration import JudgesConfiguration
@@ -30,11 +30,9 @@ if TYPE_CHECKING:
 
 def main() -> None:
     """Entry point: one line on stderr and a non-zero status for any error that a person can act on."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        # Started in the background by a script. Dagster answers SIGTERM as it answers SIGINT, so that nothing but SIGKILL would stop it.
-        signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        commands(standalone_mode=False)
+        with answering_signals():
+            commands(standalone_mode=False)
     except LunguageError as error:
         click.echo(f"lunguage: {error}", err=True)
         sys.exit(1)

@@ -14,6 +14,7 @@ from pathlib import Path
 import dagster as dg
 
 from lunguage_assets.home import DataClass
+from lunguage_assets.interruption import is_interruption
 
 _VARIABLE = "DAGSTER_REDACT_USER_CODE_ERRORS"
 _LOGGER = os.environ.get("DAGSTER_REDACTED_ERROR_LOGGER_NAME", "dagster.redacted_errors")
@@ -64,7 +65,7 @@ class _PlacesOnly(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
-        if isinstance(error, (dg.Failure, dg.DagsterExecutionInterruptedError, KeyboardInterrupt)):
+        if isinstance(error, dg.Failure) or is_interruption(error):
             return False
         record.msg, record.args, record.exc_info, record.exc_text = f"{record.getMessage()}\n{_trace(error)}", None, None, None
         return True

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import dagster as dg
 import pytest
@@ -21,10 +19,7 @@ from served_home import ServedHome, wait_for
 from lunguage_assets.home import Home
 from lunguage_assets.judges.attempts import Attempt
 from lunguage_assets.judges.ledger import Ledger
-from lunguage_assets.orchestration.io_manager import ParquetTables, TableStore
-from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.everything import OP, PARENT_TAG
-from lunguage_assets.orchestration.runs.runner import RunInterrupted, Runner, dagster_instance
 from lunguage_assets.store import remove_abandoned_files
 
 pytestmark = pytest.mark.lengthy
@@ -56,15 +51,6 @@ with dg.DagsterInstance.ephemeral() as instance:
         print("success" if result.success else "failure")
 """
 """Taking a batch in when no file may become longer than so many bytes, and then when it may; the record of runs is in memory."""
-
-
-@pytest.fixture(scope="module")
-def undeclared(tmp_path_factory: pytest.TempPathFactory, five_reports: Path) -> Path:
-    """A delivery that nobody has said to be synthetic, so that messages of unexpected errors are withheld."""
-    folder = tmp_path_factory.mktemp("undeclared") / "delivery"
-    shutil.copytree(five_reports, folder)
-    (folder / "corpus.toml").unlink()
-    return folder
 
 
 @pytest.fixture
@@ -169,36 +155,6 @@ def test_two_processes_on_the_same_partitions_in_other_zones_and_with_a_clock_ru
     ).read_bytes()
 
 
-@pytest.mark.parametrize("how", ["signal", "terminated in the UI"])
-def test_an_interrupted_run_is_recorded_as_cancelled_and_says_how_to_go_on(how: str, tmp_path: Path, undeclared: Path) -> None:
-    home = tmp_path / "home"
-    command = [*CLI, "run", "--data", str(undeclared), "--batch", "first"]
-    process = subprocess.Popen(command, env=environment(home), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    try:
-        wait_for(lambda: _runs(home, "STARTED"), 120, f"the first run does not start: {process.poll()}")
-        if how == "signal":
-            process.send_signal(signal.SIGTERM)
-        else:
-            with dg.DagsterInstance.from_config(str(home / "dagster")) as instance:
-                (run_id,) = _runs(home, "STARTED")
-                assert instance.run_launcher.terminate(run_id)
-        _, errors = process.communicate(timeout=120)
-    finally:
-        process.kill()
-    assert process.returncode == 130, errors
-    assert errors.strip() == "lunguage: interrupted; run the same command again to go on"
-    assert len(_runs(home, "CANCELED")) == 1
-    assert not _runs(home, "STARTED", "CANCELING", "FAILURE", "NOT_STARTED")
-
-
-def _runs(home: Path, *statuses: str) -> list[str]:
-    """Ids of the runs of a home with one of these statuses."""
-    if not (home / "tables").exists():  # made after the instance: two processes that make it at once, one without the lock, would fail
-        return []
-    with dg.DagsterInstance.from_config(str(home / "dagster")) as instance:
-        return [run.run_id for run in instance.get_runs() if run.status.value in statuses]
-
-
 def test_an_answer_recorded_first_counts_whatever_the_clock_said(tmp_path: Path) -> None:
     ledger = Ledger.open(tmp_path / "ledger.sqlite")
     kept = {"judge": "j", "stage": "compare", "model": "m", "returned_model": "m", "failure": None, "cost_usd": 0.5}
@@ -224,29 +180,3 @@ def test_two_registrations_at_once_get_numbers_of_their_own(five_reports: Path, 
     at_once = [subprocess.Popen([sys.executable, "-c", code, str(home), str(five_reports), key]) for key in ("a", "b", "c")]
     assert [process.wait(120) for process in at_once] == [0, 0, 0]
     assert sorted(batch.number for batch in Home(home).registered()) == [0, 1, 2]
-
-
-@pytest.mark.parametrize(
-    ("place", "called"),
-    [(TableStore, "create_io_manager"), (HomeResource, "create_resource"), (Home, "delivery"), (ParquetTables, "dump_to_path")],
-    ids=["while its store is opened", "while its home is opened", "in a step", "while a table is stored"],
-)
-def test_an_interrupted_run_is_cancelled_and_leaves_no_error_wherever_it_was(
-    place: type, called: str, undeclared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    home = Home(tmp_path / "home")
-    monkeypatch.setenv("DAGSTER_HOME", str(home.dagster))
-    home.register(undeclared, "first")
-
-    def interrupted(*_: Any, **__: Any) -> None:
-        os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(60)  # the interpreter looks for signals meanwhile
-
-    with dagster_instance(home) as instance:
-        runner = Runner(home, instance)
-        monkeypatch.setattr(place, called, interrupted)
-        with pytest.raises(RunInterrupted):
-            runner.run("panel")
-        (run,) = instance.get_runs()
-        assert run.status is dg.DagsterRunStatus.CANCELED
-    assert capfd.readouterr() == ("", "")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import socket
 import subprocess
 import sys
@@ -25,7 +24,7 @@ from lunguage_assets.orchestration.runs.instance import (
 )
 from lunguage_assets.orchestration.runs.launcher import LocalRunLauncher
 from lunguage_assets.orchestration.runs.pools import JUDGES_POOL
-from lunguage_assets.orchestration.runs.workers import OWNER_TAG, PROCESS_TAG, is_gone, noticing_signals, this_process, worker_of
+from lunguage_assets.orchestration.runs.workers import OWNER_TAG, PROCESS_TAG, is_gone, this_process, worker_of
 
 FIRST = """\
 # Configuration of the Dagster instance. Dagster reads it only from $DAGSTER_HOME: the `lunguage` command puts it into
@@ -121,28 +120,6 @@ def test_a_process_is_known_by_machine_number_and_start() -> None:
     assert is_gone(f"{machine}:{pid}:00000000-1"), "another process that has got the same number"
     assert not is_gone(f"elsewhere:{pid}:00000000-1"), "nothing is known of another machine"
     assert not is_gone(f"{machine}:{pid}"), "as older versions wrote it"
-
-
-def test_a_signal_is_noticed_even_when_python_swallows_the_exception_that_answers_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    class ClearedAway:
-        def __del__(self) -> None:
-            signal.raise_signal(signal.SIGTERM)
-
-    def answer(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    swallowed: list[object] = []
-    monkeypatch.setattr(sys, "unraisablehook", swallowed.append)
-    before = signal.signal(signal.SIGTERM, answer)
-    try:
-        with noticing_signals() as asked_to_stop:
-            assert not asked_to_stop()
-            ClearedAway()
-            assert len(swallowed) == 1
-            assert asked_to_stop()
-            assert not asked_to_stop()
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def test_abandoned_runs_are_closed_and_others_left(home: Home) -> None:

@@ -9,9 +9,6 @@ import os
 import re
 import signal
 import socket
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import dagster as dg
@@ -70,34 +67,6 @@ def interrupt(process: str) -> bool:
     except (ProcessLookupError, PermissionError):
         return False
     return True
-
-
-@contextmanager
-def noticing_signals() -> Iterator[Callable[[], bool]]:
-    """Tells whether this process was asked to stop (Ctrl-C, SIGTERM) since it was asked before.
-
-    A signal is answered by an exception, which Python swallows when it comes up in the clearing away of an object: a run would go on. The
-    wake-up descriptor gets every signal all the same. In other threads than the main one nothing is noticed.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield lambda: False
-        return
-    reader, writer = socket.socketpair()
-    with reader, writer:
-        reader.setblocking(False)
-        writer.setblocking(False)
-        before = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
-        try:
-            yield lambda: bool({signal.SIGINT, signal.SIGTERM} & set(_received(reader)))
-        finally:
-            signal.set_wakeup_fd(before, warn_on_full_buffer=False)
-
-
-def _received(reader: socket.socket) -> bytes:
-    try:
-        return reader.recv(4096)
-    except BlockingIOError:
-        return b""
 
 
 def _named(pid: int) -> str:
