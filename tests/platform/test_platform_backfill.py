@@ -306,7 +306,7 @@ def test_two_hundred_registered_batches_are_planned_in_no_more_queries_than_two(
     from sqlalchemy import event
     from sqlalchemy.engine import Engine
 
-    from lunguage_assets.orchestration.runs.stages import Inventory
+    from lunguage_assets.orchestration.inventory import Inventory
 
     def queries(home: Home, instance: dg.DagsterInstance) -> int:
         seen: list[int] = []

@@ -90,6 +90,14 @@ def load_corrections(path: Path | None) -> pd.DataFrame | None:
     return pd.DataFrame({"finding_id": list(rows), "phrases": list(rows.values())}, dtype="str")
 
 
+def has_corrections(hedges: pd.DataFrame, corrections: pd.DataFrame | None) -> bool:
+    """Whether the pairs of a batch (`HEDGE_PHRASES`) have just those of these corrections that are theirs, and none that was taken back."""
+    reviewed = _corrected_phrases(corrections)
+    done = hedges[hedges["corrected"].to_numpy(dtype=bool)]
+    due = {finding_id: reviewed[finding_id] for finding_id in hedges["finding_id"].tolist() if finding_id in reviewed}
+    return due == dict(zip(done["finding_id"].tolist(), map(list, done["phrases"].tolist()), strict=True))
+
+
 def unknown_corrections(corrections: pd.DataFrame | None, hedges: pd.DataFrame) -> list[str]:
     """Finding ids of the corrections that no pair of `hedges` (all batches) has, sorted: probably typing errors."""
     return [] if corrections is None else sorted(set(corrections["finding_id"].tolist()) - set(hedges["finding_id"].tolist()))

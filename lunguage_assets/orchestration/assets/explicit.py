@@ -1,5 +1,6 @@
 """Group `explicit`: hedging phrases, their ranking by pairwise judgement, and the probability of every tentative finding."""
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -64,6 +65,7 @@ def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
                 "review_queue": dg.MetadataValue.path(str(queue)),
                 "pairs": len(frame),
                 "unreviewed": int(frame["needs_review"].sum()),
+                "corrected": int(frame["corrected"].sum()),
                 "review": counts(frame.loc[frame["needs_review"], "review_reason"], "reason"),
                 "phrases": counts(frame["phrases"].explode().dropna().astype(str), "hedging phrase", most=MOST_FREQUENT),
                 "phrases_per_pair": counts(frame["phrases"].map(len).astype(str), "phrases in the pair"),
@@ -215,8 +217,9 @@ _OF_THE_FIT = {
 
 
 def fit_settings(home: HomeResource) -> str:
-    """The settings on which fits depend besides the measuring stick; fits made with others are stale."""
-    return home.settings.explicit.model_dump_json(include=_OF_THE_FIT - {"fit_log"})
+    """The settings on which fits depend besides the measuring stick, and the anchors; fits made with others are stale."""
+    anchors = hashlib.sha256(repr(load_anchors(home.home.anchor_ratings)).encode()).hexdigest()[:12]
+    return f"{home.settings.explicit.model_dump_json(include=_OF_THE_FIT - {'fit_log'})} anchors {anchors}"
 
 
 def stick_settings(home: HomeResource, members: Sequence[str]) -> str:

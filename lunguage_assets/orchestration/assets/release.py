@@ -1,14 +1,18 @@
 """Group `release`: the bundle on disk, newest version of every study, guarantees asserted once more over the whole."""
 
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import dagster as dg
 import pandas as pd
 from upath import UPath
 
+from lunguage_assets.errors import MethodError
 from lunguage_assets.orchestration.assets.implicit import refuse_violations
+from lunguage_assets.orchestration.inventory import Inventory
 from lunguage_assets.orchestration.lineage import column_lineage
 from lunguage_assets.orchestration.metadata import OWNERS, column_schema, counts, picture, plain_failures
 from lunguage_assets.orchestration.partitions import Partitions
@@ -23,6 +27,10 @@ from lunguage_assets.tables import HEDGE_VOCABULARY, REFERENCE_RANKING, RELEASE
 
 GROUP = "release"
 BUNDLE_OP = "write_release"  # an op must not have the name of a job
+
+
+NAMED = 5
+"""Batches that an error names."""
 
 
 class ReleaseConfig(dg.Config):
@@ -62,7 +70,9 @@ def release_assets(partitions: Partitions, tables_root: Path | UPath) -> list[dg
         with plain_failures():
             root = UPath(tables_root)
             ranking = read_sound_table(REFERENCE_RANKING, partition_path(root, "reference_ranking", ranker))
-            batches, tables, missing = stored_batches(root, ranker, [batch.key for batch in home.home.registered()])
+            there = Inventory(home.home, context.instance, home.judges)
+            batches, tables, missing = stored_batches(root, ranker, there.batches)
+            refuse_outdated(ranker, {batch: there.outdated(ranker, batch) for batch in batches})
             released = assemble(ranker, ranking, batches, tables, missing)
             refuse_violations(*(released.tables[name] for name in ("lunguage_plus_plus", "accounting", "reports")))
             written = write_bundle(released, folder, release_origin(home, ranking), *stored_extras(root, ranker, home.judges.extractor))
@@ -87,6 +97,19 @@ def release_assets(partitions: Partitions, tables_root: Path | UPath) -> list[dg
         )
 
     return [write_release]
+
+
+def refuse_outdated(ranker: str, outdated: Mapping[str, Sequence[str]]) -> None:
+    """Raise when a batch was made with what is no longer in force: the release would name settings and files that are not its own."""
+    stale = {batch: causes for batch, causes in outdated.items() if causes}
+    if stale:
+        named = "; ".join(f"{batch} ({', '.join(causes)})" for batch, causes in islice(stale.items(), NAMED))
+        more = f"; and {len(stale) - NAMED} more" if len(stale) > NAMED else ""
+        raise MethodError(
+            f"{len(stale)} of {len(outdated)} batches of ranker {ranker!r} were made with what has changed since: {named}{more}. Launch the job"
+            " `everything`, or run `lunguage run` on any batch: both make such batches again. Ask `lunguage estimate` first when language models"
+            " judge; or undo the change."
+        )
 
 
 def release_origin(home: HomeResource, ranking: pd.DataFrame) -> Origin:

@@ -1,18 +1,21 @@
-"""Checks that say which batches were fitted with another ranking than the present one, and what to do about it.
+"""Checks that say which batches were made with another ranking, other settings or other files than the present ones, and what to do about it.
 
-A new ranking makes no batch be fitted again: that may cost money, and a person decides. `fits_current` looks at all batches of a ranker, when its ranking is
+A new ranking makes no batch be fitted again, nor do changed settings: that may cost money, and a person decides. `fits_current` looks at all batches of a ranker, when its ranking is
 made and at every release; `ranking_current` says the same of one batch, on its fits.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import dagster as dg
 import pandas as pd
 
 from lunguage_assets.orchestration.checks.report import markdown, note_beside, result_for
+from lunguage_assets.orchestration.inventory import Inventory
 from lunguage_assets.orchestration.latest import latest_records, noted
+from lunguage_assets.orchestration.metadata import plain_failures
 from lunguage_assets.orchestration.partitions import REPORT_BATCH, Partitions, partition_of
+from lunguage_assets.orchestration.resources import HomeResource
 
 FITS_CURRENT = dg.AssetCheckKey(dg.AssetKey("reference_ranking"), "fits_current")
 RANKING_CURRENT = dg.AssetCheckKey(dg.AssetKey("fitted_probabilities"), "ranking_current")
@@ -25,26 +28,35 @@ REMEDY = (
     "Ask `lunguage estimate` first when language models judge. A release that would mix two rankings is refused."
 )
 
+REMEDY_FOR_ALL = (
+    "Launch the job `everything`, or run `lunguage run` on any batch: both make again what is stale, from the phrases on where corrections.csv has "
+    "changed. Ask `lunguage estimate` first when language models judge. Until then a release of these batches is refused."
+)
+
 
 @dataclass(frozen=True)
 class Standing:
-    """With which ranking a batch's fits, and the result that came of them, were made; empty: there are none."""
+    """With which ranking a batch's fits, and the result that came of them, were made (empty: there are none), and with what else that has changed."""
 
     batch: str
     fits: str
     result: str
+    outdated: tuple[str, ...] = ()
 
     def is_stale(self, version: str) -> bool:
-        """Whether fits or result are of another ranking than this one; what is missing is not stale."""
-        return any(made_with not in ("", version) for made_with in (self.fits, self.result))
+        """Whether something was made with another ranking than this one, or with what has changed; what is missing is not stale."""
+        return bool(self.outdated) or any(made_with not in ("", version) for made_with in (self.fits, self.result))
 
 
-def standings(instance: dg.DagsterInstance, ranker: str) -> list[Standing]:
-    """Every registered batch of a ranker."""
+def standings(instance: dg.DagsterInstance, ranker: str, outdated: Callable[[str], Sequence[str]] = lambda _: ()) -> list[Standing]:
+    """Every registered batch of a ranker; `outdated` tells of a batch what else has changed (`Inventory.outdated`)."""
     batches = instance.get_dynamic_partitions(REPORT_BATCH.name)
     keys = {f"{ranker}|{batch}" for batch in batches}
     fits, results = (_versions(latest_records(instance, table, keys)) for table in ("fitted_probabilities", "lunguage_plus_plus"))
-    return [Standing(batch, fits.get(f"{ranker}|{batch}", ""), results.get(f"{ranker}|{batch}", "")) for batch in batches]
+    return [
+        Standing(batch, fits.get(key, ""), results.get(key, ""), tuple(outdated(batch)) if key in results else ())
+        for batch, key in ((batch, f"{ranker}|{batch}") for batch in batches)
+    ]
 
 
 def stale_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
@@ -53,12 +65,14 @@ def stale_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
     @dg.asset_check(
         asset=FITS_CURRENT.asset_key,
         name=FITS_CURRENT.name,
-        description="Every batch that this ranker has fitted was fitted with its present ranking.",
+        description="Every batch that this ranker has fitted was made with its present ranking, and with the present settings, pathways and corrections.",
         partitions_def=partitions.of("reference_ranking"),
     )
-    def fits_current(context: dg.AssetCheckExecutionContext, frame: pd.DataFrame) -> dg.AssetCheckResult:
+    def fits_current(context: dg.AssetCheckExecutionContext, home: HomeResource, frame: pd.DataFrame) -> dg.AssetCheckResult:
         ranker, version = partition_of(context), version_of(frame)
-        known = standings(context.instance, ranker)
+        with plain_failures():
+            there = Inventory(home.home, context.instance, home.judges)
+            known = standings(context.instance, ranker, lambda batch: there.outdated(ranker, batch))
         if _made_here(context, ranker):
             mark(context.instance, context.run, ranker, version, known)
         return told(ranker, version, known)
@@ -83,20 +97,23 @@ def stale_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
 def told(ranker: str, version: str, known: list[Standing]) -> dg.AssetCheckResult:
     """The result of `fits_current`: which batches are stale, and what to do."""
     stale = [standing for standing in known if standing.is_stale(version)]
-    rows = [(standing.batch, standing.fits or "none", standing.result or "none") for standing in stale]
-    more = [(f"and {len(stale) - SHOWN} more", "", "")] if len(stale) > SHOWN else []
+    rows = [
+        (standing.batch, standing.fits or "none", standing.result or "none", ", ".join(standing.outdated) or "nothing")
+        for standing in stale
+    ]
+    more = [(f"and {len(stale) - SHOWN} more", "", "", "")] if len(stale) > SHOWN else []
     metadata = {
         "present_ranking": version,
         "batches": len(known),
         "stale": len(stale),
         "not_fitted": sum(standing.fits == "" for standing in known),
         "report": markdown(
-            ["batch", "ranking of its fits", "ranking of its result"],
+            ["batch", "ranking of its fits", "ranking of its result", "what else has changed since"],
             rows[:SHOWN] + more,
-            "All fits are of the present ranking.",
+            "All fits are of the present ranking, and nothing else has changed since.",
         ),
     }
-    return result_for(ranker, not stale, metadata, REMEDY)
+    return result_for(ranker, not stale, metadata, REMEDY_FOR_ALL if any(standing.outdated for standing in stale) else REMEDY)
 
 
 def mark(instance: dg.DagsterInstance, run: dg.DagsterRun, ranker: str, version: str, known: list[Standing]) -> None:

@@ -17,8 +17,9 @@ from dagster._time import get_current_timestamp
 
 from lunguage_assets.errors import ConfigurationError, LunguageError, MethodError
 from lunguage_assets.judges.configuration import JudgesConfiguration
+from lunguage_assets.orchestration.inventory import Inventory
 from lunguage_assets.orchestration.jobs import STAGES
-from lunguage_assets.orchestration.runs.stages import Inventory, Stage, on_batch
+from lunguage_assets.orchestration.runs.stages import Stage, on_batch
 
 _NEEDED_DAEMONS = ("BACKFILL", "QUEUED_RUN_COORDINATOR")
 

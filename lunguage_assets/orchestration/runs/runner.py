@@ -24,12 +24,13 @@ from lunguage_assets.interruption import noticing_signals
 from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
 from lunguage_assets.orchestration.assets.release import BUNDLE_OP
 from lunguage_assets.orchestration.build import build_defs
+from lunguage_assets.orchestration.inventory import Inventory
 from lunguage_assets.orchestration.io_manager import build_catalog
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
 from lunguage_assets.orchestration.resources import judges_file
 from lunguage_assets.orchestration.runs.backfill import plan_backfill
 from lunguage_assets.orchestration.runs.instance import close_abandoned_runs, dagster_instance, prepare_dagster_home
-from lunguage_assets.orchestration.runs.stages import Inventory, Stage, on_batch
+from lunguage_assets.orchestration.runs.stages import Stage, on_batch
 from lunguage_assets.orchestration.runs.workers import NO_RETRY, executed_here
 from lunguage_assets.store import remove_abandoned_files
 

@@ -1,28 +1,10 @@
-"""What is to be done for a home, as Dagster runs: a job on a partition each; and what of it is current.
-
-Told from what the instance noted with each table and from the tables' files. Nothing is executed here.
-"""
+"""What is to be done for a home, as Dagster runs: a job on a partition each. Nothing is executed here."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
-from typing import Any
 
 import dagster as dg
-
-from lunguage_assets.home import Home
-from lunguage_assets.judges.configuration import JudgesConfiguration
-from lunguage_assets.orchestration.assets.corpus import TABLES_OF_INTAKE
-from lunguage_assets.orchestration.assets.explicit import fit_settings, stick_settings
-from lunguage_assets.orchestration.assets.implicit import merge_settings
-from lunguage_assets.orchestration.latest import made, notes
-from lunguage_assets.orchestration.resources import HomeResource
-from lunguage_assets.store import PARTITIONED_BY, is_stored, partition_path
-from lunguage_assets.tables import TABLES
-
-_OF_A_RESULT = ("fitted_probabilities", "deduplicated_findings", "lunguage_plus_plus", "accounting")
 
 
 @dataclass(frozen=True)
@@ -44,79 +26,3 @@ class Stage:
 def on_batch(job: str, dimension: str, key: str, batch: str) -> Stage:
     """A job on (judge or ranker) x batch."""
     return Stage(job, {dimension: key, "report_batch": batch})
-
-
-class Inventory:
-    """What there is in a home at one moment; read table by table when it is asked for, and then not again."""
-
-    def __init__(self, home: Home, instance: dg.DagsterInstance, judges: JudgesConfiguration) -> None:
-        self._home, self._instance, self._judges = home, instance, judges
-        self._resource = HomeResource(root=str(home.root))
-        self._notes = cache(self._read_notes)
-        self._made = cache(self._read_made)
-
-    @cached_property
-    def batches(self) -> list[str]:
-        """Keys of the registered batches, in the order of their registration."""
-        return [batch.key for batch in self._home.registered()]
-
-    def is_taken_in(self, batch: str) -> bool:
-        return all(self.is_stored(table, batch) for table in TABLES_OF_INTAKE)
-
-    def has_phrases(self, judge: str, batch: str) -> bool:
-        """Whether the judge, as it is now, has extracted the phrases of a batch."""
-        noted = self.noted("hedge_phrases", judge, batch)
-        return self.is_stored("hedge_phrases", judge, batch) and noted.get("judge") == self._resource.judge(judge).identity
-
-    def is_fitted(self, ranker: str, batch: str) -> bool:
-        """Finished, from the present ranking, with the present settings of the fit and of what follows it."""
-        return (
-            self.noted("lunguage_plus_plus", ranker, batch).get("ranking_version")
-            == self.noted("reference_ranking", ranker).get("ranking_version")
-            and self.noted("deduplicated_findings", ranker, batch).get("merge_settings") == self._merge_settings
-            and self.noted("fitted_probabilities", ranker, batch).get("fit_settings") == self._fit_settings
-            and all(self.is_stored(table, ranker, batch) for table in _OF_A_RESULT)
-        )
-
-    def is_current(self, table: str, key: str, members: Sequence[str], vocabulary: str | None = None) -> bool:
-        """A part of the measuring stick: stored, with the present settings, extractor and judges, and for this vocabulary."""
-        noted = self.noted(table, key)
-        return (
-            self.is_stored(table, key)
-            and noted.get("settings") == stick_settings(self._resource, members)
-            and (vocabulary is None or noted.get("vocabulary_version") == vocabulary)
-        )
-
-    def is_released(self, ranker: str) -> bool:
-        """Whether the release is younger than everything that it is written from."""
-        results = [moment for key, moment in self._made("lunguage_plus_plus").items() if key.split("|")[0] == ranker]
-        return self._made("release").get(ranker, 0) > max([self._made("reference_ranking").get(ranker, 0), *results])
-
-    def is_stored(self, table: str, *keys: str) -> bool:
-        """Whether a partition's file is there, of this version's schema, and its making is on record."""
-        return _partition(table, keys) in self._made(table) and is_stored(TABLES[table], partition_path(self._home.tables, table, *keys))
-
-    def noted(self, table: str, *keys: str) -> Mapping[str, Any]:
-        """Metadata of the latest materialization of a partition; keys as in `store.PARTITIONED_BY`; empty when there is none."""
-        return self._notes(table, keys[0] if len(keys) > 1 else "").get(_partition(table, keys), {})
-
-    def _read_notes(self, table: str, first: str) -> dict[str, dict[str, Any]]:
-        """Notes of a table; of one with two dimensions, those of one judge or ranker in all batches."""
-        named = [_partition(table, (first, batch)) for batch in self.batches] if first else None
-        return notes(self._instance, table, named)
-
-    def _read_made(self, table: str) -> dict[str, int]:
-        return made(self._instance, table)
-
-    @cached_property
-    def _merge_settings(self) -> str:
-        return merge_settings(self._resource)
-
-    @cached_property
-    def _fit_settings(self) -> str:
-        return fit_settings(self._resource)
-
-
-def _partition(table: str, keys: Sequence[str]) -> str:
-    """The partition key as the event log writes it: dimensions in the order of their names."""
-    return "|".join(key for _, key in sorted(zip(PARTITIONED_BY[table], keys, strict=True)))
