@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -72,6 +72,7 @@ def estimate_run(
     circumstances: Circumstances,
     *,
     rebuild: bool = False,
+    unfinished: Collection[str] = (),
 ) -> Estimate:
     """Calls, tokens, dollars and minutes of `lunguage run` for one batch and ranker, before anything is spent.
 
@@ -82,11 +83,12 @@ def estimate_run(
         ranker: `panel` or one judge.
         circumstances: ledger, prompts, environment, date.
         rebuild: as with `--rebuild-ranking`.
+        unfinished: batches of which the record of runs says that a run would make them again, whatever their tables look like.
 
     Raises:
         LunguageError: what would stop the run before its first question: an unknown ranker, unusable files, settings or templates.
     """
-    run = _DryRun(home, registration, configuration, ranker, circumstances)
+    run = _DryRun(home, registration, configuration, ranker, circumstances, unfinished)
     if run.models:
         run.rehearse(rebuild)
     else:
@@ -99,10 +101,17 @@ class _DryRun:
     """The stages in order, and what they counted."""
 
     def __init__(
-        self, home: Home, registration: Registration, configuration: JudgesConfiguration, ranker: str, circumstances: Circumstances
+        self,
+        home: Home,
+        registration: Registration,
+        configuration: JudgesConfiguration,
+        ranker: str,
+        circumstances: Circumstances,
+        unfinished: Collection[str],
     ) -> None:
         self.home, self.registration, self.configuration, self.ranker = home, registration, configuration, ranker
         self.circumstances, self.settings = circumstances, load_settings(home.settings_file)
+        self.anew = {registration.batch.key, *unfinished}
         self.members = configuration.members(ranker)
         self.keys = tuple(dict.fromkeys((configuration.extractor, *self.members)))
         for key in self.keys:
@@ -125,9 +134,8 @@ class _DryRun:
             self.home, self.configuration.extractor, self.ranker, {key: self.judges[key].identity for key in self.members}
         )
         kept_vocabulary, kept_ranking = (None, None) if rebuild else stored.stick(self.settings.explicit)
-        requested = self.registration.batch.key
         for batch in self.deliveries:
-            if batch == requested or stored.is_pending(batch, kept_ranking):
+            if batch in self.anew or stored.is_pending(batch, kept_ranking):
                 self._extract(batch)
             elif (phrases := stored.hedge_phrases(batch)) is not None:
                 self.hedges[batch] = phrases
@@ -136,7 +144,7 @@ class _DryRun:
         ranking = self._ranking(vocabulary) if kept_ranking is None else kept_ranking
         reference = Reference.of(ranking, vocabulary)
         for batch in self.hedges:  # a new ranking makes every batch pending
-            if kept_ranking is None or batch == requested or stored.is_pending(batch, kept_ranking):
+            if kept_ranking is None or batch in self.anew or stored.is_pending(batch, kept_ranking):
                 self._fit(batch, reference)
 
     def _extract(self, batch: str) -> None:

@@ -56,7 +56,7 @@ class StoredResults:
     def is_pending(self, batch: str, ranking: pd.DataFrame | None) -> bool:
         """Whether a run would make this batch's result (again): it is missing, or was made with another ranking than this one.
 
-        Changed options of the fit, for which a run fits all batches again, are not to be seen in the tables.
+        Changed settings, for which a run makes all batches again, are not to be seen in the tables: the record of runs tells of them.
         """
         fitted = self._table("fitted_probabilities", self._ranker, batch)
         if ranking is None or fitted is None or self._table("accounting", self._ranker, batch) is None:

@@ -20,6 +20,7 @@ from lunguage_assets.orchestration.assets.explicit import fit_settings, stick_se
 from lunguage_assets.orchestration.assets.implicit import merge_settings
 from lunguage_assets.orchestration.latest import made, notes
 from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.orchestration.runs.instance import configuration_of, dagster_instance
 from lunguage_assets.store import PARTITIONED_BY, is_stored, partition_path, read_table
 from lunguage_assets.tables import HEDGE_PHRASES, TABLES
 
@@ -132,3 +133,12 @@ class Inventory:
 def _partition(table: str, keys: Sequence[str]) -> str:
     """The partition key as the event log writes it: dimensions in the order of their names."""
     return "|".join(key for _, key in sorted(zip(PARTITIONED_BY[table], keys, strict=True)))
+
+
+def unfinished_batches(home: Home, judges: JudgesConfiguration, ranker: str) -> list[str]:
+    """Batches that a run of this ranker would make (again) besides the one it is asked for; none where there is no record of runs yet."""
+    if not home.registered() or configuration_of(home) == "missing":
+        return []
+    with dagster_instance(home) as instance:
+        there = Inventory(home, instance, judges)
+        return [batch for batch in there.batches if not there.is_fitted(ranker, batch)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -98,9 +99,11 @@ def options(home: Home, **changes: object) -> ExplicitSettings:
     return load_settings(home.settings_file).explicit.model_copy(update=changes)
 
 
-def estimate(home: Home, folder: Path, batch: str, configuration: JudgesConfiguration, *, rebuild: bool = False) -> Estimate:
-    circumstances = Circumstances(home.root / "ledger.sqlite")
-    return estimate_run(home, home.examine(folder, batch), configuration, "panel", circumstances, rebuild=rebuild)
+def estimate(
+    home: Home, folder: Path, batch: str, configuration: JudgesConfiguration, *, rebuild: bool = False, unfinished: Sequence[str] = ()
+) -> Estimate:
+    registration, circumstances = home.examine(folder, batch), Circumstances(home.root / "ledger.sqlite")
+    return estimate_run(home, registration, configuration, "panel", circumstances, rebuild=rebuild, unfinished=unfinished)
 
 
 def test_a_stick_is_kept_while_nothing_that_made_it_has_changed(home: Home, configuration: JudgesConfiguration) -> None:
@@ -171,6 +174,18 @@ def test_a_batch_that_is_finished_is_read_again_only_when_it_is_asked_for(
     home.register(deliveries["b"], "b")
     assert estimate(home, deliveries["b"], "b", configuration).batches == ("b",)
     assert estimate(home, deliveries["a"], "a", configuration).batches == ("a", "b"), "b has no result yet"
+
+
+def test_a_finished_batch_that_the_record_of_runs_calls_stale_is_counted_as_well(
+    home: Home, deliveries: dict[str, Path], configuration: JudgesConfiguration
+) -> None:
+    """Changed settings of the fit are not to be seen in its tables."""
+    alone = estimate(home, deliveries["b"], "b", configuration)
+    both = estimate(home, deliveries["b"], "b", configuration, unfinished=["a"])
+    assert both.batches == ("a", "b")
+    assert {one.stage for one in both.lines} == {"hedge_phrases", "fitted_probabilities"}, "the measuring stick is kept"
+    assert both.pairs > alone.pairs
+    assert both.calls > alone.calls
 
 
 def test_of_a_study_that_came_again_the_newest_rows_count_in_the_order_of_registration() -> None:

@@ -18,7 +18,7 @@ from lunguage_assets.home import ENVIRONMENT_VARIABLE, Home
 from lunguage_assets.judges.configuration import load_judges
 from lunguage_assets.orchestration.assets.corpus import TABLES_OF_INTAKE
 from lunguage_assets.orchestration.assets.explicit import TABLES_OF_FIT
-from lunguage_assets.orchestration.inventory import Inventory
+from lunguage_assets.orchestration.inventory import Inventory, unfinished_batches
 from lunguage_assets.orchestration.jobs import STAGES
 from lunguage_assets.orchestration.runs.runner import Runner
 from lunguage_assets.store import partition_path, read_table
@@ -165,3 +165,19 @@ def test_a_batch_is_not_finished_when_what_its_result_follows_from_was_made_agai
     assert finished() == [True, True]
     small.make(again, partition)
     assert finished() == [False, True]
+
+
+def test_an_estimate_knows_which_other_batches_a_run_would_make_again(
+    finished_five: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(finished_five, tmp_path / "home")
+    home, judges = Home(tmp_path / "home"), load_judges(None)
+    monkeypatch.setenv("DAGSTER_HOME", str(home.dagster))
+    assert unfinished_batches(home, judges, "panel") == []
+    changed = change_the_anchors(home)
+    assert unfinished_batches(home, judges, "panel") == ["first"]
+    changed.unlink()
+    assert unfinished_batches(home, judges, "panel") == []
+    assert unfinished_batches(home, judges, "cues") == ["first"], "this ranker has not ranked yet"
+    assert unfinished_batches(Home(tmp_path / "new"), judges, "panel") == []
+    assert not (tmp_path / "new").exists()
