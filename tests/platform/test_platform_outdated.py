@@ -117,6 +117,7 @@ def test_after_a_change_no_batch_made_before_it_is_released_and_a_check_names_th
     assert small.check("reference_ranking", "fits_current", "panel").passed
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize(
     ("change", "again"),
     [(change_the_fit, BATCHES), (change_the_pathways, BATCHES), (correct_a_pair_of_the_first, BATCHES[:1])],
