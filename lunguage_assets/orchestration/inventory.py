@@ -15,7 +15,7 @@ import pandas as pd
 from lunguage_assets.explicit.hedges.hedging import has_corrections, load_corrections
 from lunguage_assets.home import Home
 from lunguage_assets.judges.configuration import JudgesConfiguration
-from lunguage_assets.orchestration.assets.corpus import TABLES_OF_INTAKE
+from lunguage_assets.orchestration.assets.corpus import TABLES_OF_INTAKE, intake_settings
 from lunguage_assets.orchestration.assets.explicit import fit_settings, stick_settings
 from lunguage_assets.orchestration.assets.implicit import merge_settings
 from lunguage_assets.orchestration.latest import made, notes
@@ -67,6 +67,8 @@ class Inventory:
     def outdated(self, ranker: str, batch: str) -> list[str]:
         """What a batch's tables were made with and is no longer in force: settings, files in the home. Of a table without a note, nothing is known."""
         found = []
+        if self.noted("findings", batch).get("intake_settings", self._intake_settings) != self._intake_settings:
+            found.append("corpus settings")
         if not self._is_corrected(self._judges.extractor, batch):
             found.append("corrections.csv")
         if self.noted("fitted_probabilities", ranker, batch).get("fit_settings", self._fit_settings) != self._fit_settings:
@@ -120,6 +122,10 @@ class Inventory:
     @cached_property
     def _corrections(self) -> pd.DataFrame | None:
         return load_corrections(self._home.corrections_file)
+
+    @cached_property
+    def _intake_settings(self) -> str:
+        return intake_settings(self._resource)
 
     @cached_property
     def _merge_settings(self) -> str:

@@ -59,6 +59,16 @@ def change_the_fit(home: Home) -> Path:
     return home.settings_file
 
 
+def change_the_seed(home: Home) -> Path:
+    home.settings_file.write_text("[explicit]\nseed = 1\n")
+    return home.settings_file
+
+
+def change_the_intake(home: Home) -> Path:
+    home.settings_file.write_text('[corpus]\ndefault_view = "pa"\n')
+    return home.settings_file
+
+
 def change_the_anchors(home: Home) -> Path:
     ratings = [
         f"{rater},{anchor.phrase},Invented sentence.,{rating}" for anchor in load_anchors() for rater, rating in (("a", 20), ("b", 60))
@@ -90,7 +100,9 @@ def correct_a_pair_of_the_first(home: Home) -> Path:
     ("change", "cause", "stale"),
     [
         (change_the_fit, FIT, BATCHES),
+        (change_the_seed, FIT, BATCHES),
         (change_the_anchors, FIT, BATCHES),
+        (change_the_intake, "corpus settings", BATCHES),
         (change_the_merging, RESULT, BATCHES),
         (change_the_pathways, RESULT, BATCHES),
         (correct_a_pair_of_the_first, "corrections.csv", BATCHES[:1]),
@@ -120,7 +132,7 @@ def test_after_a_change_no_batch_made_before_it_is_released_and_a_check_names_th
 @pytest.mark.lengthy
 @pytest.mark.parametrize(
     ("change", "again"),
-    [(change_the_fit, BATCHES), (change_the_pathways, BATCHES), (correct_a_pair_of_the_first, BATCHES[:1])],
+    [(change_the_fit, BATCHES), (change_the_intake, BATCHES), (change_the_pathways, BATCHES), (correct_a_pair_of_the_first, BATCHES[:1])],
 )
 def test_the_next_run_makes_again_what_a_change_has_made_stale_and_nothing_else(
     change: Callable[[Home], Path], again: tuple[str, ...], small: SmallHome

@@ -31,6 +31,7 @@ def corpus_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
             "findings",
             metadata={
                 **source,
+                "intake_settings": intake_settings(home),
                 "studies": int(taken.findings["study_id"].nunique()),
                 "tentative": int(taken.findings["status"].isin(["tp", "tn"]).sum()),
                 "status": counts(taken.findings["status"], "status"),
@@ -42,3 +43,8 @@ def corpus_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
         yield dg.Output(taken.terms, "terms", metadata={**source, "categories": counts(taken.terms["category"], "category")})
 
     return [intake]
+
+
+def intake_settings(home: HomeResource) -> str:
+    """The settings with which deliveries are read; a batch that was read with others is stale."""
+    return home.settings.corpus.model_dump_json()

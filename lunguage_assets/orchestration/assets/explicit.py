@@ -214,12 +214,15 @@ def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
 _OF_THE_FIT = {
     "opponent_limit", "panel_steps", "patience", "step_limit", "fit", "fit_log", "economy_sd", "economy_answers", "economy_rounds",
 }  # fmt: skip
+"""Options that change fits and leave the measuring stick as it is."""
+
+_READ_BY_FITS = {"seed", "position", *_OF_THE_FIT} - {"fit_log"}
 
 
 def fit_settings(home: HomeResource) -> str:
-    """The settings on which fits depend besides the measuring stick, and the anchors; fits made with others are stale."""
+    """The settings on which fits depend besides the ranking that they are made with, and the anchors; fits made with others are stale."""
     anchors = hashlib.sha256(repr(load_anchors(home.home.anchor_ratings)).encode()).hexdigest()[:12]
-    return f"{home.settings.explicit.model_dump_json(include=_OF_THE_FIT - {'fit_log'})} anchors {anchors}"
+    return f"{home.settings.explicit.model_dump_json(include=_READ_BY_FITS)} anchors {anchors}"
 
 
 def stick_settings(home: HomeResource, members: Sequence[str]) -> str:
