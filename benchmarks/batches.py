@@ -93,7 +93,7 @@ def main() -> None:
                 more: Times = defaultdict(list)
                 begin, end = stopwatch(more)
                 started = time.process_time()
-                runner.pending_batches("panel", key)
+                runner.inventory().pending("panel", key)
                 planning = time.process_time() - started
                 started = time.process_time()
                 runner.run("panel", key, progress=begin)

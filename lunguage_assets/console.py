@@ -50,10 +50,9 @@ class RunDisplay:
     def stage(self, stage: Stage, done: int, total: int) -> None:
         """A stage begins."""
         self._stage = Meter()
-        label = f"{stage.job} ({stage.label})"
-        self._progress.update(self._task, description=label, completed=done, total=total)
+        self._progress.update(self._task, description=stage.announced, completed=done, total=total)
         if not _console.is_terminal:
-            _console.print(f"[{done + 1}/{total}] {label}", markup=False)
+            _console.print(f"[{done + 1}/{total}] {stage.announced}", markup=False, soft_wrap=True)
 
     def note(self, progress: JudgeProgress) -> None:
         """A judge has got on; called from the judges' threads."""

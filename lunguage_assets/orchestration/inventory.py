@@ -77,6 +77,10 @@ class Inventory:
             found.append("implicit settings, pathways or blacklist")
         return found
 
+    def pending(self, ranker: str, requested: str | None = None) -> list[str]:
+        """The batches that a run makes (again): the requested one, and every other one that is not finished."""
+        return [batch for batch in self.batches if batch == requested or not self.is_fitted(ranker, batch)]
+
     def is_current(self, table: str, key: str, members: Sequence[str], vocabulary: str | None = None) -> bool:
         """A part of the measuring stick: stored, with the present settings, extractor and judges, and for this vocabulary."""
         noted = self.noted(table, key)
@@ -146,5 +150,4 @@ def unfinished_batches(home: Home, judges: JudgesConfiguration, ranker: str) -> 
     if not home.registered() or configuration_of(home) == "missing":
         return []
     with dagster_instance(home) as instance:
-        there = Inventory(home, instance, judges)
-        return [batch for batch in there.batches if not there.is_fitted(ranker, batch)]
+        return Inventory(home, instance, judges).pending(ranker)

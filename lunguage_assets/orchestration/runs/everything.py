@@ -47,7 +47,7 @@ def carry_everything_on(context: dg.OpExecutionContext, home: HomeResource, conf
         return run is not None and run.status is dg.DagsterRunStatus.CANCELING
 
     def tell(stage: Stage, done: int, total: int) -> None:
-        context.log.info(f"[{done + 1}/{total}] {stage.job} ({stage.label})")
+        context.log.info(f"[{done + 1}/{total}] {stage.announced}")
 
     try:
         _require_names(home, config)

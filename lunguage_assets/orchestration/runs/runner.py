@@ -123,11 +123,6 @@ class Runner:
         """What there is in the home now."""
         return Inventory(self._home, self._instance, self._judges)
 
-    def pending_batches(self, ranker: str, requested: str | None) -> list[str]:
-        """The requested batch, and every other one whose result is missing or was made with another ranking or another fit."""
-        inventory = self.inventory()
-        return [key for key in inventory.batches if key == requested or not inventory.is_fitted(ranker, key)]
-
     def run(
         self,
         ranker: str,
@@ -154,10 +149,15 @@ class Runner:
                 done += 1
 
         rest = 4  # fit, expand, release and, about, what the measuring stick still needs
-        reading = self.pending_batches(ranker, batch)
-        execute([stage for key in reading for stage in (Stage("ingest", key), on_batch("extract_hedges", "judge", extractor, key))], rest)
+        there, reading = self.inventory(), []
+        for key in there.pending(ranker, batch):
+            reading += [
+                Stage("ingest", key, changed=", ".join(there.outdated(ranker, key))),
+                on_batch("extract_hedges", "judge", extractor, key),
+            ]
+        execute(reading, rest)
         self._build_stick(ranker, extractor, rebuild_ranking, execute)
-        batches = self.pending_batches(ranker, batch)  # a new ranking makes other batches pending too
+        batches = self.inventory().pending(ranker, batch)  # a new ranking makes other batches pending too
         execute(
             [stage for key in batches for stage in (on_batch("fit", "ranker", ranker, key), on_batch("expand", "ranker", ranker, key))], 1
         )

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import dagster as dg
 
 
 @dataclass(frozen=True)
 class Stage:
-    """One Dagster run to come: a job on a partition; '' for a job without partitions."""
+    """One Dagster run to come: a job on a partition ('' for a job without partitions); `changed` says what asks for it, where nobody has."""
 
     job: str
     partition: str | dict[str, str]
+    changed: str = field(default="", compare=False)
 
     @property
     def key(self) -> str | dg.MultiPartitionKey | None:
@@ -21,6 +22,11 @@ class Stage:
     @property
     def label(self) -> str:
         return (self.partition or "this home") if isinstance(self.partition, str) else " x ".join(self.partition.values())
+
+    @property
+    def announced(self) -> str:
+        """How a person is told that it begins."""
+        return f"{self.job} ({self.label})" + (f", changed: {self.changed}" if self.changed else "")
 
 
 def on_batch(job: str, dimension: str, key: str, batch: str) -> Stage:
