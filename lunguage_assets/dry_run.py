@@ -72,7 +72,7 @@ def estimate_run(
     circumstances: Circumstances,
     *,
     rebuild: bool = False,
-    unfinished: Collection[str] = (),
+    others: Collection[str] = (),
 ) -> Estimate:
     """Calls, tokens, dollars and minutes of `lunguage run` for one batch and ranker, before anything is spent.
 
@@ -83,12 +83,12 @@ def estimate_run(
         ranker: `panel` or one judge.
         circumstances: ledger, prompts, environment, date.
         rebuild: as with `--rebuild-ranking`.
-        unfinished: batches of which the record of runs says that a run would make them again, whatever their tables look like.
+        others: batches about which a run would ask again, as the record of runs tells, whatever their tables look like.
 
     Raises:
         LunguageError: what would stop the run before its first question: an unknown ranker, unusable files, settings or templates.
     """
-    run = _DryRun(home, registration, configuration, ranker, circumstances, unfinished)
+    run = _DryRun(home, registration, configuration, ranker, circumstances, others)
     if run.models:
         run.rehearse(rebuild)
     else:
@@ -107,11 +107,11 @@ class _DryRun:
         configuration: JudgesConfiguration,
         ranker: str,
         circumstances: Circumstances,
-        unfinished: Collection[str],
+        others: Collection[str],
     ) -> None:
         self.home, self.registration, self.configuration, self.ranker = home, registration, configuration, ranker
         self.circumstances, self.settings = circumstances, load_settings(home.settings_file)
-        self.anew = {registration.batch.key, *unfinished}
+        self.anew = {registration.batch.key, *others}
         self.members = configuration.members(ranker)
         self.keys = tuple(dict.fromkeys((configuration.extractor, *self.members)))
         for key in self.keys:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, Literal
 
 import dagster as dg
 import pandas as pd
@@ -16,13 +16,16 @@ from lunguage_assets.explicit.hedges.hedging import has_corrections, load_correc
 from lunguage_assets.home import Home
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.orchestration.assets.corpus import TABLES_OF_INTAKE, intake_settings
-from lunguage_assets.orchestration.assets.explicit import fit_settings, stick_settings
+from lunguage_assets.orchestration.assets.explicit import TABLES_OF_FIT, fit_settings, stick_settings
 from lunguage_assets.orchestration.assets.implicit import merge_settings
 from lunguage_assets.orchestration.latest import made, notes
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.instance import configuration_of, dagster_instance
 from lunguage_assets.store import PARTITIONED_BY, is_stored, partition_path, read_table
 from lunguage_assets.tables import HEDGE_PHRASES, TABLES
+
+Step = Literal["ingest", "extract_hedges", "fit", "expand"]
+"""A job that a batch goes through."""
 
 # In the order in which they follow from each other.
 _OF_A_RESULT = ("fitted_probabilities", "deduplicated_findings", "lunguage_plus_plus", "accounting")
@@ -60,22 +63,48 @@ class Inventory:
             self.noted("lunguage_plus_plus", ranker, batch).get("ranking_version")
             == self.noted("reference_ranking", ranker).get("ranking_version")
             and all(self.is_stored(table, ranker, batch) for table in _OF_A_RESULT)
-            and self._in_order(ranker, batch)
+            and self._in_order(
+                ("findings", batch),
+                ("hedge_phrases", self._judges.extractor, batch),
+                *((table, ranker, batch) for table in _OF_A_RESULT),
+            )
             and not self.outdated(ranker, batch)
         )
 
     def outdated(self, ranker: str, batch: str) -> list[str]:
         """What a batch's tables were made with and is no longer in force: settings, files in the home. Of a table without a note, nothing is known."""
         found = []
-        if self.noted("findings", batch).get("intake_settings", self._intake_settings) != self._intake_settings:
+        if self._differs(("findings", batch), "intake_settings", self._intake_settings):
             found.append("corpus settings")
         if not self._is_corrected(self._judges.extractor, batch):
             found.append("corrections.csv")
-        if self.noted("fitted_probabilities", ranker, batch).get("fit_settings", self._fit_settings) != self._fit_settings:
+        if self._differs(("fitted_probabilities", ranker, batch), "fit_settings", self._fit_settings):
             found.append("settings or anchors of the fit")
-        if self.noted("deduplicated_findings", ranker, batch).get("merge_settings", self._merge_settings) != self._merge_settings:
+        if self._differs(("deduplicated_findings", ranker, batch), "merge_settings", self._merge_settings):
             found.append("implicit settings, pathways or blacklist")
         return found
+
+    def first_step(self, ranker: str, batch: str) -> Step | None:
+        """From where on a batch is to be made again, so that nothing before it is; None when it is finished.
+
+        With other pathways only what follows from the fits is made again, and no judge is asked.
+        """
+        extractor = self._judges.extractor
+        if self.is_fitted(ranker, batch):
+            return None
+        if not self.is_taken_in(batch) or self._differs(("findings", batch), "intake_settings", self._intake_settings):
+            return "ingest"
+        if not self.has_phrases(extractor, batch) or not self._in_order(("findings", batch), ("hedge_phrases", extractor, batch)):
+            return "extract_hedges"
+        fits = ("fitted_probabilities", ranker, batch)
+        if (
+            not all(self.is_stored(table, ranker, batch) for table in TABLES_OF_FIT)
+            or self.noted(*fits).get("ranking_version") != self.noted("reference_ranking", ranker).get("ranking_version")
+            or self._differs(fits, "fit_settings", self._fit_settings)
+            or not self._in_order(("hedge_phrases", extractor, batch), fits)
+        ):
+            return "fit"
+        return "expand"
 
     def pending(self, ranker: str, requested: str | None = None) -> list[str]:
         """The batches that a run makes (again): the requested one, and every other one that is not finished."""
@@ -111,10 +140,13 @@ class Inventory:
     def _read_made(self, table: str) -> dict[str, int]:
         return made(self._instance, table)
 
-    def _in_order(self, ranker: str, batch: str) -> bool:
-        """Whether no table of a batch was made again after what follows from it, as when a run was killed between the two."""
-        way = [("findings", batch), ("hedge_phrases", self._judges.extractor, batch), *((table, ranker, batch) for table in _OF_A_RESULT)]
-        moments = [self._made(table).get(_partition(table, keys), 0) for table, *keys in way]
+    def _differs(self, partition: tuple[str, ...], note: str, present: str) -> bool:
+        """Whether a table was made with something else than the present; not when nothing is noted."""
+        return self.noted(*partition).get(note, present) != present
+
+    def _in_order(self, *partitions: tuple[str, ...]) -> bool:
+        """Whether each was made before what follows from it, and not again since, as when a run was killed between the two."""
+        moments = [self._made(table).get(_partition(table, keys), 0) for table, *keys in partitions]
         return moments == sorted(moments)
 
     def _read_corrected(self, judge: str, batch: str) -> bool:
@@ -145,9 +177,10 @@ def _partition(table: str, keys: Sequence[str]) -> str:
     return "|".join(key for _, key in sorted(zip(PARTITIONED_BY[table], keys, strict=True)))
 
 
-def unfinished_batches(home: Home, judges: JudgesConfiguration, ranker: str) -> list[str]:
-    """Batches that a run of this ranker would make (again) besides the one it is asked for; none where there is no record of runs yet."""
+def batches_to_ask_about(home: Home, judges: JudgesConfiguration, ranker: str) -> list[str]:
+    """Batches about which a run asks judges (again) besides the one it is asked for; none where there is no record of runs yet."""
     if not home.registered() or configuration_of(home) == "missing":
         return []
     with dagster_instance(home) as instance:
-        return Inventory(home, instance, judges).pending(ranker)
+        there = Inventory(home, instance, judges)
+        return [batch for batch in there.batches if there.first_step(ranker, batch) not in (None, "expand")]

@@ -100,10 +100,10 @@ def options(home: Home, **changes: object) -> ExplicitSettings:
 
 
 def estimate(
-    home: Home, folder: Path, batch: str, configuration: JudgesConfiguration, *, rebuild: bool = False, unfinished: Sequence[str] = ()
+    home: Home, folder: Path, batch: str, configuration: JudgesConfiguration, *, rebuild: bool = False, others: Sequence[str] = ()
 ) -> Estimate:
     registration, circumstances = home.examine(folder, batch), Circumstances(home.root / "ledger.sqlite")
-    return estimate_run(home, registration, configuration, "panel", circumstances, rebuild=rebuild, unfinished=unfinished)
+    return estimate_run(home, registration, configuration, "panel", circumstances, rebuild=rebuild, others=others)
 
 
 def test_a_stick_is_kept_while_nothing_that_made_it_has_changed(home: Home, configuration: JudgesConfiguration) -> None:
@@ -181,7 +181,7 @@ def test_a_finished_batch_that_the_record_of_runs_calls_stale_is_counted_as_well
 ) -> None:
     """Changed settings of the fit are not to be seen in its tables."""
     alone = estimate(home, deliveries["b"], "b", configuration)
-    both = estimate(home, deliveries["b"], "b", configuration, unfinished=["a"])
+    both = estimate(home, deliveries["b"], "b", configuration, others=["a"])
     assert both.batches == ("a", "b")
     assert {one.stage for one in both.lines} == {"hedge_phrases", "fitted_probabilities"}, "the measuring stick is kept"
     assert both.pairs > alone.pairs

@@ -18,9 +18,10 @@ from lunguage_assets.home import ENVIRONMENT_VARIABLE, Home
 from lunguage_assets.judges.configuration import load_judges
 from lunguage_assets.orchestration.assets.corpus import TABLES_OF_INTAKE
 from lunguage_assets.orchestration.assets.explicit import TABLES_OF_FIT
-from lunguage_assets.orchestration.inventory import Inventory, unfinished_batches
+from lunguage_assets.orchestration.inventory import Inventory, batches_to_ask_about
 from lunguage_assets.orchestration.jobs import STAGES
 from lunguage_assets.orchestration.runs.runner import Runner
+from lunguage_assets.orchestration.runs.stages import Stage
 from lunguage_assets.store import partition_path, read_table
 from lunguage_assets.tables import HEDGE_PHRASES
 
@@ -131,66 +132,84 @@ def test_after_a_change_no_batch_made_before_it_is_released_and_a_check_names_th
 
 @pytest.mark.lengthy
 @pytest.mark.parametrize(
-    ("change", "again"),
-    [(change_the_fit, BATCHES), (change_the_intake, BATCHES), (change_the_pathways, BATCHES), (correct_a_pair_of_the_first, BATCHES[:1])],
+    ("change", "begun"),
+    [
+        (change_the_intake, ["ingest", "extract_hedges", "ingest", "extract_hedges", "fit", "expand", "fit", "expand", "release"]),
+        (change_the_fit, ["fit", "expand", "fit", "expand", "release"]),
+        (change_the_pathways, ["expand", "expand", "release"]),
+    ],
 )
-def test_the_next_run_makes_again_what_a_change_has_made_stale_and_nothing_else(
-    change: Callable[[Home], Path], again: tuple[str, ...], small: SmallHome
+def test_the_next_run_makes_again_what_follows_from_a_change_and_nothing_before_it(
+    change: Callable[[Home], Path], begun: list[str], small: SmallHome
 ) -> None:
-    before = {batch: phrases(small.home, batch) for batch in BATCHES}
     change(small.home)
-    outcome = Runner(small.home, small.instance).run("panel")
+    stages = run(small)
+    assert [stage.job for stage in stages] == begun
+    assert sum(bool(stage.changed) for stage in stages) == len(BATCHES), "each batch says once what has changed"
+    assert [stage.job for stage in run(small)] == ["release"]
+
+
+@pytest.mark.lengthy
+def test_a_correction_is_taken_into_the_batch_that_it_is_of_and_taken_out_of_it_again(small: SmallHome) -> None:
+    before = {batch: phrases(small.home, batch) for batch in BATCHES}
+    corrections = correct_a_pair_of_the_first(small.home)
+    again = [
+        "extract_hedges (lexicon x first), changed: corrections.csv",
+        "fit (panel x first)",
+        "expand (panel x first)",
+        "release (panel)",
+    ]
+    assert [stage.announced for stage in run(small)] == again
+    assert {batch: int(phrases(small.home, batch)["corrected"].sum()) for batch in BATCHES} == {"first": 1, "second": 0}
+    corrections.unlink()
+    assert [stage.announced for stage in run(small)] == again
+    for batch in BATCHES:
+        pd.testing.assert_frame_equal(phrases(small.home, batch), before[batch])
+
+
+def run(small: SmallHome) -> list[Stage]:
+    """Carry the home on, as the job `everything` does; the steps that this took."""
+    stages: list[Stage] = []
+    outcome = Runner(small.home, small.instance).run("panel", progress=lambda stage, *_: stages.append(stage))
     assert not outcome.checks_failed
-    made_again = {
-        record.partition_key
-        for record in small.instance.fetch_materializations(dg.AssetKey("lunguage_plus_plus"), limit=2).records
-        if record.run_id is not None and small.instance.get_run_by_id(record.run_id) is not None
-    }
-    assert {str(key).split("|")[1] for key in made_again} == set(again)
-    if change is correct_a_pair_of_the_first:
-        corrected = {batch: int(phrases(small.home, batch)["corrected"].sum()) for batch in BATCHES}
-        assert corrected == {"first": 1, "second": 0}
-        small.home.corrections_file.unlink()
-        Runner(small.home, small.instance).run("panel")
-    if change is not change_the_fit:
-        for batch in BATCHES:
-            pd.testing.assert_frame_equal(phrases(small.home, batch), before[batch])
+    return stages
 
 
 @pytest.mark.parametrize(
-    ("again", "partition"),
+    ("again", "partition", "step"),
     [
-        (TABLES_OF_INTAKE, "first"),
-        (["hedge_phrases"], {"judge": "lexicon", "report_batch": "first"}),
-        (TABLES_OF_FIT, {"ranker": "panel", "report_batch": "first"}),
-        (["deduplicated_findings"], {"ranker": "panel", "report_batch": "first"}),
+        (TABLES_OF_INTAKE, "first", "extract_hedges"),
+        (["hedge_phrases"], {"judge": "lexicon", "report_batch": "first"}, "fit"),
+        (TABLES_OF_FIT, {"ranker": "panel", "report_batch": "first"}, "expand"),
+        (["deduplicated_findings"], {"ranker": "panel", "report_batch": "first"}, "expand"),
     ],
 )
 def test_a_batch_is_not_finished_when_what_its_result_follows_from_was_made_again(
-    again: Sequence[str], partition: str | dict[str, str], small: SmallHome
+    again: Sequence[str], partition: str | dict[str, str], step: str, small: SmallHome
 ) -> None:
     """As when a run is killed between two steps."""
 
-    def finished() -> list[bool]:
+    def first_steps() -> list[str | None]:
         there = Inventory(small.home, small.instance, load_judges(None))
-        return [there.is_fitted("panel", batch) for batch in BATCHES]
+        return [there.first_step("panel", batch) for batch in BATCHES]
 
-    assert finished() == [True, True]
+    assert first_steps() == [None, None]
     small.make(again, partition)
-    assert finished() == [False, True]
+    assert first_steps() == [step, None]
 
 
-def test_an_estimate_knows_which_other_batches_a_run_would_make_again(
+def test_an_estimate_knows_about_which_other_batches_a_run_would_ask_again(
     finished_five: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.copytree(finished_five, tmp_path / "home")
     home, judges = Home(tmp_path / "home"), load_judges(None)
     monkeypatch.setenv("DAGSTER_HOME", str(home.dagster))
-    assert unfinished_batches(home, judges, "panel") == []
-    changed = change_the_anchors(home)
-    assert unfinished_batches(home, judges, "panel") == ["first"]
-    changed.unlink()
-    assert unfinished_batches(home, judges, "panel") == []
-    assert unfinished_batches(home, judges, "cues") == ["first"], "this ranker has not ranked yet"
-    assert unfinished_batches(Home(tmp_path / "new"), judges, "panel") == []
+    assert batches_to_ask_about(home, judges, "panel") == []
+    change_the_anchors(home)
+    assert batches_to_ask_about(home, judges, "panel") == ["first"]
+    home.anchor_ratings.unlink()
+    change_the_pathways(home)
+    assert batches_to_ask_about(home, judges, "panel") == [], "no judge is asked what follows from the fits"
+    assert batches_to_ask_about(home, judges, "cues") == ["first"], "this ranker has not ranked yet"
+    assert batches_to_ask_about(Home(tmp_path / "new"), judges, "panel") == []
     assert not (tmp_path / "new").exists()

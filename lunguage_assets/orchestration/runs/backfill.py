@@ -60,10 +60,19 @@ def plan_backfill(
     ranks = plays or not inventory.is_current("reference_ranking", judge, [judge], vocabulary)
     stages += [Stage("rank", judge)] if ranks else []
     fitted = [key for key in chosen if ranks or rebuild or not inventory.is_fitted(judge, key)]
-    stages += [stage for key in fitted for stage in (on_batch("fit", "ranker", judge, key), on_batch("expand", "ranker", judge, key))]
+    for key in fitted:
+        stages += to_the_result(inventory, judge, key, anew=ranks or rebuild)
     if ranks or fitted or not inventory.is_released(judge):
         stages.append(Stage("release", judge))
     return stages
+
+
+def to_the_result(inventory: Inventory, ranker: str, batch: str, *, anew: bool = False) -> list[Stage]:
+    """What a batch that is taken in and read still needs; with `anew` all of it. Fits that are current are kept, so that no judge is asked."""
+    changed = inventory.outdated(ranker, batch)
+    if not anew and inventory.first_step(ranker, batch) == "expand":
+        return [on_batch("expand", "ranker", ranker, batch, changed)]
+    return [on_batch("fit", "ranker", ranker, batch, changed), on_batch("expand", "ranker", ranker, batch)]
 
 
 def _require_known(judges: JudgesConfiguration, judge: str) -> None:

@@ -28,7 +28,7 @@ from lunguage_assets.orchestration.inventory import Inventory
 from lunguage_assets.orchestration.io_manager import build_catalog
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
 from lunguage_assets.orchestration.resources import judges_file
-from lunguage_assets.orchestration.runs.backfill import plan_backfill
+from lunguage_assets.orchestration.runs.backfill import plan_backfill, to_the_result
 from lunguage_assets.orchestration.runs.instance import close_abandoned_runs, dagster_instance, prepare_dagster_home
 from lunguage_assets.orchestration.runs.stages import Stage, on_batch
 from lunguage_assets.orchestration.runs.workers import NO_RETRY, executed_here
@@ -151,16 +151,17 @@ class Runner:
         rest = 4  # fit, expand, release and, about, what the measuring stick still needs
         there, reading = self.inventory(), []
         for key in there.pending(ranker, batch):
-            reading += [
-                Stage("ingest", key, changed=", ".join(there.outdated(ranker, key))),
-                on_batch("extract_hedges", "judge", extractor, key),
-            ]
+            step, changed = "ingest" if key == batch else there.first_step(ranker, key), there.outdated(ranker, key)
+            if step == "ingest":
+                reading += [Stage("ingest", key, changed), on_batch("extract_hedges", "judge", extractor, key)]
+            elif step == "extract_hedges":
+                reading.append(on_batch("extract_hedges", "judge", extractor, key, changed))
         execute(reading, rest)
         self._build_stick(ranker, extractor, rebuild_ranking, execute)
-        batches = self.inventory().pending(ranker, batch)  # a new ranking makes other batches pending too
-        execute(
-            [stage for key in batches for stage in (on_batch("fit", "ranker", ranker, key), on_batch("expand", "ranker", ranker, key))], 1
-        )
+        there, finishing = self.inventory(), []  # a new ranking makes other batches pending too
+        for key in there.pending(ranker, batch):
+            finishing += to_the_result(there, ranker, key)
+        execute(finishing, 1)
         execute([Stage("release", ranker)])
         return outcome
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import dagster as dg
@@ -13,7 +14,7 @@ class Stage:
 
     job: str
     partition: str | dict[str, str]
-    changed: str = field(default="", compare=False)
+    changed: Sequence[str] = field(default=(), compare=False)
 
     @property
     def key(self) -> str | dg.MultiPartitionKey | None:
@@ -26,9 +27,9 @@ class Stage:
     @property
     def announced(self) -> str:
         """How a person is told that it begins."""
-        return f"{self.job} ({self.label})" + (f", changed: {self.changed}" if self.changed else "")
+        return f"{self.job} ({self.label})" + (f", changed: {', '.join(self.changed)}" if self.changed else "")
 
 
-def on_batch(job: str, dimension: str, key: str, batch: str) -> Stage:
+def on_batch(job: str, dimension: str, key: str, batch: str, changed: Sequence[str] = ()) -> Stage:
     """A job on (judge or ranker) x batch."""
-    return Stage(job, {dimension: key, "report_batch": batch})
+    return Stage(job, {dimension: key, "report_batch": batch}, changed)
