@@ -60,6 +60,7 @@ class Facts:
     taken_in: set[str] = field(default_factory=set)
     phrases: set[tuple[str, str]] = field(default_factory=set)
     fitted: set[tuple[str, str]] = field(default_factory=set)
+    with_fits: set[tuple[str, str]] = field(default_factory=set)
     stored: set[tuple[str, ...]] = field(default_factory=set)
     stale: set[tuple[str, ...]] = field(default_factory=set)
     released: set[str] = field(default_factory=set)
@@ -72,6 +73,16 @@ class Facts:
 
     def is_fitted(self, ranker: str, batch: str) -> bool:
         return (ranker, batch) in self.fitted
+
+    def outdated(self, ranker: str, batch: str) -> list[str]:
+        return [] if self.is_fitted(ranker, batch) else ["pathways"]
+
+    def first_step(self, ranker: str, batch: str) -> str | None:
+        if self.is_fitted(ranker, batch):
+            return None
+        if not self.is_taken_in(batch) or not self.has_phrases("lexicon", batch):
+            return "extract_hedges" if self.is_taken_in(batch) else "ingest"
+        return "expand" if (ranker, batch) in self.with_fits else "fit"
 
     def is_stored(self, table: str, *keys: str) -> bool:
         return (table, *keys) in self.stored
@@ -103,7 +114,7 @@ def finished(judge: str = "new") -> Facts:
 
 @st.composite
 def facts(draw: st.DrawFn) -> Facts:
-    parts = {name: draw(st.sets(st.sampled_from(PAIRS))) for name in ("phrases", "fitted")}
+    parts = {name: draw(st.sets(st.sampled_from(PAIRS))) for name in ("phrases", "fitted", "with_fits")}
     stored = draw(st.sets(st.sampled_from([(table, key) for table in STICK for key in ("lexicon", "new")])))
     stale = draw(st.sets(st.sampled_from([(table, "new") for table in STICK])))
     chosen = draw(st.sets(st.sampled_from(["a", "b"])))
@@ -137,7 +148,7 @@ def test_every_run_of_a_plan_finds_what_it_reads_and_touches_no_other_judge(
     plan = plan_backfill(facts, judges, "new", sorted(chosen), rebuild=rebuild, phrases=phrases)  # type: ignore[arg-type]
     there = {("ingest", batch) for batch in facts.taken_in} | {("extract_hedges", *pair) for pair in facts.phrases}
     jobs = dict(zip(STICK, ("build_vocabulary", "compare", "rank"), strict=True))
-    there |= {(jobs[table], key) for table, key in facts.stored - facts.stale}
+    there |= {(jobs[table], key) for table, key in facts.stored - facts.stale} | {("fit", *pair) for pair in facts.with_fits}
     for stage in plan:
         assert set(needed_by(stage)) <= there, stage
         there.add(named(stage))
@@ -161,6 +172,8 @@ def test_nothing_is_planned_for_what_is_current_and_only_what_follows_for_what_i
     unfitted.fitted.remove(("new", "b"))
     assert planned(unfitted) == [("fit", "new", "b"), ("expand", "new", "b"), ("release", "new")]
     assert planned(unfitted, batches=["a"]) == []
+    unfitted.with_fits.add(("new", "b"))
+    assert planned(unfitted) == [("expand", "new", "b"), ("release", "new")], "after other pathways nothing is fitted again"
     late = finished()
     late.released.clear()
     assert planned(late) == [("release", "new")]
