@@ -197,12 +197,11 @@ def estimate(
     from lunguage_assets.home import batch_key
     from lunguage_assets.judges.configuration import load_judges
     from lunguage_assets.orchestration.inventory import batches_to_ask_about
-    from lunguage_assets.orchestration.resources import PROMPTS_VARIABLE, judges_file, ledger_place
+    from lunguage_assets.orchestration.resources import judges_file, ledger_place, prompts_folder
 
     judges = load_judges(judges_file(), preset)
     registration = place.examine(data, batch or batch_key(data), corpus, data_class)
-    prompts = os.environ.get(PROMPTS_VARIABLE)
-    circumstances = Circumstances(ledger_place(place), Path(prompts) if prompts else None)
+    circumstances = Circumstances(ledger_place(place), prompts_folder())
     others = batches_to_ask_about(place, judges, ranker)
     found = estimate_run(place, registration, judges, ranker, circumstances, rebuild=rebuild_ranking, others=others)
     print_estimate(found, judges_file() or resource("judges.toml"))

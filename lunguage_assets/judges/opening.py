@@ -22,7 +22,7 @@ from lunguage_assets.judges.budget import Budget
 from lunguage_assets.judges.configuration import JudgesConfiguration, make_judge, make_provider
 from lunguage_assets.judges.ledger import Ledger
 from lunguage_assets.judges.limiter import Limiter
-from lunguage_assets.judges.model_judge import ModelJudge
+from lunguage_assets.judges.model_judge import ModelJudge, identity_of
 from lunguage_assets.judges.policy import DataClass, SlotPolicy, preflight, require
 from lunguage_assets.judges.progress import Progress
 from lunguage_assets.judges.prompts import load_prompts
@@ -87,6 +87,18 @@ def open_judge(key: str, configuration: JudgesConfiguration, surroundings: Surro
         progress=surroundings.progress,
         batching=_batching(key, slot, provider) if slot.batch_allowed else None,
     )
+
+
+def judge_identity(key: str, configuration: JudgesConfiguration, prompts: Path | None = None) -> str:
+    """The identity of the judge that `open_judge` would open; no ledger is opened for it, and no model made.
+
+    Raises:
+        ConfigurationError: no such judge, or unusable prompt templates.
+    """
+    slot = configuration.judges.get(key)
+    if not isinstance(slot, ModelSlot):
+        return make_judge(key, configuration).identity
+    return identity_of(binding_of(slot), load_prompts(prompts), slot.mode)
 
 
 def _batching(key: str, slot: ModelSlot, provider: DeferredProvider) -> Batching:

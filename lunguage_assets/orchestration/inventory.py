@@ -53,7 +53,7 @@ class Inventory:
         """Whether the judge, as it is now, has extracted the phrases of a batch, and a person's present corrections are in them."""
         return (
             self.is_stored("hedge_phrases", judge, batch)
-            and self.noted("hedge_phrases", judge, batch).get("judge") == self._resource.judge(judge).identity
+            and self.noted("hedge_phrases", judge, batch).get("judge") == self._resource.identity(judge)
             and self._is_corrected(judge, batch)
         )
 

@@ -17,7 +17,7 @@ from lunguage_assets.judges.budget import Budget
 from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
 from lunguage_assets.judges.daily_budget import DailyBudget
 from lunguage_assets.judges.ledger import Ledger
-from lunguage_assets.judges.opening import Surroundings, open_judge
+from lunguage_assets.judges.opening import Surroundings, judge_identity, open_judge
 from lunguage_assets.judges.progress import Progress
 from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.settings import Settings, load_settings
@@ -32,6 +32,11 @@ PROMPTS_VARIABLE = "LUNGUAGE_PROMPTS"
 def judges_file() -> Path | None:
     """The user's own judges file, named by `$LUNGUAGE_JUDGES`; None means the bundled one."""
     return Path(os.environ[JUDGES_VARIABLE]) if os.environ.get(JUDGES_VARIABLE) else None
+
+
+def prompts_folder() -> Path | None:
+    """The user's own prompt templates, named by `$LUNGUAGE_PROMPTS`; None means the bundled ones."""
+    return Path(os.environ[PROMPTS_VARIABLE]) if os.environ.get(PROMPTS_VARIABLE) else None
 
 
 def ledger_place(home: Home) -> str:
@@ -98,10 +103,21 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
             data_class=corpus.data_class if corpus is not None else "credentialed",
             open_ledger=lambda: open_ledger(ledger_place(self.home)),
             budget=run_budget(self.home),
-            prompts=Path(os.environ[PROMPTS_VARIABLE]) if os.environ.get(PROMPTS_VARIABLE) else None,
+            prompts=prompts_folder(),
             progress=progress,
         )
         judge = open_judge(key, configuration, surroundings)
         record = BindingRecord(self.home.binding_file)
         record.require(key, configuration.judges[key])
         return BoundJudge(judge, configuration.judges[key], record)
+
+    def identity(self, key: str) -> str:
+        """The identity of `judge(key)`, which is not opened for it.
+
+        Raises:
+            ConfigurationError: as of `judge`.
+        """
+        configuration = self.judges
+        found = judge_identity(key, configuration, prompts_folder())
+        BindingRecord(self.home.binding_file).require(key, configuration.judges[key])
+        return found

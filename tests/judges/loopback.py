@@ -3,6 +3,7 @@
     with LoopbackServer() as server:                          # answers everything, at once
         provider = ...  base_url = server.openai_url / server.azure_url / server.anthropic_url / server.gemini_url
     LoopbackServer(latency=0.3)                               # every answer after 0.3 s, any number at once
+    LoopbackServer(together=101)                              # no answer before 101 requests were open at one time, or for 30 s
     LoopbackServer(plan=[Act("rate_limited", retry_after="2"), Act("dropped")])  # the first two calls fail, later ones succeed
     LoopbackServer(decide=failing_share(0.2, TROUBLES, seed=7))  # one call in five fails, decided by a hash of prompt and occurrence
     LoopbackServer(decide=lambda call: Act("refusal") if "x" in call.user else Act())
@@ -21,6 +22,7 @@ import hashlib
 import json
 import re
 import threading
+import time
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -152,12 +154,13 @@ class LoopbackServer:
         self,
         *,
         latency: float = 0.0,
+        together: int = 0,
         plan: Iterable[Act] = (),
         decide: Callable[[Call], Act] | None = None,
         answer: Callable[[Call], str] = judge_like,
         reasoning_tokens: int = 0,
     ) -> None:
-        self.latency, self.answer, self.reasoning_tokens = latency, answer, reasoning_tokens
+        self.latency, self.together, self.answer, self.reasoning_tokens = latency, together, answer, reasoning_tokens
         self.calls: list[Call] = []
         self.arrivals: list[Arrival] = []
         self.answered = self.in_flight = self.most_in_flight = 0
@@ -247,6 +250,9 @@ class LoopbackServer:
 
     async def _treat(self, call: Call, act: Act, writer: asyncio.StreamWriter) -> bool:
         await asyncio.sleep(self.latency + (act.delay if act.kind == "slow" else 0.0))
+        patience = time.monotonic() + 30
+        while self.most_in_flight < self.together and time.monotonic() < patience:
+            await asyncio.sleep(0.01)
         if act.kind == "reset":
             writer.transport.abort()
             return False

@@ -163,8 +163,8 @@ def test_whatever_fails_the_reason_is_told_without_the_words(runs: Runs, name: s
 
 
 def test_after_all_failures_dagster_the_ledgers_and_the_catalog_are_free_of_the_words(runs: Runs) -> None:
-    # Wrong settings stop before there is a run: the definitions read them.
-    for home, failures in ((runs.second, 2), (runs.third, len(CRASHES) + len(QUOTING_FILES) - 1 + 3)):
+    # Wrong settings and corrections stop before there is a run: the definitions read the one, the plan of a run the other.
+    for home, failures in ((runs.second, 2), (runs.third, len(CRASHES) + 3)):
         assert planted.traces(home) == []
         with sqlite3.connect(home / "dagster" / "history" / "runs.db") as index:
             (failed,) = index.execute("SELECT count(*) FROM runs WHERE status = 'FAILURE'").fetchone()

@@ -145,7 +145,7 @@ def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
             for judge, frame in frames.items():
                 _same_vocabulary(frame, hedge_vocabulary, f"comparison_matches[{judge}]")
             in_panel_order = {judge: frames[judge] for judge in home.judges.members(context.partition_key)}
-            identities = [home.judge(judge).identity for judge in in_panel_order]
+            identities = [home.identity(judge) for judge in in_panel_order]
             ranking = rank_phrases(hedge_vocabulary, in_panel_order, home.settings.explicit, identities)
             verified = verify_with_package(ranking, in_panel_order, home.settings.explicit)
         yield dg.Output(
@@ -230,7 +230,7 @@ def stick_settings(home: HomeResource, members: Sequence[str]) -> str:
 
     A change asks for this part to be made again; a judge added to the configuration changes nothing for the others.
     """
-    who = ", ".join(f"{key}: {home.judge(key).identity}" for key in dict.fromkeys([home.judges.extractor, *members]))
+    who = ", ".join(f"{key}: {home.identity(key)}" for key in dict.fromkeys([home.judges.extractor, *members]))
     return f"{home.settings.explicit.model_dump_json(exclude=_OF_THE_FIT)} {who}"
 
 

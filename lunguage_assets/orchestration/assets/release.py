@@ -1,6 +1,5 @@
 """Group `release`: the bundle on disk, newest version of every study, guarantees asserted once more over the whole."""
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -16,7 +15,7 @@ from lunguage_assets.orchestration.inventory import Inventory
 from lunguage_assets.orchestration.lineage import column_lineage
 from lunguage_assets.orchestration.metadata import OWNERS, column_schema, counts, picture, plain_failures
 from lunguage_assets.orchestration.partitions import Partitions
-from lunguage_assets.orchestration.resources import PROMPTS_VARIABLE, HomeResource, ledger_place
+from lunguage_assets.orchestration.resources import HomeResource, ledger_place, prompts_folder
 from lunguage_assets.release.bundle import TABLES_PER_BATCH, assemble, write_bundle
 from lunguage_assets.release.costs import answer_costs
 from lunguage_assets.release.material import ANALYSES
@@ -114,8 +113,7 @@ def refuse_outdated(ranker: str, outdated: Mapping[str, Sequence[str]]) -> None:
 
 def release_origin(home: HomeResource, ranking: pd.DataFrame) -> Origin:
     """What a release is made with, besides its tables, and what the answers of its judges cost."""
-    named = os.environ.get(PROMPTS_VARIABLE)
-    origin = read_origin(home.home, home.settings, home.judges, Path(named) if named else None)
+    origin = read_origin(home.home, home.settings, home.judges, prompts_folder())
     models = language_models(origin.configuration, [*ranking["judges"].iloc[0], origin.extractor])
     return replace(origin, costs=answer_costs(ledger_place(home.home), models))
 

@@ -6,7 +6,6 @@ Nothing is sent. They warn: what is stored stays right.
 import os
 from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
 
 import dagster as dg
 import pandas as pd
@@ -18,7 +17,7 @@ from lunguage_assets.judges.prompts import load_prompts
 from lunguage_assets.judges.slots import ModelSlot
 from lunguage_assets.orchestration.checks.report import markdown, partition_keys, result, where_stored
 from lunguage_assets.orchestration.partitions import Partitions, partition_of
-from lunguage_assets.orchestration.resources import PROMPTS_VARIABLE, HomeResource, ledger_place
+from lunguage_assets.orchestration.resources import HomeResource, ledger_place, prompts_folder
 from lunguage_assets.quality.agreement_band import measured_agreement
 from lunguage_assets.quality.judge_health import Circumstances, Sign, WatchedLedger, open_comparisons, open_extractions, signs_of
 from lunguage_assets.store import partition_path, read_table
@@ -37,7 +36,9 @@ def judge_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
         def still_open(key: str, slot: ModelSlot, ledger: WatchedLedger | None) -> int | None:
             path = partition_path(home.home.tables, "findings", keys["report_batch"])
             findings = read_table(FINDINGS, path)
-            return open_extractions(findings, key, slot, load_prompts(_prompts()), ledger, load_corrections(home.home.corrections_file))
+            return open_extractions(
+                findings, key, slot, load_prompts(prompts_folder()), ledger, load_corrections(home.home.corrections_file)
+            )
 
         return _alive(context, home, keys["judge"], still_open)
 
@@ -48,7 +49,7 @@ def judge_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
         def still_open(key: str, slot: ModelSlot, ledger: WatchedLedger | None) -> int | None:
             path = partition_path(home.home.tables, "hedge_vocabulary", home.judges.extractor)
             vocabulary = read_table(HEDGE_VOCABULARY, path)
-            return open_comparisons(vocabulary, key, slot, load_prompts(_prompts()), ledger, home.settings.explicit)
+            return open_comparisons(vocabulary, key, slot, load_prompts(prompts_folder()), ledger, home.settings.explicit)
 
         return _alive(context, home, partition_of(context), still_open)
 
@@ -78,10 +79,6 @@ def judge_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
         )
 
     return [extractor_alive, judge_alive, agreement_usual]
-
-
-def _prompts() -> Path | None:
-    return Path(os.environ[PROMPTS_VARIABLE]) if os.environ.get(PROMPTS_VARIABLE) else None
 
 
 def _alive(
