@@ -135,7 +135,6 @@ def test_after_a_change_no_batch_made_before_it_is_released_and_a_check_names_th
     ("change", "begun"),
     [
         (change_the_intake, ["ingest", "extract_hedges", "ingest", "extract_hedges", "fit", "expand", "fit", "expand", "release"]),
-        (change_the_fit, ["fit", "expand", "fit", "expand", "release"]),
         (change_the_pathways, ["expand", "expand", "release"]),
     ],
 )
