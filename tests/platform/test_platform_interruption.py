@@ -69,10 +69,13 @@ def undeclared(tmp_path_factory: pytest.TempPathFactory, five_reports: Path) -> 
 def test_a_signal_stops_even_when_python_swallows_the_exception_that_answers_it(
     number: signal.Signals, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    with noticing_signals() as asked_to_stop, answering_signals():
+    def wait() -> None:
         ClearedAway(number)
+        time.sleep(60)
+
+    with noticing_signals() as asked_to_stop, answering_signals():
         with pytest.raises(KeyboardInterrupt):
-            time.sleep(60)
+            wait()
         assert asked_to_stop()
         assert not asked_to_stop()
     assert capfd.readouterr() == ("", "")
