@@ -27,7 +27,6 @@ from lunguage_assets.tables import HEDGE_VOCABULARY, REFERENCE_RANKING, RELEASE
 GROUP = "release"
 BUNDLE_OP = "write_release"  # an op must not have the name of a job
 
-
 NAMED = 5
 """Batches that an error names."""
 

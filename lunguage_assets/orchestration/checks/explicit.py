@@ -40,7 +40,7 @@ def explicit_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
                 **where_stored(context, home.home, "hedge_phrases"),
             },
             "Look at the pairs in the review queue (its path is with this table), put what is right into corrections.csv in the home, and "
-            "materialise hedge_phrases again.",
+            "launch the job `everything` (or `lunguage run`): it reads the corrected batches again, and fits them.",
         )
 
     @dg.asset_check(

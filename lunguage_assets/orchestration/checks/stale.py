@@ -1,7 +1,7 @@
 """Checks that say which batches were made with another ranking, other settings or other files than the present ones, and what to do about it.
 
-A new ranking makes no batch be fitted again, nor do changed settings: that may cost money, and a person decides. `fits_current` looks at all batches of a ranker, when its ranking is
-made and at every release; `ranking_current` says the same of one batch, on its fits.
+A new ranking makes no batch be fitted again, nor do changed settings: that may cost money, and a person decides. `fits_current` looks at all batches of
+a ranker, when its ranking is made and at every release; `ranking_current` says the same of one batch, on its fits.
 """
 
 from collections.abc import Callable, Mapping, Sequence
