@@ -1,8 +1,10 @@
-"""Time of many small batches: `python benchmarks/batches.py [--batches 200] [--reports 5] [--arrivals 3] [--home DIR]`.
+"""Time of many small batches: `python benchmarks/batches.py [--batches 200] [--reports 5] [--arrivals 3]
+[--home DIR]`.
 
-Registers synthetic batches, takes them all from `ingest` to `release` in one go, as `lunguage run` does, and then lets more arrive one by one. Reports time per
-batch and step, how it grew from the first tenth of the batches to the last, and what planning costs. Seconds are of the processor: other work on the
-machine does not count, waiting for the disk neither.
+Registers synthetic batches, takes them all from `ingest` to `release` in one go, as `lunguage run` does, and
+then lets more arrive one by one. Reports time per batch and step, how it grew from the first tenth of the
+batches to the last, and what planning costs. Seconds are of the processor: other work on the machine does not
+count, waiting for the disk neither.
 """
 
 from __future__ import annotations
@@ -15,10 +17,10 @@ from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 
-from lunguage_assets.corpus.synthetic import write_sample
-from lunguage_assets.home import Home
+from lunguage_assets.home.home import Home
 from lunguage_assets.orchestration.runs.runner import Runner, dagster_instance
 from lunguage_assets.orchestration.runs.stages import Stage
+from lunguage_assets.sample import write_sample
 
 Times = dict[str, list[float]]
 """Step -> seconds of each of its runs, in order."""
@@ -49,7 +51,9 @@ def deliver(home: Home, deliveries: Path, number: int, reports: int) -> str:
 
 
 def growth(values: list[float]) -> float:
-    """Mean of the last tenth over that of the first; the very first run, which also loads libraries, is left out."""
+    """Mean of the last tenth over that of the first; the very first run, which also loads libraries, is left
+    out.
+    """
     rest = values[1:] or values
     tenth = max(1, len(rest) // 10)
     return (sum(rest[-tenth:]) / tenth) / (sum(rest[:tenth]) / tenth)
@@ -63,7 +67,9 @@ def report(title: str, times: Times) -> None:
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--batches", type=int, default=200)
     options.add_argument("--reports", type=int, default=5)
     options.add_argument("--arrivals", type=int, default=3)
@@ -100,7 +106,8 @@ def main() -> None:
                 end()
                 total = time.process_time() - started
                 report(
-                    f"one more batch among {chosen.batches + arrival}: {total:.1f} s, {planning:.2f} s of it for one look at what is pending",
+                    f"one more batch among {chosen.batches + arrival}: {total:.1f} s, "
+                    f"{planning:.2f} s of it for one look at what is pending",
                     more,
                 )
 

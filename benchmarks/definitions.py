@@ -1,7 +1,9 @@
-"""Time to load the definitions and to answer the grid of partitions: `python benchmarks/definitions.py [batches] [rankers]`.
+"""Time to load the definitions and to answer the grid of partitions: `python benchmarks/definitions.py
+[batches] [rankers]`.
 
-Loads the code location in fresh processes, for an empty home and for one with many batches registered and materialised for every ranker, and asks
-the webserver's GraphQL, in this process, what the page of a (ranker x batch) asset asks. Prints seconds; the material is invented and thrown away.
+Loads the code location in fresh processes, for an empty home and for one with many batches registered and
+materialised for every ranker, and asks the webserver's GraphQL, in this process, what the page of a (ranker x
+batch) asset asks. Prints seconds; the material is invented and thrown away.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from dagster._core.workspace.load_target import ModuleTarget
 from dagster_graphql.schema import create_schema
 
 from lunguage_assets.files import replace_text
-from lunguage_assets.home import Home
+from lunguage_assets.home.home import Home
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
 from lunguage_assets.orchestration.runs.runner import dagster_instance, prepare_dagster_home
 
@@ -42,7 +44,8 @@ print(imported - begin, time.perf_counter() - begin, time.process_time())
 """
 
 QUESTIONS = {
-    "counts of the catalogue": '{ assetNodeOrError(assetKey: {path: ["%s"]}) { ... on AssetNode { partitionStats { numMaterialized numPartitions } } } }',
+    "counts of the catalogue": '{ assetNodeOrError(assetKey: {path: ["%s"]}) { ... on AssetNode { partitionStats { '
+    "numMaterialized numPartitions } } } }",
     "grid of the partitions": """{ assetNodeOrError(assetKey: {path: ["%s"]}) { ... on AssetNode {
         partitionKeysByDimension { name partitionKeys }
         assetPartitionStatuses { ... on MultiPartitionStatuses { primaryDimensionName ranges {
@@ -80,11 +83,15 @@ def fill(home: Home, batches: int, rankers: int) -> None:
         for ranker in ["panel", *(f"judge-{number}" for number in range(1, rankers))]:
             for key in keys:
                 partition = dg.MultiPartitionKey({"ranker": ranker, "report_batch": key})
-                instance.report_runless_asset_event(dg.AssetMaterialization(ASSET, partition=partition, metadata={"pairs": 1}))
+                instance.report_runless_asset_event(
+                    dg.AssetMaterialization(ASSET, partition=partition, metadata={"pairs": 1})
+                )
 
 
 def seconds_to_load() -> tuple[float, float, float]:
-    """Median seconds that a fresh process needs to import Dagster, and in all to have every definition at hand; and of CPU."""
+    """Median seconds that a fresh process needs to import Dagster, and in all to have every definition at
+    hand; and of CPU.
+    """
     times = []
     for _ in range(REPEATS):
         done = subprocess.run([sys.executable, "-c", LOAD], capture_output=True, text=True, check=True)
@@ -111,11 +118,16 @@ def main(batches: int = 1000, rankers: int = 5) -> None:
         judges.write_text(judges_file(rankers), encoding="utf-8")
         os.environ |= {"LUNGUAGE_HOME": str(home.root), "LUNGUAGE_JUDGES": str(judges)}
         prepare_dagster_home(home)
-        print("definitions, empty home: {1:.2f} s ({2:.2f} s of CPU), of them {0:.2f} s for Dagster itself".format(*seconds_to_load()))
+        print(
+            "definitions, empty home: {1:.2f} s ({2:.2f} s of CPU), of them {0:.2f} s for "
+            "Dagster itself".format(*seconds_to_load())
+        )
         fill(home, batches, rankers)
         print(f"definitions, {batches} batches: " + "{1:.2f} s ({2:.2f} s of CPU)".format(*seconds_to_load()))
         schema = create_schema()
-        target = ModuleTarget("lunguage_assets.definitions", attribute=None, working_directory=None, location_name=None)
+        target = ModuleTarget(
+            "lunguage_assets.definitions", attribute=None, working_directory=None, location_name=None
+        )
         with dagster_instance(home) as instance, WorkspaceProcessContext(instance, target) as process:
             context = process.create_request_context()
             for name, question in QUESTIONS.items():

@@ -1,8 +1,11 @@
-"""The paper's fit and the economy fit side by side on simulated judges: python benchmarks/economy_fit.py [corpora] [targets].
+"""The paper's fit and the economy fit side by side on simulated judges: python benchmarks/economy_fit.py
+[corpora] [targets].
 
-Both place the same sentences in the same ranking, asked of the same judges. mu is compared on the true scale: the place, taken through the line of
-anchors without error, against the truth; rank against the number of phrases truly above; both as root mean square errors. Dollars are those of preset paper-2025
-(its prices of November 2025; one judge: the dearest) at PROMPT_TOKENS and ANSWER_TOKENS a call. Prints the table of docs/intervals.md.
+Both place the same sentences in the same ranking, asked of the same judges. mu is compared on the true scale:
+the place, taken through the line of anchors without error, against the truth; rank against the number of
+phrases truly above; both as root mean square errors. Dollars are those of preset paper-2025 (its prices of
+November 2025; one judge: the dearest) at PROMPT_TOKENS and ANSWER_TOKENS a call. Prints the table of
+docs/intervals.md.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lunguage_assets.explicit.analysis.simulation import (
+from lunguage_assets.explicit.analysis.trust.simulation import (
     ADVERSE,
     ASSUMED,
     TRUE_ALPHA,
@@ -70,7 +73,9 @@ def prices(judges: int) -> list[float]:
 
 def certain_anchors(corpus: SimulatedCorpus) -> Sequence[Anchor]:
     """The corpus' anchors as if rated without error, so that errors are those of the fit and its ranking."""
-    known = dict(zip(corpus.vocabulary["phrase"].tolist(), true_probability(corpus.phrase_mu).tolist(), strict=True))
+    known = dict(
+        zip(corpus.vocabulary["phrase"].tolist(), true_probability(corpus.phrase_mu).tolist(), strict=True)
+    )
     return [Anchor(anchor.phrase, *([known[anchor.phrase]] * 3)) for anchor in corpus.anchors]
 
 
@@ -80,19 +85,27 @@ def compare(seed: int, noise_name: str, judges: int, targets: int) -> dict[str, 
     corpus = simulated_corpus(seed, targets=targets, noise=noise)
     panel = corpus.panel(judges, noise, seed)
     ranking = corpus.ranking(panel, base)
-    reference, calibration = Reference.of(ranking, corpus.vocabulary), calibrate(ranking, certain_anchors(corpus))
+    reference, calibration = (
+        Reference.of(ranking, corpus.vocabulary),
+        calibrate(ranking, certain_anchors(corpus)),
+    )
     true_rank = (corpus.phrase_mu > corpus.target_mu[:, None]).sum(axis=1)
     results = {}
     for name, options in FITS.items():
         settings = base.model_copy(update=options)
         log = FitLog([judge.key for judge in panel], reference.phrases)
         before, start = _asked(panel), time.perf_counter()
-        fits = (fit_economically if settings.fit == "economy" else fit_sentences)(corpus.targets, reference, panel, settings, log)
+        fits = (fit_economically if settings.fit == "economy" else fit_sentences)(
+            corpus.targets, reference, panel, settings, log
+        )
         seconds = time.perf_counter() - start
         centre, mu_sd = posterior_of_a_panel(fits.won, fits.lost, reference)
         p, low, high = probability(fits.mu, mu_sd, calibration, centre)
         true_scale = (np.log(p / (1.0 - p)) - np.log(corpus.target_p / (1.0 - corpus.target_p))) / TRUE_ALPHA
-        rounds = log.table([f"{i:06d}" for i in range(targets)]).to_pandas().groupby("sentence_key")["round"].max() + 1
+        rounds = (
+            log.table([f"{i:06d}" for i in range(targets)]).to_pandas().groupby("sentence_key")["round"].max()
+            + 1
+        )
         results[name] = Result(
             mu=_rms(true_scale), rank=_rms(fits.rank - true_rank), p=_rms(p - corpus.target_p), width=float((high - low).mean()),
             coverage=float(((low <= corpus.target_p) & (corpus.target_p <= high)).mean()), answers=float(fits.answers.mean()),
@@ -111,16 +124,24 @@ def _asked(panel: Sequence[SimulatedJudge]) -> NDArray[np.int64]:
 
 
 def main(corpora: int, targets: int) -> None:
-    print("| noise | judges | fit | error of mu | of rank | of p | width | coverage | calls | rounds | most | $ per 1,000 | s per 1,000 |")
+    print(
+        "| noise | judges | fit | error of mu | of rank | of p | width | coverage | calls | "
+        "rounds | most | $ per 1,000 | s per 1,000 |"
+    )
     print("|---" * 13 + "|")
     for noise in NOISES:
         for judges in (4, 1):
             done = [compare(seed, noise, judges, targets) for seed in range(corpora)]
             for fit in FITS:
-                mean = {field.name: float(np.mean([getattr(one[fit], field.name) for one in done])) for field in fields(Result)}
+                mean = {
+                    field.name: float(np.mean([getattr(one[fit], field.name) for one in done]))
+                    for field in fields(Result)
+                }
                 print(
-                    f"| {noise} | {judges} | {fit} | {mean['mu']:.2f} | {mean['rank']:.2f} | {mean['p']:.3f} | {mean['width']:.3f} | "
-                    f"{mean['coverage']:.3f} | {mean['answers']:.1f} | {mean['rounds']:.1f} | {mean['most_rounds']:.0f} | "
+                    f"| {noise} | {judges} | {fit} | {mean['mu']:.2f} | {mean['rank']:.2f} | "
+                    f"{mean['p']:.3f} | {mean['width']:.3f} | "
+                    f"{mean['coverage']:.3f} | {mean['answers']:.1f} | {mean['rounds']:.1f} | "
+                    f"{mean['most_rounds']:.0f} | "
                     f"{1000.0 * mean['dollars']:.2f} | {1000.0 * mean['seconds'] / targets:.2f} |",
                     flush=True,
                 )

@@ -1,7 +1,9 @@
-"""Time and memory of keeping, reading and comparing vectors: `python benchmarks/encoders.py [phrases] [pairs] [model]`.
+"""Time and memory of keeping, reading and comparing vectors: `python benchmarks/encoders.py [phrases] [pairs]
+[model]`.
 
-Invented unit vectors of 768 numbers, as BioLORD-2023 has; 660,000 phrases are what all of MIMIC-CXR says. With `model` (a name or a folder) phrases
-of the invented corpus are encoded by it as well. Prints seconds per step and the peak memory of the process.
+Invented unit vectors of 768 numbers, as BioLORD-2023 has; 660,000 phrases are what all of MIMIC-CXR says.
+With `model` (a name or a folder) phrases of the invented corpus are encoded by it as well. Prints seconds per
+step and the peak memory of the process.
 """
 
 from __future__ import annotations
@@ -18,14 +20,14 @@ import numpy as np
 from implicit_speed import invented
 from numpy.typing import NDArray
 
-from lunguage_assets.implicit.blacklist import load_blacklist
-from lunguage_assets.implicit.deduplicate import compared_phrases
-from lunguage_assets.implicit.embedders import pair_cosines
-from lunguage_assets.implicit.embedders.cached import CachedEmbedder
-from lunguage_assets.implicit.embedders.model_folder import find_model
-from lunguage_assets.implicit.embedders.precomputed import PrecomputedEmbedder, write_vectors
-from lunguage_assets.implicit.embedders.sentence import SentenceEmbedder
-from lunguage_assets.implicit.embedders.vector_cache import VectorCache
+from lunguage_assets.implicit.encoders import pair_cosines
+from lunguage_assets.implicit.encoders.cached import CachedEmbedder
+from lunguage_assets.implicit.encoders.model_folder import find_model
+from lunguage_assets.implicit.encoders.precomputed import PrecomputedEmbedder, write_vectors
+from lunguage_assets.implicit.encoders.sentence import SentenceEmbedder
+from lunguage_assets.implicit.encoders.vector_cache import VectorCache
+from lunguage_assets.implicit.merging.blacklist import load_blacklist
+from lunguage_assets.implicit.merging.deduplicate import compared_phrases
 from lunguage_assets.settings import ImplicitSettings
 
 WIDTH = 768

@@ -1,7 +1,8 @@
-"""How long the explicit stage takes on the synthetic corpus with the offline judges: python benchmarks/explicit_speed.py [reports] [pairs].
+"""How long the explicit stage takes on the synthetic corpus with the offline judges: python
+benchmarks/explicit_speed.py [reports] [pairs].
 
-Prints one line per stage. The fit is timed on exactly `pairs` distinct masked sentences (2,066 = the published corpus), the rest on a
-sample of `reports` reports.
+Prints one line per stage. The fit is timed on exactly `pairs` distinct masked sentences (2,066 = the
+published corpus), the rest on a sample of `reports` reports.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ import numpy as np
 
 from lunguage_assets.corpus.delivery import find_delivery
 from lunguage_assets.corpus.intake import take_in
-from lunguage_assets.corpus.synthetic import write_sample
 from lunguage_assets.explicit.fit.fitting import Reference, fit_pairs, fit_sentences
 from lunguage_assets.explicit.fit.probability import load_anchors
 from lunguage_assets.explicit.hedges.hedging import hedge_phrases
@@ -26,6 +26,7 @@ from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.explicit.rating.matches import comparison_matches
 from lunguage_assets.explicit.rating.ranking import collect_answers, random_orders, reference_ranking
 from lunguage_assets.judges.configuration import load_judges, make_judge
+from lunguage_assets.sample import write_sample
 from lunguage_assets.settings import CorpusSettings, ExplicitSettings
 
 T = TypeVar("T")
@@ -45,11 +46,15 @@ def main(reports: int, pairs: int) -> None:
         write_sample(Path(folder), reports)
         findings = take_in(find_delivery(Path(folder)), CorpusSettings()).findings
     hedges = timed(
-        f"hedging phrases, {reports} reports", lambda: hedge_phrases(findings, make_judge(configuration.extractor, configuration))
+        f"hedging phrases, {reports} reports",
+        lambda: hedge_phrases(findings, make_judge(configuration.extractor, configuration)),
     )
     vocabulary = timed("vocabulary", lambda: hedge_vocabulary(hedges, settings))
     matches = {
-        judge.key: timed(f"comparison matches, {judge.key}", lambda judge=judge: comparison_matches(vocabulary, judge, settings))
+        judge.key: timed(
+            f"comparison matches, {judge.key}",
+            lambda judge=judge: comparison_matches(vocabulary, judge, settings),
+        )
         for judge in panel
     }
     answers = collect_answers(sorted(vocabulary.loc[vocabulary["retained"], "phrase"]), matches)
@@ -71,10 +76,15 @@ def main(reports: int, pairs: int) -> None:
         f"fitted probabilities, {len(hedges)} pairs",
         lambda: fit_pairs(findings, hedges, vocabulary, ranking, panel, load_anchors(), settings),
     )
-    known = frame.merge(hedges[["finding_id", "masked_sentence"]], on="finding_id")["masked_sentence"].dropna().tolist()
+    known = (
+        frame.merge(hedges[["finding_id", "masked_sentence"]], on="finding_id")["masked_sentence"]
+        .dropna()
+        .tolist()
+    )
     distinct = [f"{known[i % len(known)][:-1]}, film {i}." for i in range(pairs)]
     fits = timed(
-        f"fits alone, {pairs} distinct sentences", lambda: fit_sentences(distinct, Reference.of(ranking, vocabulary), panel, settings)
+        f"fits alone, {pairs} distinct sentences",
+        lambda: fit_sentences(distinct, Reference.of(ranking, vocabulary), panel, settings),
     )
     print(f"steps on average {fits.steps.mean():.2f}, p on average {frame['p'].mean():.3f}")
 

@@ -1,4 +1,5 @@
-"""Renders docs/figures/*.png from the synthetic sample with the offline judges: python benchmarks/figures.py [reports] [folder].
+"""Renders docs/figures/*.png from the synthetic sample with the offline judges: python benchmarks/figures.py
+[reports] [folder].
 
 The pictures show what the platform draws, not results: the sample is invented, and its judges are rules.
 """
@@ -12,11 +13,10 @@ from pathlib import Path
 
 from lunguage_assets.corpus.delivery import find_delivery
 from lunguage_assets.corpus.intake import take_in
-from lunguage_assets.corpus.synthetic import write_sample
 from lunguage_assets.explicit.analysis.agreement import judge_agreement
 from lunguage_assets.explicit.analysis.rank_correlation import ranking_correlations
-from lunguage_assets.explicit.analysis.robustness import ranking_robustness
-from lunguage_assets.explicit.analysis.validation import fit_validation
+from lunguage_assets.explicit.analysis.trust.robustness import ranking_robustness
+from lunguage_assets.explicit.analysis.trust.validation import fit_validation
 from lunguage_assets.explicit.fit.fitting import fit_pairs
 from lunguage_assets.explicit.fit.probability import calibrate, load_anchors
 from lunguage_assets.explicit.hedges.hedging import hedge_phrases
@@ -24,8 +24,9 @@ from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating.matches import comparison_matches
 from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.judges.configuration import load_judges, make_judge
-from lunguage_assets.release import plots
-from lunguage_assets.release.heat_maps import agreement_heat_map, correlation_heat_map
+from lunguage_assets.pictures import plots
+from lunguage_assets.pictures.heat_maps import agreement_heat_map, correlation_heat_map
+from lunguage_assets.sample import write_sample
 from lunguage_assets.settings import CorpusSettings, ExplicitSettings
 
 
@@ -48,11 +49,17 @@ def pictures(reports: int) -> dict[str, Callable[[], bytes]]:
         "order_free": lambda: plots.order_free_plot(ranking),
         "robustness": lambda: plots.robustness_plot(ranking_robustness(ranking, matches, settings)),
         "agreement": lambda: agreement_heat_map(judge_agreement(matches, {}, settings)),
-        "correlations": lambda: correlation_heat_map(ranking_correlations(matches, {"panel": ranking}, settings)),
+        "correlations": lambda: correlation_heat_map(
+            ranking_correlations(matches, {"panel": ranking}, settings)
+        ),
         "probabilities": lambda: plots.probability_histogram(fitted["p"]),
         "calibration": lambda: plots.calibration_plot(fitted, calibrate(ranking, anchors), anchors),
-        "validation_curves": lambda: plots.validation_curves(validation, settings.opponent_limit, settings.panel_steps),
-        "validation_spread": lambda: plots.validation_spread(validation, settings.opponent_limit, settings.panel_steps),
+        "validation_curves": lambda: plots.validation_curves(
+            validation, settings.opponent_limit, settings.panel_steps
+        ),
+        "validation_spread": lambda: plots.validation_spread(
+            validation, settings.opponent_limit, settings.panel_steps
+        ),
     }
 
 

@@ -1,7 +1,9 @@
-"""How long fits take and how much memory they need as pairs grow: python benchmarks/fit_scale.py [pairs ...] [--economy] [--no-log].
+"""How long fits take and how much memory they need as pairs grow: python benchmarks/fit_scale.py [pairs ...]
+[--economy] [--no-log].
 
-Four simulated judges answer at once, so that what is measured is the fit and not a service. Each number of pairs runs in a process of its own,
-because memory once taken is not given back. The memory of the pairs' own tables, held before the fit begins, is stated apart.
+Four simulated judges answer at once, so that what is measured is the fit and not a service. Each number of
+pairs runs in a process of its own, because memory once taken is not given back. The memory of the pairs' own
+tables, held before the fit begins, is stated apart.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import time
 import numpy as np
 import pandas as pd
 
-from lunguage_assets.explicit.analysis.simulation import ASSUMED, SimulatedJudge, simulated_corpus
+from lunguage_assets.explicit.analysis.trust.simulation import ASSUMED, SimulatedJudge, simulated_corpus
 from lunguage_assets.explicit.fit.fitting import fit_pairs, fit_with_log
 from lunguage_assets.explicit.rating.matches import comparison_matches
 from lunguage_assets.explicit.rating.ranking import reference_ranking
@@ -31,7 +33,9 @@ def peak_mb() -> float:
 
 
 def pair_tables(size: int) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, float]]:
-    """FINDINGS and HEDGE_PHRASES of that many pairs, each with a sentence of its own, and the sentences' true certainties."""
+    """FINDINGS and HEDGE_PHRASES of that many pairs, each with a sentence of its own, and the sentences' true
+    certainties.
+    """
     ids = [f"s{50_000_000 + i // 4}:{i % 4}" for i in range(size)]
     masked = [f"<finding>, film {i}." for i in range(size)]
     fixed = {
@@ -47,7 +51,11 @@ def pair_tables(size: int) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, float]
     for column in FINDINGS.columns:
         empty: object = {"string": "", "int": 0, "float": 0.0, "bool": False, "strings": []}[column.type]
         findings[column.name] = [fixed.get(column.name, empty)] * size
-    findings |= {"finding_id": list(ids), "study_id": [key.split(":")[0] for key in ids], "row": list(range(size))}
+    findings |= {
+        "finding_id": list(ids),
+        "study_id": [key.split(":")[0] for key in ids],
+        "row": list(range(size)),
+    }
     findings |= {"sent": list(masked), "masked_sentence": list(masked)}
     hedges: dict[str, list[object]] = {
         "finding_id": list(ids), "study_id": [key.split(":")[0] for key in ids], "ent": ["edema"] * size, "sent": list(masked),
@@ -64,7 +72,9 @@ def measure(size: int, fit: str, log: bool) -> None:
     findings, hedges, truth = pair_tables(size)
     panel = [SimulatedJudge(f"judge-{i}", {**corpus.truth, **truth}, ASSUMED) for i in range(JUDGES)]
     ranking = reference_ranking(
-        corpus.vocabulary, {judge.key: comparison_matches(corpus.vocabulary, judge, settings) for judge in panel}, settings
+        corpus.vocabulary,
+        {judge.key: comparison_matches(corpus.vocabulary, judge, settings) for judge in panel},
+        settings,
     )
     before, start, asked = peak_mb(), time.perf_counter(), sum(judge.asked for judge in panel)
     arguments = (findings, hedges, corpus.vocabulary, ranking, panel, corpus.anchors, settings)
@@ -76,7 +86,8 @@ def measure(size: int, fit: str, log: bool) -> None:
         frame = fit_pairs(*arguments)
     seconds, answers = time.perf_counter() - start, sum(judge.asked for judge in panel) - asked
     print(
-        f"{fit:<8} {size:>8} pairs {seconds:8.1f} s {1e6 * seconds / answers:6.1f} us/answer {frame['steps'].mean():6.1f} steps "
+        f"{fit:<8} {size:>8} pairs {seconds:8.1f} s {1e6 * seconds / answers:6.1f} us/answer "
+        f"{frame['steps'].mean():6.1f} steps "
         f"{answers / size:5.1f} answers {rows:>9} log rows {before:7.0f} MB before {peak_mb():7.0f} MB peak",
         flush=True,
     )

@@ -1,9 +1,11 @@
-"""Time and memory of the implicit half from 1,473 reports to all of MIMIC-CXR: `python benchmarks/implicit_scale.py [options] [reports ...]`.
+"""Time and memory of the implicit half from 1,473 reports to all of MIMIC-CXR: `python
+benchmarks/implicit_scale.py [options] [reports ...]`.
 
-Invented rows with what costs time in real ones: diagnoses, signs, places, hedges, references, about 9.7 findings per report, and at least three
-tenths of the linearised phrases distinct. Seeded by size and batch, so that two runs time the same work. Every size is run in a process of its own; its batches run one
-after the other, as `report_batch` partitions do. `--encoder precomputed` writes random vectors of 768 numbers for the phrases that are
-compared, and times reading them back.
+Invented rows with what costs time in real ones: diagnoses, signs, places, hedges, references, about 9.7
+findings per report, and at least three tenths of the linearised phrases distinct. Seeded by size and batch,
+so that two runs time the same work. Every size is run in a process of its own; its batches run one after the
+other, as `report_batch` partitions do. `--encoder precomputed` writes random vectors of 768 numbers for the
+phrases that are compared, and times reading them back.
 """
 
 from __future__ import annotations
@@ -23,24 +25,26 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
-from lunguage_assets.implicit.accounting import account
-from lunguage_assets.implicit.blacklist import Blacklist, load_blacklist
-from lunguage_assets.implicit.deduplicate import compared_phrases, deduplicate
-from lunguage_assets.implicit.embedders.contract import Embedder, pair_cosines
-from lunguage_assets.implicit.embedders.lexical import LexicalEmbedder
-from lunguage_assets.implicit.embedders.precomputed import PrecomputedEmbedder, write_vectors
-from lunguage_assets.implicit.expand import expand
-from lunguage_assets.implicit.guarantees import violations
-from lunguage_assets.implicit.linearise import linearise
-from lunguage_assets.implicit.pathways import PathwayDictionary, load_dictionary
-from lunguage_assets.implicit.resolve import resolve
+from lunguage_assets.implicit.encoders.contract import Embedder, pair_cosines
+from lunguage_assets.implicit.encoders.lexical import LexicalEmbedder
+from lunguage_assets.implicit.encoders.precomputed import PrecomputedEmbedder, write_vectors
+from lunguage_assets.implicit.expansion.expand import expand
+from lunguage_assets.implicit.merging.blacklist import Blacklist, load_blacklist
+from lunguage_assets.implicit.merging.deduplicate import compared_phrases, deduplicate
+from lunguage_assets.implicit.merging.linearise import linearise
+from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
+from lunguage_assets.implicit.resolution.accounting import account
+from lunguage_assets.implicit.resolution.guarantees import violations
+from lunguage_assets.implicit.resolution.resolve import resolve
 from lunguage_assets.implicit.rows import CLINICAL_ATTRIBUTES
 from lunguage_assets.settings import ImplicitSettings
 from lunguage_assets.tables import ATTRIBUTES, FINDINGS, FITTED_PROBABILITIES, REJECTED, REPORTS, TERMS
 
 SIZES = (1_473, 10_000, 100_000, 227_835)
 FINDINGS_PER_REPORT = 9.66  # 2.2 million findings in 227,835 reports
-STATEMENTS_PER_FINDING = 0.42  # distinct things that can be said; drawn unevenly, so that more than three tenths are said
+STATEMENTS_PER_FINDING = (
+    0.42  # distinct things that can be said; drawn unevenly, so that more than three tenths are said
+)
 METHOD = ("deduplicate", "expand", "resolve")
 
 SAID = (
@@ -126,14 +130,20 @@ class TimedEmbedder:
         vectors: NDArray[np.float32] = self._measured.timed("encoder", lambda: self._inner.encode(phrases))
         return vectors
 
-    def cosines(self, phrases: Sequence[str], first: Sequence[int], second: Sequence[int]) -> NDArray[np.float64]:
+    def cosines(
+        self, phrases: Sequence[str], first: Sequence[int], second: Sequence[int]
+    ) -> NDArray[np.float64]:
         """As the encoder does, or from its vectors."""
-        found: NDArray[np.float64] = self._measured.timed("encoder", lambda: pair_cosines(self._inner, phrases, first, second))
+        found: NDArray[np.float64] = self._measured.timed(
+            "encoder", lambda: pair_cosines(self._inner, phrases, first, second)
+        )
         return found
 
 
 def statements(size: int) -> dict[str, Codes]:
-    """What can be said in a corpus of that many reports: codes into the lists above, equal for all of its batches."""
+    """What can be said in a corpus of that many reports: codes into the lists above, equal for all of its
+    batches.
+    """
     dice = np.random.default_rng(size)
     count = max(1, int(STATEMENTS_PER_FINDING * size * FINDINGS_PER_REPORT))
     lists = {"ent": SAID, "side": SIDES, "zone": ZONES, **WORDS}
@@ -146,7 +156,9 @@ def texts(values: tuple[str, ...] | list[str], codes: Codes) -> list[str]:
     return named
 
 
-def batch(size: int, first: int, reports: int, vocabulary: Vocabulary) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+def batch(
+    size: int, first: int, reports: int, vocabulary: Vocabulary
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """FINDINGS, FITTED_PROBABILITIES and REPORTS of the reports from number `first`."""
     dice = np.random.default_rng((size, first))
     lengths = np.maximum(1, dice.poisson(FINDINGS_PER_REPORT, reports))
@@ -204,18 +216,31 @@ def fitted(ids: list[str], studies: list[str], p: NDArray[np.float64]) -> pd.Dat
 
 
 def phrase_codes(findings: pd.DataFrame) -> set[int]:
-    """The distinct linearised phrases, as hashes: a million texts would be counted as memory of the method."""
-    columns = zip(*(findings[name].tolist() for name in ("ent", "location", *CLINICAL_ATTRIBUTES)), strict=True)
+    """The distinct linearised phrases, as hashes: a million texts would be counted as memory of the
+    method.
+    """
+    columns = zip(
+        *(findings[name].tolist() for name in ("ent", "location", *CLINICAL_ATTRIBUTES)), strict=True
+    )
     return {hash(linearise(ent, location, attributes)) for ent, location, *attributes in columns}
 
 
-def work(tools: Tools, embedder: Embedder, frames: tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame], measured: Measured) -> None:
+def work(
+    tools: Tools,
+    embedder: Embedder,
+    frames: tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame],
+    measured: Measured,
+) -> None:
     """One batch through all stages, measured and checked."""
     findings, probabilities, reports = frames
-    merged = measured.timed("deduplicate", lambda: deduplicate(findings, probabilities, embedder, tools.blacklist, tools.settings))
+    merged = measured.timed(
+        "deduplicate", lambda: deduplicate(findings, probabilities, embedder, tools.blacklist, tools.settings)
+    )
     expansion = measured.timed("expand", lambda: expand(merged, tools.dictionary, tools.vocabulary))
     resolution = measured.timed("resolve", lambda: resolve(merged, expansion, tools.dictionary, "invented"))
-    accounts = measured.timed("accounts", lambda: account(reports, REJECTED.frame(), merged, expansion, resolution))
+    accounts = measured.timed(
+        "accounts", lambda: account(reports, REJECTED.frame(), merged, expansion, resolution)
+    )
     broken = measured.timed("guarantees", lambda: violations(resolution.rows, reports["study_id"]))
     measured.findings += len(findings)
     measured.rows_out += len(resolution.rows)
@@ -231,7 +256,12 @@ def measure(size: int, batch_size: int, encoder: str, part: int = 0, parts: int 
         for first in range(part * batch_size, size, parts * batch_size):
             frames = batch(size, first, min(batch_size, size - first), vocabulary)
             measured.phrases |= phrase_codes(frames[0])
-            work(tools, TimedEmbedder(embedder_for(encoder, tools, frames[0], Path(folder)), measured), frames, measured)
+            work(
+                tools,
+                TimedEmbedder(embedder_for(encoder, tools, frames[0], Path(folder)), measured),
+                frames,
+                measured,
+            )
     report(measured, batch_size)
 
 
@@ -252,14 +282,19 @@ def report(measured: Measured, batch_size: int) -> None:
     share = len(measured.phrases) / measured.findings
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     wall, cpu = measured.method(measured.wall), measured.method(measured.cpu)
-    stages = " | ".join(f"{measured.cpu[stage]:.2f}" for stage in ("encoder", *METHOD, "accounts", "guarantees"))
+    stages = " | ".join(
+        f"{measured.cpu[stage]:.2f}" for stage in ("encoder", *METHOD, "accounts", "guarantees")
+    )
     print(
-        f"| {measured.reports:,} | {batches} | {measured.findings:,} | {share:.0%} | {measured.rows_out:,} | {wall:.2f} | {cpu:.2f} | {stages} "
+        f"| {measured.reports:,} | {batches} | {measured.findings:,} | {share:.0%} | "
+        f"{measured.rows_out:,} | {wall:.2f} | {cpu:.2f} | {stages} "
         f"| {peak:.1f} |" + (f" {measured.broken} BROKEN" if measured.broken else ""),
         flush=True,
     )
     if share < 0.3:
-        raise SystemExit("Fewer than three tenths of the phrases are distinct: this is not the work that was to be timed.")
+        raise SystemExit(
+            "Fewer than three tenths of the phrases are distinct: this is not the work that was to be timed."
+        )
 
 
 def main() -> None:
@@ -268,10 +303,13 @@ def main() -> None:
     parser.add_argument("reports", nargs="*", type=int, default=list(SIZES))
     parser.add_argument("--batch", type=int, default=25_000, help="reports per batch")
     parser.add_argument("--encoder", choices=("lexical", "precomputed"), default="lexical")
-    parser.add_argument("--processes", type=int, default=1, help="processes among which the batches are shared out")
+    parser.add_argument(
+        "--processes", type=int, default=1, help="processes among which the batches are shared out"
+    )
     options = parser.parse_args()
     print(
-        "| reports | batches | findings | distinct phrases | rows out | wall s | CPU s | of it encoder | deduplicate | match and expand | resolve ",
+        "| reports | batches | findings | distinct phrases | rows out | wall s | CPU s | of it "
+        "encoder | deduplicate | match and expand | resolve ",
         end="",
     )
     print("| accounts | guarantees | peak GB |\n|" + "---|" * 14)
@@ -279,7 +317,9 @@ def main() -> None:
     for size in options.reports:
         begun = time.perf_counter()
         parts = [
-            context.Process(target=measure, args=(size, options.batch, options.encoder, part, options.processes))
+            context.Process(
+                target=measure, args=(size, options.batch, options.encoder, part, options.processes)
+            )
             for part in range(options.processes)
         ]
         for process in parts:
@@ -290,7 +330,8 @@ def main() -> None:
             raise SystemExit(1)
         if options.processes > 1:
             print(
-                f"{size:,} reports in {options.processes} processes, a line each: {time.perf_counter() - begun:.0f} s with the making of inputs"
+                f"{size:,} reports in {options.processes} processes, a line each: "
+                f"{time.perf_counter() - begun:.0f} s with the making of inputs"
             )
 
 

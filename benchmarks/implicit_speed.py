@@ -1,7 +1,9 @@
-"""Time of the implicit half on invented reports: `python benchmarks/implicit_speed.py [reports] [rows per report]`.
+"""Time of the implicit half on invented reports: `python benchmarks/implicit_speed.py [reports] [rows per
+report]`.
 
-Random but realistic rows (diagnoses, signs, places, hedges, references; three tenths of the phrases distinct, as in MIMIC-CXR); seeded, so that two
-runs time the same work. Prints seconds per stage, of them the encoder's, and the peak memory of the process.
+Random but realistic rows (diagnoses, signs, places, hedges, references; three tenths of the phrases distinct,
+as in MIMIC-CXR); seeded, so that two runs time the same work. Prints seconds per stage, of them the
+encoder's, and the peak memory of the process.
 """
 
 from __future__ import annotations
@@ -18,14 +20,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
-from lunguage_assets.implicit.accounting import account
-from lunguage_assets.implicit.blacklist import load_blacklist
-from lunguage_assets.implicit.deduplicate import deduplicate
-from lunguage_assets.implicit.embedders import LexicalEmbedder
-from lunguage_assets.implicit.expand import expand
-from lunguage_assets.implicit.guarantees import violations
-from lunguage_assets.implicit.pathways import load_dictionary
-from lunguage_assets.implicit.resolve import resolve
+from lunguage_assets.implicit.encoders import LexicalEmbedder
+from lunguage_assets.implicit.expansion.expand import expand
+from lunguage_assets.implicit.merging.blacklist import load_blacklist
+from lunguage_assets.implicit.merging.deduplicate import deduplicate
+from lunguage_assets.implicit.pathways.pathways import load_dictionary
+from lunguage_assets.implicit.resolution.accounting import account
+from lunguage_assets.implicit.resolution.guarantees import violations
+from lunguage_assets.implicit.resolution.resolve import resolve
 from lunguage_assets.settings import ImplicitSettings
 from lunguage_assets.tables import ATTRIBUTES, FINDINGS, FITTED_PROBABILITIES, REJECTED, REPORTS, TERMS
 
@@ -49,7 +51,9 @@ PLACES = (
     "costophrenic angle",
     "left, lower lung",
 )
-PHRASES_PER_ROW = 0.4  # distinct statements to draw from; about three in ten rows then say something for the first time
+PHRASES_PER_ROW = (
+    0.4  # distinct statements to draw from; about three in ten rows then say something for the first time
+)
 WORDS: dict[str, tuple[str, ...]] = {
     "morphology": ("", "", "", "patchy", "hazy", "linear"),
     "distribution": ("", "", "", "diffuse", "focal"),
@@ -65,7 +69,11 @@ def invented(reports: int, rows: int, seed: int = 0) -> tuple[pd.DataFrame, pd.D
     findings, fitted, studies = [], [], []
     statements = max(1, int(PHRASES_PER_ROW * reports * rows))
     pool = [
-        (dice.choice(FINDINGS_SAID), dice.choice(PLACES), {name: dice.choice(WORDS.get(name, ("",))) for name in ATTRIBUTES})
+        (
+            dice.choice(FINDINGS_SAID),
+            dice.choice(PLACES),
+            {name: dice.choice(WORDS.get(name, ("",))) for name in ATTRIBUTES},
+        )
         for _ in range(statements)
     ]
     for number in range(reports):
@@ -86,9 +94,27 @@ def invented(reports: int, rows: int, seed: int = 0) -> tuple[pd.DataFrame, pd.D
                     "sent_idx": row // 2,
                     "sent": "",
                 }
-                | {"ent_idx": row, "ent": ent, "name": vocabulary.finding(ent), "cat": "PF", "status": status, "location": location}
-                | {"location_parts": list(vocabulary.location_parts(location)), **attributes, "evidence": evidence, "associate": []}
-                | {"currency": "current dx", "view_information": views, "row": row, "masked_sentence": None, "mask_state": "not needed"}
+                | {
+                    "ent_idx": row,
+                    "ent": ent,
+                    "name": vocabulary.finding(ent),
+                    "cat": "PF",
+                    "status": status,
+                    "location": location,
+                }
+                | {
+                    "location_parts": list(vocabulary.location_parts(location)),
+                    **attributes,
+                    "evidence": evidence,
+                    "associate": [],
+                }
+                | {
+                    "currency": "current dx",
+                    "view_information": views,
+                    "row": row,
+                    "masked_sentence": None,
+                    "mask_state": "not needed",
+                }
                 | {"same_name_in_sentence": False}
             )
             if status[0] == "t":
@@ -127,7 +153,9 @@ class TimedEmbedder:
         """As the encoder does."""
         return self._inner.encode(phrases)
 
-    def cosines(self, phrases: Sequence[str], first: Sequence[int], second: Sequence[int]) -> NDArray[np.float64]:
+    def cosines(
+        self, phrases: Sequence[str], first: Sequence[int], second: Sequence[int]
+    ) -> NDArray[np.float64]:
         """As the encoder does, timed."""
         start = time.perf_counter()
         answer = self._inner.cosines(phrases, first, second)
@@ -156,17 +184,26 @@ def main() -> None:
     expansion = timed("expand", lambda: expand(deduplicated, dictionary, vocabulary))
     resolution = timed("resolve", lambda: resolve(deduplicated, expansion, dictionary, "invented"))
     broken = timed("guarantees", lambda: violations(resolution.rows, studies["study_id"]))
-    accounts = timed("accounting", lambda: account(studies, REJECTED.frame(), deduplicated, expansion, resolution))
-    print(f"{reports} reports, {len(findings)} rows in, {len(expansion.expansions)} implied, {len(resolution.rows)} rows out")
+    accounts = timed(
+        "accounting", lambda: account(studies, REJECTED.frame(), deduplicated, expansion, resolution)
+    )
     print(
-        f"{len(broken)} broken guarantees, {int((~accounts['balanced']).sum())} unbalanced studies, {len(resolution.conflicts)} conflicts"
+        f"{reports} reports, {len(findings)} rows in, {len(expansion.expansions)} implied, "
+        f"{len(resolution.rows)} rows out"
+    )
+    print(
+        f"{len(broken)} broken guarantees, {int((~accounts['balanced']).sum())} unbalanced "
+        f"studies, {len(resolution.conflicts)} conflicts"
     )
     for stage, seconds in spent.items():
         print(f"{stage:12} {seconds:7.2f} s")
     method = sum(spent[stage] for stage in ("deduplicate", "expand", "resolve"))
     print(f"{'encoder':12} {clock.seconds:7.2f} s of deduplicate, for {clock.phrases} distinct phrases")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"{'method':12} {method - clock.seconds:7.2f} s without the encoder, {method:.2f} s with it, peak memory {peak:.0f} MB")
+    print(
+        f"{'method':12} {method - clock.seconds:7.2f} s without the encoder, {method:.2f} s with "
+        f"it, peak memory {peak:.0f} MB"
+    )
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
-"""How often the 95% interval of p holds the truth, on simulated corpora: python benchmarks/interval_coverage.py [corpora] [phrases].
+"""How often the 95% interval of p holds the truth, on simulated corpora: python
+benchmarks/interval_coverage.py [corpora] [phrases].
 
-Every corpus is taken through the whole pipeline: matches by simulated judges, TrueSkill ranking, bootstrap, fit, calibration by anchors whose
-ratings err, interval. Prints the table of docs/intervals.md. `width` is the mean width of the interval, `error` the root mean square error of p,
-`agreement` how often two judges agree about a match (0.87 published).
+Every corpus is taken through the whole pipeline: matches by simulated judges, TrueSkill ranking, bootstrap,
+fit, calibration by anchors whose ratings err, interval. Prints the table of docs/intervals.md. `width` is the
+mean width of the interval, `error` the root mean square error of p, `agreement` how often two judges agree
+about a match (0.87 published).
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lunguage_assets.explicit.analysis.simulation import ADVERSE, ASSUMED, Noise, simulated_corpus
+from lunguage_assets.explicit.analysis.trust.simulation import ADVERSE, ASSUMED, Noise, simulated_corpus
 from lunguage_assets.explicit.fit.economy import fit_economically
 from lunguage_assets.explicit.fit.fitting import Reference, fit_sentences
 from lunguage_assets.explicit.fit.posterior import posterior_of_a_panel
@@ -29,14 +31,18 @@ TARGETS = 300
 NOISES = {
     "as TrueSkill assumes": ASSUMED,
     "adverse": ADVERSE,
-    "adverse, judges read each sentence their own way": Noise(1.5, tails=3.0, lapse=0.05, position=1.0, reading=5.0, wording=3.0),
+    "adverse, judges read each sentence their own way": Noise(
+        1.5, tails=3.0, lapse=0.05, position=1.0, reading=5.0, wording=3.0
+    ),
     "nearly certain judges, phrases of one sentence": Noise(1.0, tails=3.0),
 }
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """One corpus: whether each interval held, shape (targets,); widths and errors; agreement of the judges (nan for one)."""
+    """One corpus: whether each interval held, shape (targets,); widths and errors; agreement of the judges
+    (nan for one).
+    """
 
     held: NDArray[np.bool_]
     width: float
@@ -51,22 +57,34 @@ def outcome(seed: int, noise: Noise, judges: int, fit: Literal["paper", "economy
     matches = {judge.key: comparison_matches(corpus.vocabulary, judge, settings) for judge in panel}
     ranking = reference_ranking(corpus.vocabulary, matches, settings)
     reference = Reference.of(ranking, corpus.vocabulary)
-    fits = (fit_economically if fit == "economy" else fit_sentences)(corpus.targets, reference, panel, settings)
+    fits = (fit_economically if fit == "economy" else fit_sentences)(
+        corpus.targets, reference, panel, settings
+    )
     centre, mu_sd = posterior_of_a_panel(fits.won, fits.lost, reference)
     p, low, high = probability(fits.mu, mu_sd, calibrate(ranking, corpus.anchors), centre)
     held = (low <= corpus.target_p) & (corpus.target_p <= high)
-    return Outcome(held, float((high - low).mean()), float(np.sqrt(((p - corpus.target_p) ** 2).mean())), agreement(matches))
+    return Outcome(
+        held,
+        float((high - low).mean()),
+        float(np.sqrt(((p - corpus.target_p) ** 2).mean())),
+        agreement(matches),
+    )
 
 
 def agreement(matches: dict[str, pd.DataFrame]) -> float:
     """Mean over pairs of judges of the share of matches in which they name the same phrase."""
     winners = [frame["winner"].tolist() for frame in matches.values()]
-    shares = [np.mean([one == other for one, other in zip(a, b, strict=True)]) for a, b in combinations(winners, 2)]
+    shares = [
+        np.mean([one == other for one, other in zip(a, b, strict=True)]) for a, b in combinations(winners, 2)
+    ]
     return float(np.mean(shares)) if shares else float("nan")
 
 
 def main(corpora: int, phrases: int) -> None:
-    print("| noise | judges | fit | coverage | lowest corpus | width | error | agreement |\n|---|---|---|---|---|---|---|---|")
+    print(
+        "| noise | judges | fit | coverage | lowest corpus | width | error | agreement "
+        "|\n|---|---|---|---|---|---|---|---|"
+    )
     fits: tuple[Literal["paper", "economy"], ...] = ("paper", "economy")
     for name, noise in NOISES.items():
         for judges in (4, 1):
@@ -74,11 +92,13 @@ def main(corpora: int, phrases: int) -> None:
                 done = [outcome(seed, noise, judges, fit, phrases) for seed in range(corpora)]
                 held = [float(one.held.mean()) for one in done]
                 width, error, agreed = (
-                    float(np.mean(values)) for values in zip(*((one.width, one.error, one.agreement) for one in done), strict=True)
+                    float(np.mean(values))
+                    for values in zip(*((one.width, one.error, one.agreement) for one in done), strict=True)
                 )
                 shown = "-" if np.isnan(agreed) else f"{agreed:.2f}"
                 print(
-                    f"| {name} | {judges} | {fit} | {np.mean(held):.3f} | {min(held):.3f} | {width:.3f} | {error:.3f} | {shown} |",
+                    f"| {name} | {judges} | {fit} | {np.mean(held):.3f} | {min(held):.3f} | "
+                    f"{width:.3f} | {error:.3f} | {shown} |",
                     flush=True,
                 )
 

@@ -1,10 +1,12 @@
-"""How many answers a second language models give: python benchmarks/judge_throughput.py [calls per judge] [in flight] [latency in ms].
+"""How many answers a second language models give: python benchmarks/judge_throughput.py [calls per judge] [in
+flight] [latency in ms].
 
-Four judges behind the real SDKs, asked at the same time, each with a SQLite ledger entry for every answer, against a loopback server in
-a process of its own that answers after a fixed time. Beside it a serial loop over the plain SDK on the same server, and what a call
-costs the processor when the server answers at once. Bounds: calls in flight / latency; and what the processor time of a call allows on one
-core, because one Python process computes on one at a time, and on two. Then the same four judges in two processes that share the
-ledger, as two runs of a backfill are.
+Four judges behind the real SDKs, asked at the same time, each with a SQLite ledger entry for every answer,
+against a loopback server in a process of its own that answers after a fixed time. Beside it a serial loop
+over the plain SDK on the same server, and what a call costs the processor when the server answers at once.
+Bounds: calls in flight / latency; and what the processor time of a call allows on one core, because one
+Python process computes on one at a time, and on two. Then the same four judges in two processes that share
+the ledger, as two runs of a backfill are.
 """
 
 from __future__ import annotations
@@ -21,10 +23,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from lunguage_assets.judges.answers import parse_label, parse_phrase_list
-from lunguage_assets.judges.ledger import Ledger
-from lunguage_assets.judges.limiter import Limiter
-from lunguage_assets.judges.model_judge import ModelJudge
+from lunguage_assets.judges.asking.answers import parse_label, parse_phrase_list
+from lunguage_assets.judges.asking.limiter import Limiter
+from lunguage_assets.judges.asking.model_judge import ModelJudge
+from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.prompts import load_prompts
 from lunguage_assets.judges.protocol import ComparisonQuestion
 from lunguage_assets.judges.providers import provider_of
@@ -39,7 +41,8 @@ PRICE = Price.model_validate({"input": 1.0, "output": 2.0, "as_of": "2026-01-01"
 SERIAL_CALLS = 12
 
 
-# --- the server, in its own process -------------------------------------------------------------------------------------------------
+# --- the server, in its own process
+# -------------------------------------------------------------------------------------------------
 
 
 def serve(latency_s: float) -> None:
@@ -66,7 +69,8 @@ def servers_time(url: str) -> float:
         return float(response.read())
 
 
-# --- what is measured -----------------------------------------------------------------------------------------------------------------
+# --- what is measured
+# -----------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -96,7 +100,10 @@ def measured(url: str, calls: int, work: Callable[[], object]) -> Measured:
 
 def questions(count: int, start: int = 0) -> list[ComparisonQuestion]:
     sentence = "There may be an invented <finding> in the lower zone, number"
-    return [ComparisonQuestion(f"{sentence} {n}.", f"{sentence} {n}, and it is likely.") for n in range(start, start + count)]
+    return [
+        ComparisonQuestion(f"{sentence} {n}.", f"{sentence} {n}, and it is likely.")
+        for n in range(start, start + count)
+    ]
 
 
 def judge_of(provider: ModelProvider, url: str, ledger: Ledger, in_flight: int) -> ModelJudge:
@@ -106,7 +113,14 @@ def judge_of(provider: ModelProvider, url: str, ledger: Ledger, in_flight: int) 
     slot = ModelSlot(provider=provider, model="model-1", base_url=address, params=params, limits=limits)
     flow = Limiter(limits.flow)
     return ModelJudge(
-        provider, provider_of(provider, slot, KEYS), ledger, flow, load_prompts(), parse_phrase_list, parse_label, price=PRICE
+        provider,
+        provider_of(provider, slot, KEYS),
+        ledger,
+        flow,
+        load_prompts(),
+        parse_phrase_list,
+        parse_label,
+        price=PRICE,
     )
 
 
@@ -133,7 +147,9 @@ def panel(url: str, providers: tuple[ModelProvider, ...], calls: int, in_flight:
 
 
 def ask_as_child(url: str, ledger: str, providers: list[ModelProvider], calls: int, in_flight: int) -> None:
-    """One of several processes: connections first, then at a sign the questions; prints its processor seconds."""
+    """One of several processes: connections first, then at a sign the questions; prints its processor
+    seconds.
+    """
     judges = [judge_of(provider, url, Ledger.open(ledger), in_flight) for provider in providers]
     together(judges, questions(in_flight, start=1_000_000))
     print("ready", flush=True)
@@ -148,7 +164,10 @@ def processes(url: str, parts: list[tuple[ModelProvider, ...]], calls: int, in_f
     with tempfile.TemporaryDirectory() as folder:
         ledger = str(Path(folder) / "ledger.sqlite")
         command = [sys.executable, __file__, "--ask", url, ledger, str(calls), str(in_flight)]
-        children = [subprocess.Popen([*command, *part], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for part in parts]
+        children = [
+            subprocess.Popen([*command, *part], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            for part in parts
+        ]
         for child in children:
             assert child.stdout is not None
             child.stdout.readline()
@@ -172,7 +191,10 @@ def serial(url: str, provider: ModelProvider, calls: int) -> Measured:
 
         messages = anthropic.Anthropic(api_key="k", base_url=url).messages
         one = lambda: messages.create(  # noqa: E731
-            model="model-1", max_tokens=100, system=prompt.system, messages=[{"role": "user", "content": prompt.user}]
+            model="model-1",
+            max_tokens=100,
+            system=prompt.system,
+            messages=[{"role": "user", "content": prompt.user}],
         )
     elif provider == "gemini":
         from google import genai
@@ -191,7 +213,9 @@ def serial(url: str, provider: ModelProvider, calls: int) -> Measured:
 
 
 def plain_concurrent(url: str, calls: int, in_flight: int) -> Measured:
-    """The plain asynchronous SDK of OpenAI with as many calls in flight, and nothing around it: no ledger, no limits."""
+    """The plain asynchronous SDK of OpenAI with as many calls in flight, and nothing around it: no ledger, no
+    limits.
+    """
     import openai
 
     prompt = load_prompts().comparison(questions(1)[0])
@@ -211,12 +235,16 @@ def plain_concurrent(url: str, calls: int, in_flight: int) -> Measured:
     return measured(url, calls, lambda: asyncio.run(work()))
 
 
-# --- the report -----------------------------------------------------------------------------------------------------------------------
+# --- the report
+# -----------------------------------------------------------------------------------------------------------------------
 
 
 def report_costs(calls: int, in_flight: int) -> tuple[float, float]:
     """Mean processor seconds of a call over the panel: of this process, and of the server."""
-    print(f"{'processor time of a call, server answering at once':<52}{'judge':>10}{'plain SDK':>12}   (ms, this process)")
+    print(
+        f"{'processor time of a call, server answering at once':<52}{'judge':>10}{'plain SDK':>12} "
+        "  (ms, this process)"
+    )
     ours = []
     with served(0.0) as url:
         for provider in PANEL:
@@ -224,7 +252,10 @@ def report_costs(calls: int, in_flight: int) -> tuple[float, float]:
             theirs = serial(url, provider, min(calls, 200))
             print(f"  {provider:<50}{ours[-1].client_ms:>10.2f}{theirs.client_ms:>12.2f}")
         bare = plain_concurrent(url, calls, in_flight)
-        print(f"  {f'openai, asynchronous, {in_flight} in flight, nothing around it':<50}{'':>10}{bare.client_ms:>12.2f}")
+        print(
+            "  "
+            f"{f'openai, asynchronous, {in_flight} in flight, nothing around it':<50}{'':>10}{bare.client_ms:>12.2f}"
+        )
     asked = sum(one.calls for one in ours)
     return sum(one.client for one in ours) / asked, sum(one.server for one in ours) / asked
 
@@ -239,15 +270,23 @@ def report_panel(calls: int, in_flight: int, latency_s: float, client_s: float, 
     def line(what: str, rate: float, bound: float) -> None:
         print(f"  {what:<50}{rate:>10.0f}{bound:>12.0f}{bound / rate:>16.2f}")
 
-    print(f"\n{f'calls per second at {latency_s * 1000:.0f} ms latency':<52}{'measured':>10}{'bound':>12}{'bound/measured':>16}")
+    print(
+        f"\n{f'calls per second at {latency_s * 1000:.0f} ms latency':<52}{'measured':>10}{'bound':>12}{'bound/measured':>16}"
+    )
     one, whole = in_flight / latency_s, len(PANEL) * in_flight / latency_s
     line(f"one judge x {in_flight}, against the latency", alone.rate, one)
     line(f"{len(PANEL)} judges x {in_flight}, against the latency", all_at_once.rate, whole)
     line("the same, against one core (one Python process)", all_at_once.rate, 1 / client_s)
     line("the same, against two cores, the server's work too", all_at_once.rate, 2 / (client_s + server_s))
     line("in two processes, two judges each, against two cores", two.rate, 2 / (client_s + server_s))
-    print(f"  {'serial loop over the plain SDK of OpenAI':<50}{one_by_one.rate:>10.1f}{'':>12}{all_at_once.rate / one_by_one.rate:>15.0f}x")
-    print(f"  processor seconds: this process {all_at_once.client:.2f}, server {all_at_once.server:.2f}, in {all_at_once.wall:.2f} s")
+    print(
+        "  "
+        f"{'serial loop over the plain SDK of OpenAI':<50}{one_by_one.rate:>10.1f}{'':>12}{all_at_once.rate / one_by_one.rate:>15.0f}x"
+    )
+    print(
+        f"  processor seconds: this process {all_at_once.client:.2f}, server "
+        f"{all_at_once.server:.2f}, in {all_at_once.wall:.2f} s"
+    )
 
 
 if __name__ == "__main__":

@@ -1,9 +1,11 @@
-"""TrueSkill in closed form beside the same loop over the package `trueskill`: python benchmarks/trueskill_speed.py [package orders].
+"""TrueSkill in closed form beside the same loop over the package `trueskill`: python
+benchmarks/trueskill_speed.py [package orders].
 
-34,440 matches (42 phrases, 861 pairs, 10 comparisons, 4 judges: the published corpus) in 10 random orders. Both play the same matches in
-the same orders in one run. The package plays as many of the orders as asked for (1 by default); its time for ten is ten times the mean of
-one. The largest difference of the ratings is printed too: a fast loop that computes something else is worth nothing. The last
-line times the order-free estimate of the same matches.
+34,440 matches (42 phrases, 861 pairs, 10 comparisons, 4 judges: the published corpus) in 10 random orders.
+Both play the same matches in the same orders in one run. The package plays as many of the orders as asked for
+(1 by default); its time for ten is ten times the mean of one. The largest difference of the ratings is
+printed too: a fast loop that computes something else is worth nothing. The last line times the order-free
+estimate of the same matches.
 """
 
 from __future__ import annotations
@@ -14,10 +16,10 @@ from itertools import combinations
 
 import numpy as np
 
-from lunguage_assets.explicit.analysis.verification import play_with_package
+from lunguage_assets.explicit.analysis.trust.verification import play_with_package
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.explicit.rating.order_free import order_free_places
-from lunguage_assets.explicit.rating.published import published_ranking
+from lunguage_assets.judges.rules.published import published_ranking
 
 PER_PAIR = 40
 ORDERS = 10
@@ -45,7 +47,8 @@ def main(package_orders: int = 1) -> None:
         busy.append(time.process_time() - work)
     closed = float(np.median(times))
     print(
-        f"closed form, {len(winners):,} matches x {ORDERS} orders: {closed:.3f} s (median of {RUNS}, from {min(times):.3f} to {max(times):.3f}; "
+        f"closed form, {len(winners):,} matches x {ORDERS} orders: {closed:.3f} s (median of "
+        f"{RUNS}, from {min(times):.3f} to {max(times):.3f}; "
         f"processor time {np.median(busy):.3f} s)"
     )
     start = time.perf_counter()
@@ -53,13 +56,19 @@ def main(package_orders: int = 1) -> None:
     package = (time.perf_counter() - start) / package_orders * ORDERS
     said = "measured" if package_orders == ORDERS else f"from {package_orders} measured"
     print(
-        f"package trueskill, the same {ORDERS} orders: {package:.1f} s ({said}), {package / ORDERS / len(winners) * 1e6:.0f} us per match"
+        f"package trueskill, the same {ORDERS} orders: {package:.1f} s ({said}), "
+        f"{package / ORDERS / len(winners) * 1e6:.0f} us per match"
     )
-    difference = max(float(np.abs(np.stack([mu[i], sigma[i]]) - ratings).max()) for i, ratings in enumerate(played))
+    difference = max(
+        float(np.abs(np.stack([mu[i], sigma[i]]) - ratings).max()) for i, ratings in enumerate(played)
+    )
     print(f"{package / closed:.0f} times faster; largest difference of a mu or sigma {difference:.1e}")
     start = time.perf_counter()
     places = order_free_places(winners, losers, players)
-    print(f"order-free places of the same matches: {time.perf_counter() - start:.4f} s, {places.iterations} iterations")
+    print(
+        f"order-free places of the same matches: {time.perf_counter() - start:.4f} s, "
+        f"{places.iterations} iterations"
+    )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
-"""How long the full validation of the fit takes: python benchmarks/validation_speed.py [phrases] [judges] [seeds].
+"""How long the full validation of the fit takes: python benchmarks/validation_speed.py [phrases] [judges]
+[seeds].
 
-42 phrases at their published places, 4 judges, 10 recorded comparisons per pair and judge, ten seeds, the whole grid; then robustness and the
-verification of the ranking with the package on the same matches.
+42 phrases at their published places, 4 judges, 10 recorded comparisons per pair and judge, ten seeds, the
+whole grid; then robustness and the verification of the ranking with the package on the same matches.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ from typing import TypeVar
 import numpy as np
 import pandas as pd
 
-from lunguage_assets.explicit.analysis.robustness import ranking_robustness
-from lunguage_assets.explicit.analysis.validation import fit_validation
-from lunguage_assets.explicit.analysis.verification import verify_with_package
+from lunguage_assets.explicit.analysis.trust.robustness import ranking_robustness
+from lunguage_assets.explicit.analysis.trust.validation import fit_validation
+from lunguage_assets.explicit.analysis.trust.verification import verify_with_package
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.explicit.rating.order_free import compare_with_order
-from lunguage_assets.explicit.rating.published import published_ranking, ruler_sentences
 from lunguage_assets.explicit.rating.ranking import reference_ranking
+from lunguage_assets.judges.rules.published import published_ranking, ruler_sentences
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import COMPARISON_MATCHES, HEDGE_VOCABULARY
 
@@ -53,7 +54,9 @@ def matches(phrases: int, judges: int, repetitions: int) -> dict[str, pd.DataFra
     """Answers with the noise of the model, in part shared by the judges of a sentence pair."""
     rng = np.random.default_rng(0)
     mu = {entry.phrase: entry.mu for entry in published_ranking()[:phrases]}
-    meetings = [(a, b, repetition) for a, b in combinations(sorted(mu), 2) for repetition in range(repetitions)]
+    meetings = [
+        (a, b, repetition) for a, b in combinations(sorted(mu), 2) for repetition in range(repetitions)
+    ]
     gap = np.array([mu[a] - mu[b] for a, b, _ in meetings])
     shared = rng.normal(0.0, trueskill.BETA, len(meetings))
     frames = {}
@@ -79,18 +82,33 @@ def matches(phrases: int, judges: int, repetitions: int) -> dict[str, pd.DataFra
 def main(phrases: int = 42, judges: int = 4, seeds: int = 10) -> None:
     settings = ExplicitSettings()
     known, answers = vocabulary(phrases), matches(phrases, judges, settings.repetitions)
-    ranking = timed(f"ranking with {settings.bootstrap} resamples", lambda: reference_ranking(known, answers, settings))
+    ranking = timed(
+        f"ranking with {settings.bootstrap} resamples", lambda: reference_ranking(known, answers, settings)
+    )
     print(compare_with_order(ranking))
     print(timed("verification with the package", lambda: verify_with_package(ranking, answers, settings)))
-    robustness = timed("robustness, 10 halves and 10 other orders", lambda: ranking_robustness(ranking, answers, settings))
+    robustness = timed(
+        "robustness, 10 halves and 10 other orders", lambda: ranking_robustness(ranking, answers, settings)
+    )
     print(robustness.groupby("comparisons")[["mean_abs_mu", "mean_abs_rank", "spearman"]].mean().to_string())
     frame = timed(
-        f"validation, {phrases} phrases, {judges} judges, {seeds} seeds", lambda: fit_validation(ranking, answers, settings, seeds)
+        f"validation, {phrases} phrases, {judges} judges, {seeds} seeds",
+        lambda: fit_validation(ranking, answers, settings, seeds),
     )
-    own = frame[(frame["opponent_limit"] == settings.opponent_limit) & (frame["panel_steps"] == settings.panel_steps)]
-    own = own[(own["strategy"] == "draw probability") & own["judges"].isin(["all", "judge 0"]) & own["step"].isin([10, 25, 100])]
+    own = frame[
+        (frame["opponent_limit"] == settings.opponent_limit) & (frame["panel_steps"] == settings.panel_steps)
+    ]
+    own = own[
+        (own["strategy"] == "draw probability")
+        & own["judges"].isin(["all", "judge 0"])
+        & own["step"].isin([10, 25, 100])
+    ]
     print(f"{len(frame):,} rows")
-    print(own[["judges", "step", "mean_distance", "sd_distance", "mean_distance_stopped", "stopped_share"]].to_string(index=False))
+    print(
+        own[
+            ["judges", "step", "mean_distance", "sd_distance", "mean_distance_stopped", "stopped_share"]
+        ].to_string(index=False)
+    )
     print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB")
 
 

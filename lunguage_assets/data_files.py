@@ -1,4 +1,6 @@
-"""Where the data folders `resources/` and `expectations/` are, in a checkout and in an installed wheel alike."""
+"""Where the data folders `resources/` and `expectations/` are, in a checkout and in an installed wheel
+alike.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ def _data(name: str) -> Path:
     beside = _PACKAGE.parent / name  # a checkout or an editable install
     if beside.exists():
         return beside
-    raise FileNotFoundError(f"{name} is neither in {inside.parent} nor in {beside.parent}: the installation is incomplete")
+    raise FileNotFoundError(
+        f"{name} is neither in {inside.parent} nor in {beside.parent}: the installation is incomplete"
+    )
 
 
 def resource(*parts: str) -> Path:

@@ -1,7 +1,8 @@
 """Errors that a person can act on.
 
-Every error the package raises on purpose is a `LunguageError`; the command line prints its one-line message and exits non-zero,
-without a traceback. No message carries report text: a found value is shown only where it comes from a coded column.
+Every error the package raises on purpose is a `LunguageError`; the command line prints its one-line message
+and exits non-zero, without a traceback. No message carries report text: a found value is shown only where it
+comes from a coded column.
 """
 
 from __future__ import annotations
@@ -29,7 +30,11 @@ class InputError(LunguageError):
     ) -> None:
         self.file, self.row, self.column = file, row, column
         self.found, self.expected, self.remedy = found, expected, remedy
-        place = file + (f", row {row}" if row is not None else "") + (f", column {column!r}" if column is not None else "")
+        place = (
+            file
+            + (f", row {row}" if row is not None else "")
+            + (f", column {column!r}" if column is not None else "")
+        )
         super().__init__(f"{place}: found {found}; expected {expected}. {remedy}")
 
 
@@ -46,7 +51,9 @@ class ConfigurationError(LunguageError):
 
 
 class CorpusMismatch(LunguageError):
-    """Two corpora, or two data classes, would be mixed in one home; or a batch key is used twice for different content."""
+    """Two corpora, or two data classes, would be mixed in one home; or a batch key is used twice for
+    different content.
+    """
 
 
 class MethodError(LunguageError):

@@ -1,7 +1,7 @@
 """Being asked to stop, by Ctrl-C or SIGTERM: answered wherever the process is, and without noise.
 
-Python answers a signal by an exception at whatever it is doing. If that is the clearing away of an object, it swallows the exception, and the process
-would go on as if nobody had asked.
+Python answers a signal by an exception at whatever it is doing. If that is the clearing away of an object, it
+swallows the exception, and the process would go on as if nobody had asked.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ _SOON = 0.05
 """Seconds until a signal that was swallowed is answered again."""
 
 _POOLS = ("NullPool", "QueuePool", "SingletonThreadPool")
-"""SQLAlchemy's connection pools, which log any exception that comes up while they close a connection, and then raise it."""
+"""SQLAlchemy's connection pools, which log any exception that comes up while they close a connection, and
+then raise it.
+"""
 
 
 def is_interruption(error: object) -> bool:
@@ -32,11 +34,16 @@ def is_interruption(error: object) -> bool:
 
 @contextmanager
 def answering_signals() -> Iterator[None]:
-    """Ctrl-C and SIGTERM raise KeyboardInterrupt in the main thread, also in a process that a script started in the background.
+    """Ctrl-C and SIGTERM raise KeyboardInterrupt in the main thread, also in a process that a script started
+    in the background.
 
-    What is started in the background ignores SIGINT. Dagster answers SIGTERM as it answers SIGINT, so that nothing but SIGKILL would stop it.
+    What is started in the background ignores SIGINT. Dagster answers SIGTERM as it answers SIGINT, so that
+    nothing but SIGKILL would stop it.
     """
-    before = {number: signal.signal(number, signal.default_int_handler) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {
+        number: signal.signal(number, signal.default_int_handler)
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
     try:
         with answering_swallowed_signals():
             yield
@@ -47,7 +54,9 @@ def answering_signals() -> Iterator[None]:
 
 @contextmanager
 def answering_swallowed_signals() -> Iterator[None]:
-    """The answer to a signal that Python swallows is given again a moment later, and neither Python nor SQLAlchemy tells of it."""
+    """The answer to a signal that Python swallows is given again a moment later, and neither Python nor
+    SQLAlchemy tells of it.
+    """
     before = sys.unraisablehook
 
     def again(unraisable: sys.UnraisableHookArgs) -> None:
@@ -72,9 +81,11 @@ def answering_swallowed_signals() -> Iterator[None]:
 
 @contextmanager
 def noticing_signals() -> Iterator[Callable[[], bool]]:
-    """Tells whether this process was asked to stop since it was asked before, even if the exception never arrived.
+    """Tells whether this process was asked to stop since it was asked before, even if the exception never
+    arrived.
 
-    Whatever becomes of the exception, the wake-up descriptor gets every signal. In other threads than the main one nothing is noticed.
+    Whatever becomes of the exception, the wake-up descriptor gets every signal. In other threads than the
+    main one nothing is noticed.
     """
     if threading.current_thread() is not threading.main_thread():
         yield lambda: False

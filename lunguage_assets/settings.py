@@ -1,7 +1,7 @@
 """Options of the method, validated at the edge.
 
-Defaults are in `resources/settings.toml`; a file `settings.toml` in the home overrides single values. The constants of the method that
-are not options (TrueSkill's, for instance) live beside the code that uses them.
+Defaults are in `resources/settings.toml`; a file `settings.toml` in the home overrides single values. The
+constants of the method that are not options (TrueSkill's, for instance) live beside the code that uses them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ class _Options(BaseModel):
 class CorpusSettings(_Options):
     """Reading a corpus (implicit.md section 1)."""
 
-    default_view: str = Field(default="", description="Views assumed when a study has none, such as 'pa, lateral'; empty: unknown")
+    default_view: str = Field(
+        default="", description="Views assumed when a study has none, such as 'pa, lateral'; empty: unknown"
+    )
 
 
 class ExplicitSettings(_Options):
@@ -32,7 +34,9 @@ class ExplicitSettings(_Options):
 
     seed: int = Field(default=0, ge=0)
     ruler: Literal["own", "published"] = "own"
-    ruler_minimum: int = Field(default=20, ge=2, description="Fewer own phrases than this: the published ruler is used")
+    ruler_minimum: int = Field(
+        default=20, ge=2, description="Fewer own phrases than this: the published ruler is used"
+    )
     minimum_examples: int = Field(default=10, ge=1)
     repetitions: int = Field(default=10, ge=1)
     position: Literal["coin", "fixed"] = "coin"
@@ -44,8 +48,12 @@ class ExplicitSettings(_Options):
     step_limit: int = Field(default=100, ge=1, le=100)
     fit: Literal["paper", "economy"] = "paper"
     fit_log: bool = True
-    economy_sd: float = Field(default=1.5, gt=0.0, description="Deviation of a place, in units of mu, at which an economy fit ends")
-    economy_answers: int = Field(default=12, ge=1, description="Answers wanted per economy round, from the whole panel together")
+    economy_sd: float = Field(
+        default=1.5, gt=0.0, description="Deviation of a place, in units of mu, at which an economy fit ends"
+    )
+    economy_answers: int = Field(
+        default=12, ge=1, description="Answers wanted per economy round, from the whole panel together"
+    )
     economy_rounds: int = Field(default=6, ge=1, description="Economy rounds at most")
 
 
@@ -55,14 +63,23 @@ class ImplicitSettings(_Options):
     mode: Literal["method", "paper"] = "method"
     encoder: Literal["lexical", "sentence", "precomputed"] = "lexical"
     encoder_model: str = Field(
-        default="FremyCompany/BioLORD-2023", min_length=1, description="Encoder 'sentence': name on the hub, or folder"
+        default="FremyCompany/BioLORD-2023",
+        min_length=1,
+        description="Encoder 'sentence': name on the hub, or folder",
     )
     encoder_revision: str = Field(
-        default="", description="Its commit, tag or branch, for a folder its SHA-256; empty: BioLORD's pinned, else any"
+        default="",
+        description="Its commit, tag or branch, for a folder its SHA-256; empty: BioLORD's pinned, else any",
     )
-    encoder_device: str = Field(default="auto", min_length=1, description="'auto', 'cpu', 'cuda', 'cuda:1'...")
-    encoder_batch_size: int = Field(default=64, ge=1, description="Phrases that go through the model together")
-    encoder_vectors: str = Field(default="", description="Encoder 'precomputed': Parquet file or folder, relative to the home")
+    encoder_device: str = Field(
+        default="auto", min_length=1, description="'auto', 'cpu', 'cuda', 'cuda:1'..."
+    )
+    encoder_batch_size: int = Field(
+        default=64, ge=1, description="Phrases that go through the model together"
+    )
+    encoder_vectors: str = Field(
+        default="", description="Encoder 'precomputed': Parquet file or folder, relative to the home"
+    )
     merge_threshold: float = Field(default=0.9, gt=0.0, le=1.0)
     history: Literal["exclude", "keep"] = "exclude"
 
@@ -73,8 +90,13 @@ class AutomationSettings(_Options):
     enabled: bool = Field(default=False, description="Whether sensor and nightly release start by themselves")
     nightly: str = Field(default="0 2 * * *", description="When releases are written, as cron writes it")
     time_zone: str = Field(default="UTC", description="In which the cron times are meant")
-    rebuild: bool = Field(default=False, description="Whether a new vocabulary is compared and ranked without a person; may cost money")
-    rebuild_cron: str = Field(default="0 3 1 * *", description="When the opt-in schedule makes the vocabulary anew")
+    rebuild: bool = Field(
+        default=False,
+        description="Whether a new vocabulary is compared and ranked without a person; may cost money",
+    )
+    rebuild_cron: str = Field(
+        default="0 3 1 * *", description="When the opt-in schedule makes the vocabulary anew"
+    )
     interval_s: int = Field(default=30, ge=1, description="Seconds between two looks for what is to be made")
 
     @field_validator("time_zone")
@@ -83,15 +105,23 @@ class AutomationSettings(_Options):
         try:
             ZoneInfo(time_zone)
         except (ZoneInfoNotFoundError, ValueError, OSError):
-            raise ValueError(f"found {time_zone!r}; expected a name such as 'UTC' or 'Europe/Berlin'") from None
+            raise ValueError(
+                f"found {time_zone!r}; expected a name such as 'UTC' or 'Europe/Berlin'"
+            ) from None
         return time_zone
 
 
 class LandingSettings(_Options):
     """The folder in which new reports land (docs/landing.md)."""
 
-    url: str = Field(default="", description="Folder or fsspec URL, relative to the home; empty: none is watched. Also $LUNGUAGE_LANDING")
-    stable_s: float = Field(default=30.0, ge=0.0, description="Seconds for which a delivery without a marker must not change")
+    url: str = Field(
+        default="",
+        description="Folder or fsspec URL, relative to the home; empty: none is watched. Also "
+        "$LUNGUAGE_LANDING",
+    )
+    stable_s: float = Field(
+        default=30.0, ge=0.0, description="Seconds for which a delivery without a marker must not change"
+    )
     interval_s: int = Field(default=30, ge=1, description="Seconds between two looks")
 
 
@@ -99,29 +129,54 @@ class ReleaseSettings(_Options):
     """The bundle (docs/release.md)."""
 
     keep: int = Field(default=0, ge=0, description="Versions that are kept, the current one always; 0: all")
-    small_cells: int = Field(default=5, description="Open part of patients' reports: counts are rounded to multiples of this; 1: exact")
+    small_cells: int = Field(
+        default=5,
+        description="Open part of patients' reports: counts are rounded to multiples of this; 1: exact",
+    )
 
     @field_validator("small_cells")
     @classmethod
     def _hiding(cls, small_cells: int) -> int:
         if small_cells != 1 and small_cells < 5:
-            raise ValueError(f"found {small_cells}; expected 5 or more, because less can be got back by subtraction, or 1 for exact counts")
+            raise ValueError(
+                f"found {small_cells}; expected 5 or more, because less can be got back by "
+                "subtraction, or 1 for exact counts"
+            )
         return small_cells
 
 
 class CheckSettings(_Options):
     """From where on a check warns (docs/checks.md)."""
 
-    rejected_share: float = Field(default=0.05, ge=0.0, le=1.0, description="Share of a batch's rows that may be rejected")
+    rejected_share: float = Field(
+        default=0.05, ge=0.0, le=1.0, description="Share of a batch's rows that may be rejected"
+    )
     recent_calls: int = Field(default=1000, ge=1, description="Latest calls of a judge that are looked at")
     failed_call_share: float = Field(default=0.2, ge=0.0, le=1.0, description="Share of them that may fail")
-    agreement_low: float = Field(default=0.80, ge=0.0, le=1.0, description="Pairwise agreement of judges that is still usual")
-    agreement_high: float = Field(default=0.98, ge=0.0, le=1.0, description="Pairwise agreement above which two judges may be one")
-    kappa_low: float = Field(default=0.60, ge=-1.0, le=1.0, description="Chance-corrected agreement, by position, that is still usual")
-    extrapolated_share: float = Field(default=0.10, ge=0.0, le=1.0, description="Share of fitted pairs that may lie outside the anchors")
-    earlier_batches: int = Field(default=20, ge=0, description="Latest earlier batches that a batch is compared with; 0: none")
-    drift_p_value: float = Field(default=0.01, gt=0.0, lt=1.0, description="Corrected p value below which a difference is no chance")
-    drift_distance: float = Field(default=0.10, ge=0.0, le=1.0, description="Kolmogorov-Smirnov distance of p that matters")
+    agreement_low: float = Field(
+        default=0.80, ge=0.0, le=1.0, description="Pairwise agreement of judges that is still usual"
+    )
+    agreement_high: float = Field(
+        default=0.98, ge=0.0, le=1.0, description="Pairwise agreement above which two judges may be one"
+    )
+    kappa_low: float = Field(
+        default=0.60,
+        ge=-1.0,
+        le=1.0,
+        description="Chance-corrected agreement, by position, that is still usual",
+    )
+    extrapolated_share: float = Field(
+        default=0.10, ge=0.0, le=1.0, description="Share of fitted pairs that may lie outside the anchors"
+    )
+    earlier_batches: int = Field(
+        default=20, ge=0, description="Latest earlier batches that a batch is compared with; 0: none"
+    )
+    drift_p_value: float = Field(
+        default=0.01, gt=0.0, lt=1.0, description="Corrected p value below which a difference is no chance"
+    )
+    drift_distance: float = Field(
+        default=0.10, ge=0.0, le=1.0, description="Kolmogorov-Smirnov distance of p that matters"
+    )
     drift_effect: float = Field(default=0.20, ge=0.0, description="Cohen's h between two shares that matters")
 
 
@@ -152,7 +207,9 @@ def load_settings(home_file: Path | None = None) -> Settings:
         problem = error.errors()[0]
         place = ".".join(str(part) for part in problem["loc"])
         file = home_file if home_file is not None and home_file.exists() else resource("settings.toml")
-        raise ConfigurationError(f"{file}, option {place}: {problem['msg']}. Mend the option or remove it to take the default.") from None
+        raise ConfigurationError(
+            f"{file}, option {place}: {problem['msg']}. Mend the option or remove it to take the default."
+        ) from None
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Which tests run, and in which order.
 
-Those that start processes come first, so that several workers wait beside each other and none is left alone at the end. Those that take minutes run where
+Those that start processes come first, so that several workers wait beside each other and none is left alone
+at the end. Those that take minutes run where
 they are asked for: `CI=true make test`, as `.ci/run` does.
 """
 

@@ -1,8 +1,10 @@
-"""Makes the pictures of docs/ui.md: `python docs/screenshots/make.py [HOME]`; needs Chromium and the extra `llm`.
+"""Makes the pictures of docs/ui.md: `python docs/screenshots/make.py [HOME]`; needs Chromium and the extra
+`llm`.
 
-An invented corpus goes through the pipeline, its UI is served, and a browser visits the pages. A second home asks language models, imitated by
-a server on this machine at invented prices, so that there are costs to be seen. HOME (default /tmp/lunguage-tour) and HOME-paid are kept: with
-them there already, only the pictures are made again.
+An invented corpus goes through the pipeline, its UI is served, and a browser visits the pages. A second home
+asks language models, imitated by a server on this machine at invented prices, so that there are costs to be
+seen. HOME (default /tmp/lunguage-tour) and HOME-paid are kept: with them there already, only the pictures are
+made again.
 """
 
 from __future__ import annotations
@@ -59,7 +61,7 @@ SETTLE_S = 8.0
 
 def lunguage(home: Path, *arguments: str) -> None:
     """Run the `lunguage` command on the home."""
-    command = [sys.executable, "-m", "lunguage_assets.cli", *arguments]
+    command = [sys.executable, "-m", "lunguage_assets.cli.main", *arguments]
     subprocess.run(command, check=True, env=environment(home), stdout=subprocess.DEVNULL)
 
 
@@ -86,14 +88,19 @@ def make_paid_home(home: Path) -> None:
     data = home.parent / f"{home.name}-delivery" / PAID_BATCH
     lunguage(home, "sample", "--reports", "60", "--seed", "3", "--out", str(data))
     with LoopbackServer() as server:
-        judges = [JUDGE.format(key=key, url=server.openai_url, price=price) for key, price in (("imitation-a", 2.0), ("imitation-b", 0.5))]
+        judges = [
+            JUDGE.format(key=key, url=server.openai_url, price=price)
+            for key, price in (("imitation-a", 2.0), ("imitation-b", 0.5))
+        ]
         (home / "judges.toml").write_text("".join([JUDGES, *judges]), encoding="utf-8")
         lunguage(home, "run", "--data", str(data), "--batch", PAID_BATCH)
 
 
 def ask(url: str, query: str) -> Any:
     """Answer of the webserver's GraphQL."""
-    request = urllib.request.Request(f"{url}/graphql", json.dumps({"query": query}).encode(), {"Content-Type": "application/json"})
+    request = urllib.request.Request(
+        f"{url}/graphql", json.dumps({"query": query}).encode(), {"Content-Type": "application/json"}
+    )
     with urllib.request.urlopen(request, timeout=60) as response:
         return json.load(response)["data"]
 
@@ -104,8 +111,17 @@ def served(home: Path) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    url, command = f"http://127.0.0.1:{port}", [sys.executable, "-m", "lunguage_assets.cli", "ui", "--home", str(home), "--port", str(port)]
-    process = subprocess.Popen(command, env=environment(home), start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    url, command = (
+        f"http://127.0.0.1:{port}",
+        [sys.executable, "-m", "lunguage_assets.cli.main", "ui", "--home", str(home), "--port", str(port)],
+    )
+    process = subprocess.Popen(
+        command,
+        env=environment(home),
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     try:
         deadline = time.monotonic() + 120
         while time.monotonic() < deadline:
@@ -125,16 +141,19 @@ def keep(page: Page, name: str) -> None:
     time.sleep(SETTLE_S)
     stream = io.BytesIO()
     with Image.open(io.BytesIO(page.screenshot())) as image:
-        image.convert("RGB").quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(
-            stream, "PNG", optimize=True
-        )
+        image.convert("RGB").quantize(
+            COLOURS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE
+        ).save(stream, "PNG", optimize=True)
     (FOLDER / f"{name}.png").write_bytes(stream.getvalue())
     print(f"{name}.png: {len(stream.getvalue()) // 1000} kB")
 
 
 def scroll_to(page: Page, heading: str) -> None:
     """Bring a section of the page to its top."""
-    found = f"[...document.querySelectorAll('*')].filter(node => node.childElementCount === 0 && node.textContent.trim() === {json.dumps(heading)})"
+    found = (
+        "[...document.querySelectorAll('*')].filter(node => node.childElementCount === 0 && "
+        f"node.textContent.trim() === {json.dumps(heading)})"
+    )
     page.wait_until(f"{found}.length > 0", f"no section {heading}")
     page.evaluate(f"{found}.at(-1).scrollIntoView({{block: 'start'}})")
 
@@ -146,12 +165,22 @@ def visit(page: Page, url: str) -> None:
     page.open(f"{url}/assets", "fitted_probabilities", "partitions")
     keep(page, "catalogue")
     page.size(1900, 1150)
-    page.open(f"{url}/assets/lunguage_plus_plus?view=lineage&lineageScope=upstream&lineageDepth=10", "hedge_phrases", "findings")
+    page.open(
+        f"{url}/assets/lunguage_plus_plus?view=lineage&lineageScope=upstream&lineageDepth=10",
+        "hedge_phrases",
+        "findings",
+    )
     keep(page, "lineage")
     page.size(1440, 900)
-    page.open(f"{url}/assets/lunguage_plus_plus?view=partitions&partition=panel%7C{newest}", "Materialized (3)", "generated")
+    page.open(
+        f"{url}/assets/lunguage_plus_plus?view=partitions&partition=panel%7C{newest}",
+        "Materialized (3)",
+        "generated",
+    )
     keep(page, "partitions")
-    page.open(f"{url}/assets/hedge_phrases?view=checks&checkDetail=pairs_reviewed", "pairs_reviewed", "unreviewed")
+    page.open(
+        f"{url}/assets/hedge_phrases?view=checks&checkDetail=pairs_reviewed", "pairs_reviewed", "unreviewed"
+    )
     keep(page, "check")
     page.open(f"{url}/assets/hedge_phrases?view=partitions", "Materialized (3)")
     page.click("Materialize…")
@@ -179,7 +208,9 @@ def visit(page: Page, url: str) -> None:
 def visit_paid(page: Page, url: str) -> None:
     """What a partition cost."""
     page.size(1700, 760)
-    page.open(f"{url}/assets/fitted_probabilities?view=partitions&partition=panel%7C{PAID_BATCH}", "llm_by_judge")
+    page.open(
+        f"{url}/assets/fitted_probabilities?view=partitions&partition=panel%7C{PAID_BATCH}", "llm_by_judge"
+    )
     scroll_to(page, "llm_questions")
     keep(page, "cost")
 

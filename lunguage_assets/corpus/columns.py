@@ -16,7 +16,9 @@ OPTIONAL = (
 )  # fmt: skip
 _ALIASES = {"": ROW_NUMBER, "unnamed:_0": ROW_NUMBER, "entity": "ent"}
 _STAND_INS = {"report_type": "section", "sentences": "sent"}
-"""What the structured output of the `lunguage-score` package has instead: read in that place when the column itself is missing."""
+"""What the structured output of the `lunguage-score` package has instead: read in that place when the column
+itself is missing.
+"""
 _ABSENT = {"", "nan", "null", "<na>"}
 _LIST_WITH_NAN = re.compile(r"(?:^|,)\s*nan\s*(?:,|$)", re.IGNORECASE)
 _BLANKS = re.compile(r"[\s_]+")
@@ -33,7 +35,8 @@ _SENTENCE_NUMBER = re.compile(r"\((\d{1,4})\)", re.ASCII)
 class ColumnMap:
     """Position of every column of the format that the file has, and what else it has or lacks.
 
-    With `sentence_in_passage` the column of the sentence holds a numbered passage, of which `sent_idx` chooses a sentence.
+    With `sentence_in_passage` the column of the sentence holds a numbered passage, of which `sent_idx`
+    chooses a sentence.
     """
 
     position: dict[str, int]
@@ -45,8 +48,8 @@ class ColumnMap:
 def map_columns(header: Sequence[str], file: str) -> ColumnMap:
     """Columns by name, whatever the letter case and whether blanks or underscores are written.
 
-    The structured output of the `lunguage-score` package is understood too: its finding column is `entity`, its section `report_type`, and its
-    `sentences` hold the numbered passage of the row.
+    The structured output of the `lunguage-score` package is understood too: its finding column is `entity`,
+    its section `report_type`, and its `sentences` hold the numbered passage of the row.
 
     Raises:
         InputError: a required column is missing; the message names it and what is there.
@@ -58,7 +61,11 @@ def map_columns(header: Sequence[str], file: str) -> ColumnMap:
     for place, name in enumerate(header):
         folded = folded_name(name)
         column = stand_ins.get(folded) or _ALIASES.get(folded, folded)
-        if column in (*REQUIRED, *OPTIONAL) and column not in position and (column != ROW_NUMBER or place == 0):
+        if (
+            column in (*REQUIRED, *OPTIONAL)
+            and column not in position
+            and (column != ROW_NUMBER or place == 0)
+        ):
             position[column] = place
         elif folded or place > 0:
             ignored.append(name.strip() or unnamed(place))
@@ -80,11 +87,15 @@ def map_columns(header: Sequence[str], file: str) -> ColumnMap:
             "Add the column sent_idx, or the row's sentence as sent.",
             column="sent_idx",
         )
-    return ColumnMap(position, tuple(ignored), tuple(column for column in OPTIONAL if column not in position), in_passage)
+    return ColumnMap(
+        position, tuple(ignored), tuple(column for column in OPTIONAL if column not in position), in_passage
+    )
 
 
 def described(header: Sequence[str], known: Collection[str]) -> str:
-    """A header as an error may show it: names of the format only, because a file without a header line has report text there."""
+    """A header as an error may show it: names of the format only, because a file without a header line has
+    report text there.
+    """
     names = [name.strip() for name in header if name.strip() and folded_name(name) in known]
     others = sum(bool(name.strip()) for name in header) - len(names)
     return f"columns {names} and {others} of other names"
@@ -156,7 +167,9 @@ def certainty(value: str) -> str | None:
 
 
 def said_once(value: str) -> str:
-    """`x` of `x, x`, which `lunguage-score` writes when a model says the same of a finding twice; parts that differ stay as they are."""
+    """`x` of `x, x`, which `lunguage-score` writes when a model says the same of a finding twice; parts that
+    differ stay as they are.
+    """
     parts = {part.strip() for part in value.split(",")}
     return parts.pop() if len(parts) == 1 else value
 

@@ -1,4 +1,6 @@
-"""A delivery: the folder of files a user hands over, found by name; nothing is parsed here but the corpus declaration."""
+"""A delivery: the folder of files a user hands over, found by name; nothing is parsed here but the corpus
+declaration.
+"""
 
 from __future__ import annotations
 
@@ -41,19 +43,28 @@ class Delivery:
     @property
     def files(self) -> tuple[Path, ...]:
         """The files that are there, findings first."""
-        return tuple(path for path in (self.findings, self.vocabulary, self.metadata, self.reports) if path is not None)
+        return tuple(
+            path for path in (self.findings, self.vocabulary, self.metadata, self.reports) if path is not None
+        )
 
 
 def find_delivery(folder: Path) -> Delivery:
-    """The delivery in a folder: `Lunguage.csv`, and if present the vocabulary, the image metadata and raw reports (each also `.gz`).
+    """The delivery in a folder: `Lunguage.csv`, and if present the vocabulary, the image metadata and raw
+    reports (each also `.gz`).
 
     Letter case does not matter; the findings may also be `Lunguage.parquet`.
 
     Raises:
-        InputError: the folder or the findings file is missing, a file is there twice, or `corpus.toml` is wrong.
+        InputError: the folder or the findings file is missing, a file is there twice, or `corpus.toml` is
+            wrong.
     """
     if not folder.is_dir():
-        raise InputError(str(folder), "no such folder", f"a folder with {FINDINGS}", "Name the folder that holds the Lunguage files.")
+        raise InputError(
+            str(folder),
+            "no such folder",
+            f"a folder with {FINDINGS}",
+            "Name the folder that holds the Lunguage files.",
+        )
     present: dict[str, list[Path]] = {}
     for path in sorted(path for path in folder.iterdir() if path.is_file()):
         present.setdefault(path.name.lower().removesuffix(".gz"), []).append(path)
@@ -68,8 +79,15 @@ def find_delivery(folder: Path) -> Delivery:
     findings = one(FINDINGS, FINDINGS_PARQUET)
     if findings is None:
         names = ", ".join(sorted(path.name for path in folder.iterdir())[:8]) or "nothing"
-        raise InputError(str(folder), names, f"a file {FINDINGS} (or {FINDINGS}.gz)", "Put the findings file there or name another folder.")
-    return Delivery(folder, findings, one(VOCABULARY), one(METADATA), one(REPORTS), read_declaration(folder / DECLARATION))
+        raise InputError(
+            str(folder),
+            names,
+            f"a file {FINDINGS} (or {FINDINGS}.gz)",
+            "Put the findings file there or name another folder.",
+        )
+    return Delivery(
+        folder, findings, one(VOCABULARY), one(METADATA), one(REPORTS), read_declaration(folder / DECLARATION)
+    )
 
 
 def content_hash(delivery: Delivery) -> str:
@@ -95,14 +113,23 @@ def read_declaration(path: Path) -> CorpusDeclaration:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(
-            str(path), "text that is not TOML", "keys name and data_class", f"Mend the file ({type(error).__name__})."
+            str(path),
+            "text that is not TOML",
+            "keys name and data_class",
+            f"Mend the file ({type(error).__name__}).",
         ) from None
     unknown = sorted(set(values) - {"name", "data_class"})
     if unknown:
-        raise InputError(str(path), f"keys {unknown}", "keys name and data_class only", "Correct or remove them.")
+        raise InputError(
+            str(path), f"keys {unknown}", "keys name and data_class only", "Correct or remove them."
+        )
     if not isinstance(values.get("name", ""), str):
-        raise InputError(str(path), "a name that is not text", "a name in quotes", "Correct it.", column="name")
+        raise InputError(
+            str(path), "a name that is not text", "a name in quotes", "Correct it.", column="name"
+        )
     data_class = values.get("data_class", "credentialed")
     if data_class not in ("synthetic", "credentialed"):
-        raise InputError(str(path), repr(data_class), "'synthetic' or 'credentialed'", "Correct it.", column="data_class")
+        raise InputError(
+            str(path), repr(data_class), "'synthetic' or 'credentialed'", "Correct it.", column="data_class"
+        )
     return CorpusDeclaration(values.get("name", ""), data_class, is_declared="data_class" in values)

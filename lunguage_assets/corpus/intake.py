@@ -1,7 +1,9 @@
-"""From a delivery to validated tables: reports, findings, rejected rows, notes, vocabulary terms (implicit.md section 1).
+"""From a delivery to validated tables: reports, findings, rejected rows, notes, vocabulary terms (implicit.md
+section 1).
 
-Good rows are never lost to bad ones: a row that cannot be used goes to `rejected` with its place, what was found, what was expected and the
-remedy; what was mended or merely noticed goes to `intake_notes`. Only a file that cannot be used at all raises.
+Good rows are never lost to bad ones: a row that cannot be used goes to `rejected` with its place, what was
+found, what was expected and the remedy; what was mended or merely noticed goes to `intake_notes`. Only a file
+that cannot be used at all raises.
 """
 
 from __future__ import annotations
@@ -63,8 +65,8 @@ def read_files(delivery: Delivery, log: IntakeLog) -> FilesRead:
 def take_in(delivery: Delivery, settings: CorpusSettings) -> Intake:
     """Read and validate a delivery; findings are sorted by (study_id, row), reports by study_id.
 
-    Every record of the findings file is a row of `findings` or of `rejected`. A study whose id can be read is in `reports`, even when all
-    its rows are rejected.
+    Every record of the findings file is a row of `findings` or of `rejected`. A study whose id can be read is
+    in `reports`, even when all its rows are rejected.
 
     Raises:
         InputError: a file is unusable as a whole (missing columns, empty, not text).
@@ -74,13 +76,20 @@ def take_in(delivery: Delivery, settings: CorpusSettings) -> Intake:
     default_view = parse_default_view(settings.default_view)
     read = read_files(delivery, log)
     studies, metadata = read.studies, read.metadata
-    place_in_time(studies.values(), {study_id: known.taken_at for study_id, known in metadata.items()}, log, read.file)
+    place_in_time(
+        studies.values(), {study_id: known.taken_at for study_id, known in metadata.items()}, log, read.file
+    )
     builder = FindingsBuilder(read.vocabulary, log, read.file)
     reports: list[dict[str, object]] = []
     for study_id in sorted(studies):
         study = studies.pop(study_id)  # a study's rows are let go once they are in the table
         view_information, source = _views(
-            study_id, metadata.get(study_id), default_view, log, read.file, noted=delivery.metadata is not None
+            study_id,
+            metadata.get(study_id),
+            default_view,
+            log,
+            read.file,
+            noted=delivery.metadata is not None,
         )
         builder.add(study, view_information)
         report = study.report or read.texts.get(study_id, "")
@@ -98,10 +107,14 @@ def take_in(delivery: Delivery, settings: CorpusSettings) -> Intake:
                 "rows_rejected": study.rows_delivered - len(study.rows),
             }
         )
-    return Intake(REPORTS.frame(reports), builder.frame(), log.rejected_frame(), log.notes_frame(), read.terms)
+    return Intake(
+        REPORTS.frame(reports), builder.frame(), log.rejected_frame(), log.notes_frame(), read.terms
+    )
 
 
-def _views(study_id: str, known: StudyMetadata | None, default: str, log: IntakeLog, file: str, *, noted: bool) -> tuple[str, str]:
+def _views(
+    study_id: str, known: StudyMetadata | None, default: str, log: IntakeLog, file: str, *, noted: bool
+) -> tuple[str, str]:
     """View information and its source; without any metadata file one note says it for all studies."""
     if known is not None and known.views:
         return known.views, known.source

@@ -1,7 +1,7 @@
 """Replacing the mentions of a finding in its sentence by `<finding>` (explicit.md section 0).
 
-The easy version, `sentence.replace(ent, "<finding>")`, misses "Nodules" for nodule and "ground glass" for ground-glass, and masks half of
-"opacification".
+The easy version, `sentence.replace(ent, "<finding>")`, misses "Nodules" for nodule and "ground glass" for
+ground-glass, and masks half of "opacification".
 """
 
 from __future__ import annotations
@@ -23,17 +23,20 @@ def shows_mask(sentence: str) -> bool:
 
 
 class Masker:
-    """Finds findings in sentences, with the plurals and spellings of a vocabulary; patterns are made once per finding."""
+    """Finds findings in sentences, with the plurals and spellings of a vocabulary; patterns are made once per
+    finding.
+    """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
         self._patterns: dict[tuple[str, ...], re.Pattern[str] | None] = {}
 
     def masked(self, sentence: str, ent: str, normed_ent: str = "") -> str | None:
-        """The sentence with every mention of the finding as `<finding>`, or None when it is not mentioned or the mask is already there.
+        """The sentence with every mention of the finding as `<finding>`, or None when it is not mentioned or
+        the mask is already there.
 
-        The finding is sought as it is worded; only when that does not occur, in its canonical form; only then in the vocabulary's other
-        spellings of it, the longest first.
+        The finding is sought as it is worded; only when that does not occur, in its canonical form; only then
+        in the vocabulary's other spellings of it, the longest first.
         """
         if shows_mask(sentence):
             return None
@@ -60,7 +63,9 @@ class Masker:
         return re.compile(r"(?<![^\W_])(?:" + "|".join(bodies) + r")(?![^\W_])", re.IGNORECASE)
 
     def _body(self, wording: str) -> str:
-        """White space, hyphens and slashes stand for each other; a hyphen may also be left out ("re-expansion", "reexpansion")."""
+        """White space, hyphens and slashes stand for each other; a hyphen may also be left out
+        ("re-expansion", "reexpansion").
+        """
         pieces = _GAP.split(wording.strip(" \t\r\n.,;:-/"))
         if not any(character.isalnum() for character in wording):
             return ""
@@ -75,5 +80,7 @@ class Masker:
     def _word(self, word: str) -> str:
         if not _LETTERS.fullmatch(word):
             return re.escape(word)
-        forms = sorted({word.lower(), *self._vocabulary.word_forms(word)}, key=lambda form: (-len(form), form))
+        forms = sorted(
+            {word.lower(), *self._vocabulary.word_forms(word)}, key=lambda form: (-len(form), form)
+        )
         return "(?:" + "|".join(re.escape(form) for form in forms) + ")"

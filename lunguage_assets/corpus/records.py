@@ -1,10 +1,13 @@
 """Reading a delimited file record by record, so that one broken record costs itself and nothing after it.
 
-The standard csv module parses, strictly; what is added is the recovery. An unclosed quote swallows the records behind it, in the worst case without
+The standard csv module parses, strictly; what is added is the recovery. An unclosed quote swallows the
+records behind it, in the worst case without
 any parse error: it may end at a later stray quote with just the right number of values. So no further line
-of a record may begin like a record of its own (an id in every id column): reading resumes there and only the broken record is lost. What the columns mean is in `columns.py`.
+of a record may begin like a record of its own (an id in every id column): reading resumes there and only the
+broken record is lost. What the columns mean is in `columns.py`.
 
-The easy version, `pandas.read_csv`, either raises on the first bad record, or skips it, or swallows the records behind it.
+The easy version, `pandas.read_csv`, either raises on the first bad record, or skips it, or swallows the
+records behind it.
 """
 
 from __future__ import annotations
@@ -27,7 +30,9 @@ from lunguage_assets.corpus.columns import folded_name
 from lunguage_assets.errors import InputError
 
 LINES_PER_RECORD = 20_000
-"""A record of more physical lines than this has an unclosed quote: the longest report is a few hundred lines."""
+"""A record of more physical lines than this has an unclosed quote: the longest report is a few hundred
+lines.
+"""
 BROKEN_TOLERATED = 1000
 """With more broken records than this, and more broken than good ones, the file as a whole is not CSV."""
 _CELL_LIMIT = 16 * 1024 * 1024
@@ -44,7 +49,8 @@ ENCODING = "broken-encoding"
 class Record:
     """One data record: 1-based number and values in header order.
 
-    A `broken` record has a reason code instead, what was `found`, the `raw` text, and as many values as could be read.
+    A `broken` record has a reason code instead, what was `found`, the `raw` text, and as many values as could
+    be read.
     """
 
     number: int
@@ -54,14 +60,18 @@ class Record:
     raw: str = ""
 
 
-def read_records(path: Path, id_columns: Sequence[str] = (), *, may_be_empty: bool = False) -> tuple[list[str], Iterator[Record]]:
-    """Header and records of a CSV file (UTF-8 with or without BOM, any newline, quoted newlines, `.gz` by name) or a `.parquet` file.
+def read_records(
+    path: Path, id_columns: Sequence[str] = (), *, may_be_empty: bool = False
+) -> tuple[list[str], Iterator[Record]]:
+    """Header and records of a CSV file (UTF-8 with or without BOM, any newline, quoted newlines, `.gz` by
+    name) or a `.parquet` file.
 
-    `id_columns` are header names, as `folded_name` gives them, whose values tell where a record begins. A file with a header only is refused
-    unless it `may_be_empty`.
+    `id_columns` are header names, as `folded_name` gives them, whose values tell where a record begins. A
+    file with a header only is refused unless it `may_be_empty`.
 
     Raises:
-        InputError: the file is empty, has a header only, is not text, repeats a column, or is for the most part not CSV. The message
+        InputError: the file is empty, has a header only, is not text, repeats a column, or is for the most
+            part not CSV. The message
             shows no cell: a file without a header line has report text in its first line.
     """
     if path.name.lower().endswith(".parquet"):
@@ -76,7 +86,9 @@ def read_records(path: Path, id_columns: Sequence[str] = (), *, may_be_empty: bo
     if head is None:
         if may_be_empty:
             return header, iter(())
-        raise InputError(path.name, "a header line and no data row", "at least one data row", "Deliver the complete file.")
+        raise InputError(
+            path.name, "a header line and no data row", "at least one data row", "Deliver the complete file."
+        )
     return header, _chained(head, records)
 
 
@@ -92,17 +104,31 @@ def _header(lines: _Lines, file: str) -> list[str]:
         values = [] if lines.damaged else None
         if values is None:
             raise InputError(
-                file, "a header line that cannot be read", "column names separated by commas", "Mend the header.", row=0
+                file,
+                "a header line that cannot be read",
+                "column names separated by commas",
+                "Mend the header.",
+                row=0,
             ) from None
     if values is None or not (lines.damaged or any(value.strip() for value in values)):
         raise InputError(file, "an empty file", "a header line and data rows", "Deliver the complete file.")
     if lines.damaged:
         raise InputError(
-            file, "a header line that is not UTF-8 text", "UTF-8", "Save the file as UTF-8 (not UTF-16, not a spreadsheet).", row=0
+            file,
+            "a header line that is not UTF-8 text",
+            "UTF-8",
+            "Save the file as UTF-8 (not UTF-16, not a spreadsheet).",
+            row=0,
         )
     header = [value.strip() for value in values]
     if len(header) == 1:
-        raise InputError(file, "a single column", "values separated by commas", "Save the file as comma-separated values.", row=0)
+        raise InputError(
+            file,
+            "a single column",
+            "values separated by commas",
+            "Save the file as comma-separated values.",
+            row=0,
+        )
     return header
 
 
@@ -119,7 +145,9 @@ def _refuse_repeated(header: Sequence[str], file: str) -> None:
 
 
 def _start_of_record(header: Sequence[str], id_columns: Sequence[str]) -> re.Pattern[str] | None:
-    """What the first line of a record looks like: ids where the header says so; None when the header has no id column."""
+    """What the first line of a record looks like: ids where the header says so; None when the header has no
+    id column.
+    """
     places = [place for place, name in enumerate(header) if folded_name(name) in id_columns]
     if not places:
         return None
@@ -143,7 +171,9 @@ class _Lines:
         self.start: re.Pattern[str] | None = None
         """What the first line of a record looks like; no further line of a record may look so."""
         self.damaged = False
-        """A line of the current record has bytes that are not UTF-8, a NUL, or a replacement character from an earlier loss."""
+        """A line of the current record has bytes that are not UTF-8, a NUL, or a replacement character from
+        an earlier loss.
+        """
 
     def __iter__(self) -> _Lines:
         return self
@@ -155,7 +185,10 @@ class _Lines:
             line = self._returned.popleft() if self._returned else next(self._text)
         except (OSError, EOFError, zlib.error) as error:
             raise InputError(
-                self._file, f"a file that cannot be unpacked ({type(error).__name__})", "a whole file", "Deliver it again."
+                self._file,
+                f"a file that cannot be unpacked ({type(error).__name__})",
+                "a whole file",
+                "Deliver it again.",
             ) from None
         if self.taken and self.start is not None and self.start.match(line):
             self.give_back([line])
@@ -201,12 +234,28 @@ def _parsed(lines: _Lines, width: int) -> Iterator[Record]:
                 taken = taken[:1]
             reader = csv.reader(lines, strict=True)
             yield Record(
-                number, _salvaged(taken[0]), UNCLOSED, "a quote that is not closed, or text behind a closing quote", shown("".join(taken))
+                number,
+                _salvaged(taken[0]),
+                UNCLOSED,
+                "a quote that is not closed, or text behind a closing quote",
+                shown("".join(taken)),
             )
         elif len(values) != width:
-            yield Record(number, [shown(value) for value in values], WIDTH, f"{len(values)} values", shown("".join(taken)))
+            yield Record(
+                number,
+                [shown(value) for value in values],
+                WIDTH,
+                f"{len(values)} values",
+                shown("".join(taken)),
+            )
         elif lines.damaged:
-            yield Record(number, [shown(value) for value in values], ENCODING, "bytes that are not UTF-8 text", shown("".join(taken)))
+            yield Record(
+                number,
+                [shown(value) for value in values],
+                ENCODING,
+                "bytes that are not UTF-8 text",
+                shown("".join(taken)),
+            )
         else:
             yield Record(number, values)
 
@@ -234,15 +283,24 @@ def _tolerable(records: Iterator[Record], file: str) -> Iterator[Record]:
 
 
 def shown(text: str) -> str:
-    r"""Text that can be stored: undecodable bytes as `\xNN`, so that nothing is lost and nothing is guessed."""
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace").rstrip("\r\n").replace("\0", "\\x00")
+    r"""Text that can be stored: undecodable bytes as `\xNN`, so that nothing is lost and nothing is
+    guessed.
+    """
+    return (
+        text.encode("utf-8", "surrogateescape")
+        .decode("utf-8", "backslashreplace")
+        .rstrip("\r\n")
+        .replace("\0", "\\x00")
+    )
 
 
 def _parquet_records(path: Path) -> tuple[list[str], Iterator[Record]]:
     try:
         file = pq.ParquetFile(path)
     except (pa.ArrowInvalid, OSError):
-        raise InputError(path.name, "a file that is not Parquet", "a Parquet file", "Deliver it again, or as CSV.") from None
+        raise InputError(
+            path.name, "a file that is not Parquet", "a Parquet file", "Deliver it again, or as CSV."
+        ) from None
     header = [str(name) for name in file.schema_arrow.names]
 
     def records() -> Iterator[Record]:
@@ -253,6 +311,11 @@ def _parquet_records(path: Path) -> tuple[list[str], Iterator[Record]]:
                     number += 1
                     yield Record(number, ["" if value is None else str(value) for value in values])
         except (pa.ArrowInvalid, OSError) as error:
-            raise InputError(path.name, f"damaged data ({type(error).__name__})", "a whole Parquet file", "Deliver it again.") from None
+            raise InputError(
+                path.name,
+                f"damaged data ({type(error).__name__})",
+                "a whole Parquet file",
+                "Deliver it again.",
+            ) from None
 
     return header, records()

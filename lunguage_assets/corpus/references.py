@@ -1,7 +1,8 @@
-"""Reading `evidence` and `associate` cells and resolving them to rows of the same study (implicit.md section 1).
+"""Reading `evidence` and `associate` cells and resolving them to rows of the same study (implicit.md section
+1).
 
-The easy version looks for "idx1" in the cell's text: it finds it in "idx11" too, and mistakes the finding 3 of the impression for the
-finding 3 of the history.
+The easy version looks for "idx1" in the cell's text: it finds it in "idx11" too, and mistakes the finding 3
+of the impression for the finding 3 of the history.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ _NUMBER = re.compile(r"idx\s*(\d{1,15})", re.IGNORECASE | re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """One reference: the comma parts in front of a number (the last ones are its name), or a bare name when `number` is None.
+    """One reference: the comma parts in front of a number (the last ones are its name), or a bare name when
+    `number` is None.
 
     A number that follows no name has no parts.
     """
@@ -51,9 +53,11 @@ class Resolved:
 
 
 def parse_references(cell: str) -> list[Reference]:
-    """The references of a flat list `name, idxN, name, idxN`, token by token; bare names and bare numbers survive.
+    """The references of a flat list `name, idxN, name, idxN`, token by token; bare names and bare numbers
+    survive.
 
-    Commas inside names and bare names before a pair look alike: such parts stay together until the study's rows decide.
+    Commas inside names and bare names before a pair look alike: such parts stay together until the study's
+    rows decide.
     """
     references: list[Reference] = []
     pending: list[str] = []
@@ -86,9 +90,10 @@ class StudyReferences:
     def resolve(self, reference: Reference, section: str, own: str) -> list[Resolved]:
         """Tokens of a reference in a row of `section` whose id is `own`.
 
-        Same section, number and name; else a match of number and name in another section; else the row of that name in the study;
-        at each step several matches are ambiguous. What fits no row stays as a bare name. Of the parts in front of a number
-        the longest run that names a row is the name; a number without any name points to no row.
+        Same section, number and name; else a match of number and name in another section; else the row of
+        that name in the study; at each step several matches are ambiguous. What fits no row stays as a bare
+        name. Of the parts in front of a number the longest run that names a row is the name; a number without
+        any name points to no row.
         """
         if reference.number is None:
             return [_bare(part, "bare-reference") for part in reference.parts]
@@ -108,7 +113,11 @@ class StudyReferences:
         canonical = self._canonical(name)
         candidates = list(dict.fromkeys((*self._by_name.get(wording, ()), *self._by_name.get(canonical, ()))))
         numbered = [target for target in candidates if target.ent_idx == number]
-        for group in ([t for t in numbered if t.section == section], [t for t in numbered if t.section != section], candidates):
+        for group in (
+            [t for t in numbered if t.section == section],
+            [t for t in numbered if t.section != section],
+            candidates,
+        ):
             if not group:
                 continue
             if len(group) > 1:  # the wording tells a row from another spelling of the same finding

@@ -1,7 +1,7 @@
 """One delivered record at a time: either a typed row, or a rejection with its reason.
 
-What concerns a row alone, and what it may not share with earlier ones (its number, its study's patient), is decided here; what needs the
-study as a whole is in `studies.py`.
+What concerns a row alone, and what it may not share with earlier ones (its number, its study's patient), is
+decided here; what needs the study as a whole is in `studies.py`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ class DeliveredRow:
 
 @dataclass(slots=True)
 class DeliveredStudy:
-    """What the findings file has of one study, rejected rows included where they are only counted or referred to."""
+    """What the findings file has of one study, rejected rows included where they are only counted or referred
+    to.
+    """
 
     study_id: str
     subject_id: str = ""
@@ -75,7 +77,9 @@ class _Rejection(Exception):
 
 
 class _Reading(dict[str, _Value]):
-    """What a cell means, worked out once per distinct text: in a million rows coded columns repeat a handful."""
+    """What a cell means, worked out once per distinct text: in a million rows coded columns repeat a
+    handful.
+    """
 
     def __init__(self, meaning: Callable[[str], _Value]) -> None:
         super().__init__()
@@ -103,29 +107,44 @@ class RowReader:
         self._vocabulary, self._log = vocabulary, log
         self._header, self._records = read_records(path, ("subject_id", "study_id"))
         known = map_columns(self._header, self.file)
-        self._labels = [name or (columns.unnamed(place) if place else "") for place, name in enumerate(self._header)]
+        self._labels = [
+            name or (columns.unnamed(place) if place else "") for place, name in enumerate(self._header)
+        ]
         self._has = frozenset(known.position)
         absent = len(self._header)  # every record gets an empty value there
-        self._at = {column: known.position.get(column, absent) for column in (*columns.REQUIRED, *columns.OPTIONAL)}
+        self._at = {
+            column: known.position.get(column, absent) for column in (*columns.REQUIRED, *columns.OPTIONAL)
+        }
         self._passage_at = self._at["sent"] if known.sentence_in_passage else None
         if known.sentence_in_passage:
-            self._at["sent"] = absent + 1  # every record gets its own sentence there; its passage stays as delivered
+            self._at["sent"] = (
+                absent + 1
+            )  # every record gets its own sentence there; its passage stays as delivered
         self._passages = _Reading[dict[int, str]](columns.numbered_sentences)
         self._attributes = [self._at[column] for column in ATTRIBUTES]
-        self._coded = [(column, self._at[column]) for column in ("section", "dx_status", "dx_certainty", "normed_ent", "cat")]
+        self._coded = [
+            (column, self._at[column])
+            for column in ("section", "dx_status", "dx_certainty", "normed_ent", "cat")
+        ]
         self._numbers_seen: set[int] = set()
         self._lists = _Reading[str](clean_list)
         self._subjects = _Reading[str | None](columns.subject_id)
         self._sections = _Reading[str | None](columns.section)
         self._polarities = _Reading[str | None](columns.polarity)
         self._certainties = _Reading[str | None](columns.certainty)
-        self._categories = _Reading[str | None](lambda value: category_code(columns.said_once(first_alternative(value))) if value else "")
+        self._categories = _Reading[str | None](
+            lambda value: category_code(columns.said_once(first_alternative(value))) if value else ""
+        )
         self._numbers = _Reading[int | None](_optional_number)
         for name in known.ignored:
             log.note("column-ignored", self.file, column=name)
         for name in known.missing:
             reason = (
-                "row-numbers-made" if name == ROW_NUMBER else "positions-derived" if name in ("sent_idx", "ent_idx") else "column-missing"
+                "row-numbers-made"
+                if name == ROW_NUMBER
+                else "positions-derived"
+                if name in ("sent_idx", "ent_idx")
+                else "column-missing"
             )
             log.note(reason, self.file, column=name)
 
@@ -166,21 +185,37 @@ class RowReader:
         return study
 
     def _reject(self, record: Record, study: DeliveredStudy | None, rejection: _Rejection) -> None:
-        content = record.raw or json.dumps(dict(zip(self._labels, record.values, strict=False)), ensure_ascii=False)
+        content = record.raw or json.dumps(
+            dict(zip(self._labels, record.values, strict=False)), ensure_ascii=False
+        )
         study_id = study.study_id if study is not None else ""
         self._log.reject(
-            rejection.reason, self.file, record.number, column=rejection.column, found=rejection.found, study_id=study_id, content=content
+            rejection.reason,
+            self.file,
+            record.number,
+            column=rejection.column,
+            found=rejection.found,
+            study_id=study_id,
+            content=content,
         )
         in_place = record.broken in ("", ENCODING)  # every value stands in its column
         if study is not None and in_place and rejection.reason != "study-of-two-patients":
             study.refused.append(self._refused_target(record))
 
     def _refused_target(self, record: Record) -> Target:
-        """A rejected row as something that may be referred to: a reference to it must not find another row in its stead."""
+        """A rejected row as something that may be referred to: a reference to it must not find another row in
+        its stead.
+        """
         ent, normed = self._cell(record, "ent"), first_alternative(self._cell(record, "normed_ent"))
         section = columns.section(self._cell(record, "section")) or ""
         number = columns.whole_number(self._cell(record, "ent_idx"))
-        return Target("", section, number, frozenset({plain(ent), plain(normed)} - {""}), self._vocabulary.finding(normed or ent))
+        return Target(
+            "",
+            section,
+            number,
+            frozenset({plain(ent), plain(normed)} - {""}),
+            self._vocabulary.finding(normed or ent),
+        )
 
     def _cell(self, record: Record, column: str) -> str:
         place = self._at[column]
@@ -252,7 +287,8 @@ class RowReader:
         return number
 
     def _counted(self, values: list[str], study: DeliveredStudy) -> tuple[int, int, str]:
-        """Numbers by file order inside the section, for a file that gives none: sentence from 0, finding from 1; and the sentence.
+        """Numbers by file order inside the section, for a file that gives none: sentence from 0, finding from
+        1; and the sentence.
 
         Rejected rows count too, so that their absence changes no number.
         """
@@ -282,12 +318,24 @@ class RowReader:
         for column in _MAY_BE_DERIVED:
             if column in self._has and not clean(record.values[self._at[column]]):
                 if column == "cat":
-                    self._log.note("category-derived", self.file, line=record.number, study_id=study.study_id, column=column)
+                    self._log.note(
+                        "category-derived",
+                        self.file,
+                        line=record.number,
+                        study_id=study.study_id,
+                        column=column,
+                    )
                 else:
                     self._once(study, "positions-derived", record, column)
         for column, place in self._coded:
             if "|" in record.values[place]:
-                self._log.note("first-of-alternatives", self.file, line=record.number, study_id=study.study_id, column=column)
+                self._log.note(
+                    "first-of-alternatives",
+                    self.file,
+                    line=record.number,
+                    study_id=study.study_id,
+                    column=column,
+                )
 
     def _once(self, study: DeliveredStudy, reason: str, record: Record, column: str) -> None:
         if reason + column not in study.noted:

@@ -1,6 +1,8 @@
-"""The optional files of a delivery: vocabulary, image metadata, raw reports. Their absence is noted and stops nothing.
+"""The optional files of a delivery: vocabulary, image metadata, raw reports. Their absence is noted and stops
+nothing.
 
-A row that cannot be used is noted, never put among the rejected rows: those are rows of findings and are accounted for one by one.
+A row that cannot be used is noted, never put among the rejected rows: those are rows of findings and are
+accounted for one by one.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ _DATE, _TIME = "studydate", "studytime"
 
 @dataclass(slots=True)
 class StudyMetadata:
-    """What the images of a study tell: views by their source, and when the study was taken (empty when unknown)."""
+    """What the images of a study tell: views by their source, and when the study was taken (empty when
+    unknown).
+    """
 
     coded: set[str] = field(default_factory=set)
     from_procedure: set[str] = field(default_factory=set)
@@ -51,7 +55,11 @@ def read_terms(path: Path | None, log: IntakeLog) -> pd.DataFrame:
     terms: set[tuple[str, ...]] = set()
     columns = ("category", "target_term", "normed_term", "subcategory")
     for line, values in _rows(path, columns[:3], columns[3:], log, "vocabulary-row-ignored"):
-        category, target, normed = category_code(values[0]) or values[0].lower(), plain(values[1]), plain(values[2])
+        category, target, normed = (
+            category_code(values[0]) or values[0].lower(),
+            plain(values[1]),
+            plain(values[2]),
+        )
         if not (category and target and normed):
             log.note("vocabulary-row-ignored", path.name, line=line, column="" if category else "category")
             continue
@@ -124,7 +132,8 @@ def read_reports(path: Path | None, wanted: Collection[str], log: IntakeLog) -> 
 def _rows(
     path: Path, required: tuple[str, ...], optional: tuple[str, ...], log: IntakeLog, ignored: str
 ) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Record number and cleaned values of the required, then the optional columns; a broken record is noted under `ignored`.
+    """Record number and cleaned values of the required, then the optional columns; a broken record is noted
+    under `ignored`.
 
     A file with a header and no row stops nothing: it is noted.
     """
@@ -149,6 +158,9 @@ def _rows(
         if record.broken:
             log.note(ignored, path.name, line=record.number)
             continue
-        yield record.number, tuple([clean(record.values[position]) if position >= 0 else "" for position in places])
+        yield (
+            record.number,
+            tuple([clean(record.values[position]) if position >= 0 else "" for position in places]),
+        )
     if empty:
         log.note("side-file-without-rows", path.name)

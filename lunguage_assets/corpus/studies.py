@@ -1,4 +1,6 @@
-"""A study as a whole: names, places, references, masked sentences, and its place in the patient's time line."""
+"""A study as a whole: names, places, references, masked sentences, and its place in the patient's time
+line.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ class FindingsBuilder:
         self._rows: list[tuple[object, ...]] = []
 
     def frame(self) -> pd.DataFrame:
-        return FINDINGS.frame({name: [row[place] for row in self._rows] for place, name in enumerate(_COLUMNS)})
+        return FINDINGS.frame(
+            {name: [row[place] for row in self._rows] for place, name in enumerate(_COLUMNS)}
+        )
 
     def add(self, study: DeliveredStudy, view_information: str) -> None:
         """The usable rows of a study, in the order of their row numbers."""
@@ -51,12 +55,18 @@ class FindingsBuilder:
                 )
             )  # fmt: skip
 
-    def _references(self, study: DeliveredStudy, rows: list[DeliveredRow], names: list[str]) -> StudyReferences | None:
+    def _references(
+        self, study: DeliveredStudy, rows: list[DeliveredRow], names: list[str]
+    ) -> StudyReferences | None:
         if not any(row.evidence or row.associate for row in rows):
             return None
         targets = [
             Target(
-                row.finding_id, row.section, row.ent_idx, frozenset({self._worded(row.ent), self._worded(row.normed_ent or row.ent)}), name
+                row.finding_id,
+                row.section,
+                row.ent_idx,
+                frozenset({self._worded(row.ent), self._worded(row.normed_ent or row.ent)}),
+                name,
             )
             for row, name in zip(rows, names, strict=True)
         ]
@@ -68,7 +78,14 @@ class FindingsBuilder:
             known = self._plain[text] = plain(text)
         return known
 
-    def _tokens(self, study: DeliveredStudy, row: DeliveredRow, column: str, cell: str, references: StudyReferences | None) -> list[str]:
+    def _tokens(
+        self,
+        study: DeliveredStudy,
+        row: DeliveredRow,
+        column: str,
+        cell: str,
+        references: StudyReferences | None,
+    ) -> list[str]:
         if not cell or references is None:
             return []
         tokens: dict[str, None] = {}
@@ -84,16 +101,38 @@ class FindingsBuilder:
             return None, "not needed"
         sentence = self._masker.masked(row.sent, row.ent, row.normed_ent)
         if sentence is None:
-            self._note("mask-in-sentence" if shows_mask(row.sent) else "finding-not-located", study, row, "sent", row.ent)
+            self._note(
+                "mask-in-sentence" if shows_mask(row.sent) else "finding-not-located",
+                study,
+                row,
+                "sent",
+                row.ent,
+            )
             return None, "not located"
         return sentence, "masked"
 
     def _note(self, reason: str, study: DeliveredStudy, row: DeliveredRow, column: str, found: str) -> None:
-        self._log.note(reason, self._file, line=row.line, study_id=study.study_id, finding_id=row.finding_id, column=column, found=found)
+        self._log.note(
+            reason,
+            self._file,
+            line=row.line,
+            study_id=study.study_id,
+            finding_id=row.finding_id,
+            column=column,
+            found=found,
+        )
 
-    def _identically_masked(self, rows: list[DeliveredRow], masked: list[tuple[str | None, str]]) -> set[tuple[str, int, str | None]]:
-        """Masked sentences of tentative findings that another finding of the sentence, definitive ones included, masks in the same way."""
-        asked = {(row.section, row.sent_idx) for row, (sentence, _) in zip(rows, masked, strict=True) if sentence is not None}
+    def _identically_masked(
+        self, rows: list[DeliveredRow], masked: list[tuple[str | None, str]]
+    ) -> set[tuple[str, int, str | None]]:
+        """Masked sentences of tentative findings that another finding of the sentence, definitive ones
+        included, masks in the same way.
+        """
+        asked = {
+            (row.section, row.sent_idx)
+            for row, (sentence, _) in zip(rows, masked, strict=True)
+            if sentence is not None
+        }
         seen: set[tuple[str, int, str | None]] = set()
         twins: set[tuple[str, int, str | None]] = set()
         for row, (sentence, state) in zip(rows, masked, strict=True):
@@ -107,11 +146,14 @@ class FindingsBuilder:
         return twins
 
 
-def place_in_time(studies: Iterable[DeliveredStudy], taken_at: Mapping[str, str], log: IntakeLog, file: str) -> None:
+def place_in_time(
+    studies: Iterable[DeliveredStudy], taken_at: Mapping[str, str], log: IntakeLog, file: str
+) -> None:
     """Fill in a missing `sequence`.
 
-    Per patient by date and time when the metadata has them for all of the patient's studies, else by first appearance in the file;
-    counted from 1, or from the highest number that the file gives to a study of the patient.
+    Per patient by date and time when the metadata has them for all of the patient's studies, else by first
+    appearance in the file; counted from 1, or from the highest number that the file gives to a study of the
+    patient.
     """
     patients: dict[str, list[DeliveredStudy]] = {}
     for study in studies:

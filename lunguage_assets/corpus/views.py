@@ -1,6 +1,7 @@
 """Projections and postures of a study from its images' metadata (implicit.md section 1, "Views").
 
-The easy version searches the procedure text for "lat": it makes a lateral view of a lateral decubitus film, which is a posture.
+The easy version searches the procedure text for "lat": it makes a lateral view of a lateral decubitus film,
+which is a posture.
 """
 
 from __future__ import annotations
@@ -40,7 +41,9 @@ _POSTURE_WORDS = (
 
 @dataclass(frozen=True, slots=True)
 class ImageViews:
-    """Views that one image shows, by where they come from, and the words of coded columns that mean no known view."""
+    """Views that one image shows, by where they come from, and the words of coded columns that mean no known
+    view.
+    """
 
     coded: frozenset[str]
     from_procedure: frozenset[str]
@@ -54,7 +57,8 @@ def image_views(view_position: str, orientation: str, procedure: str) -> ImageVi
     Args:
         view_position: `ViewPosition`, such as PA, AP, LATERAL, LL.
         orientation: `PatientOrientationCodeSequence_CodeMeaning`, such as Erect or Recumbent.
-        procedure: `PerformedProcedureStepDescription` and `ProcedureCodeSequence_CodeMeaning`, such as CHEST (PORTABLE AP).
+        procedure: `PerformedProcedureStepDescription` and `ProcedureCodeSequence_CodeMeaning`, such as CHEST
+            (PORTABLE AP).
     """
     coded: set[str] = set()
     unknown: list[tuple[str, str]] = []
@@ -67,7 +71,11 @@ def image_views(view_position: str, orientation: str, procedure: str) -> ImageVi
     if orientation.strip() and not postures:
         unknown.append(("PatientOrientationCodeSequence_CodeMeaning", orientation.strip().lower()))
     coded |= postures
-    return ImageViews(frozenset(coded), frozenset() if view_position.strip() else _in_procedure(procedure.lower()), tuple(unknown))
+    return ImageViews(
+        frozenset(coded),
+        frozenset() if view_position.strip() else _in_procedure(procedure.lower()),
+        tuple(unknown),
+    )
 
 
 def _in_procedure(text: str) -> frozenset[str]:
@@ -87,7 +95,9 @@ def _postures(text: str) -> set[str]:
 
 
 def written(views: Iterable[str]) -> str:
-    """The set, comma-joined in the fixed order ap, pa, lateral, erect, supine, recumbent; empty when unknown."""
+    """The set, comma-joined in the fixed order ap, pa, lateral, erect, supine, recumbent; empty when
+    unknown.
+    """
     present = set(views)
     return ", ".join(view for view in VIEWS if view in present)
 
@@ -102,6 +112,7 @@ def parse_default_view(option: str) -> str:
     unknown = [part for part in named if part not in VIEWS]
     if unknown:
         raise ConfigurationError(
-            f"option corpus.default_view: found {unknown}; expected views out of {list(VIEWS)}, comma-separated. Correct it in settings.toml."
+            f"option corpus.default_view: found {unknown}; expected views out of {list(VIEWS)}, "
+            "comma-separated. Correct it in settings.toml."
         )
     return written(named)

@@ -1,10 +1,13 @@
-"""One name for every finding and place: the delivered vocabulary together with the built-in forms (implicit.md section 3).
+"""One name for every finding and place: the delivered vocabulary together with the built-in forms
+(implicit.md section 3).
 
-Only the form of names is decided here. What a finding implies is in `implicit/pathways.py`; which rows are the same is decided in
-`implicit/deduplicate.py`. The built-in forms are data: `resources/terms.yaml`.
+Only the form of names is decided here. What a finding implies is in `implicit/pathways/pathways.py`; which
+rows are the same is decided in `implicit/merging/deduplicate.py`. The built-in forms are data:
+`resources/terms.yaml`.
 
-The easy version is one dictionary lookup followed by `rstrip("s")`: it makes "atelectasi" of atelectasis, misses a plural of a listed
-term, follows no chain of entries, and answers differently when asked for its own answer.
+The easy version is one dictionary lookup followed by `rstrip("s")`: it makes "atelectasi" of atelectasis,
+misses a plural of a listed term, follows no chain of entries, and answers differently when asked for its own
+answer.
 """
 
 from __future__ import annotations
@@ -25,7 +28,9 @@ from lunguage_assets.tables import CATEGORIES
 
 _LOCATION = "location"
 _WORD = re.compile(r"[^\W_]+")
-_DASHES = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212\ufe63\uff0d", "-") | {"\u2019": "'", "\u00ad": ""})
+_DASHES = str.maketrans(
+    dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212\ufe63\uff0d", "-") | {"\u2019": "'", "\u00ad": ""}
+)
 _ENDS = " .,;:"
 
 
@@ -43,7 +48,9 @@ class BuiltInForms(BaseModel):
 
 
 def plain(text: str) -> str:
-    """Lower case, one kind of dash and apostrophe, single blanks, no punctuation at the ends: the form in which terms are compared."""
+    """Lower case, one kind of dash and apostrophe, single blanks, no punctuation at the ends: the form in
+    which terms are compared.
+    """
     return " ".join(text.translate(_DASHES).lower().split()).strip(_ENDS)
 
 
@@ -58,7 +65,9 @@ class _Spellings:
                     self.forms[_blanks(plain(spelling))] = plain(form)
         longest_first = sorted(self.forms, key=lambda spelling: (-len(spelling), spelling))
         patterns = [re.escape(spelling).replace(r"\ ", r"[ -]") for spelling in longest_first]
-        self._pattern = re.compile(r"(?<![^\W_])(?:" + "|".join(patterns) + r")(?![^\W_])\.?") if patterns else None
+        self._pattern = (
+            re.compile(r"(?<![^\W_])(?:" + "|".join(patterns) + r")(?![^\W_])\.?") if patterns else None
+        )
 
     def replaced(self, text: str) -> str:
         if self._pattern is None:
@@ -74,7 +83,11 @@ class _Singulars:
     """Singular of every word of a text."""
 
     def __init__(self, forms: BuiltInForms) -> None:
-        self._irregular = {plain(plural): plain(singular) for singular, plurals in forms.plurals.items() for plural in plurals}
+        self._irregular = {
+            plain(plural): plain(singular)
+            for singular, plurals in forms.plurals.items()
+            for plural in plurals
+        }
         self._invariable = frozenset(plain(word) for word in forms.invariable)
 
     def of_text(self, text: str) -> str:
@@ -124,7 +137,9 @@ class Vocabulary:
     """
 
     def __init__(self, terms: Iterable[tuple[str, str, str]], forms: BuiltInForms) -> None:
-        """`terms` are (category, target_term, normed_term); the other categories of the vocabulary (attributes) are not used here."""
+        """`terms` are (category, target_term, normed_term); the other categories of the vocabulary
+        (attributes) are not used here.
+        """
         findings: dict[str, set[str]] = {}
         locations: dict[str, set[str]] = {}
         self._categories: dict[str, set[str]] = {}
@@ -140,7 +155,9 @@ class Vocabulary:
             elif category.strip().lower() == _LOCATION:
                 locations.setdefault(spelling, set()).add(form)
         self._singulars = _Singulars(forms)
-        self._whole = {plain(spelling): plain(form) for form, spellings in forms.whole.items() for spelling in spellings}
+        self._whole = {
+            plain(spelling): plain(form) for form, spellings in forms.whole.items() for spelling in spellings
+        }
         self._in_findings = _Spellings(forms.words, forms.findings)
         self._in_locations = _Spellings(forms.words, forms.locations)
         self._findings = {spelling: _one_of(spelling, found) for spelling, found in findings.items()}
@@ -156,14 +173,20 @@ class Vocabulary:
         return cls(zip(*columns, strict=True), built_in_forms())
 
     def finding(self, ent: str) -> str:
-        """The canonical name of a finding, lower case; an unknown one comes back in lower case with single blanks and in the singular."""
+        """The canonical name of a finding, lower case; an unknown one comes back in lower case with single
+        blanks and in the singular.
+        """
         known = self._known_names.get(ent)
         if known is None:
-            known = self._known_names[ent] = self._settled(plain(ent), self._findings, self._in_findings, self._whole)
+            known = self._known_names[ent] = self._settled(
+                plain(ent), self._findings, self._in_findings, self._whole
+            )
         return known
 
     def location_parts(self, location: str) -> tuple[str, ...]:
-        """The set of places in a location cell: canonical comma parts, sorted, distinct, without empty ones."""
+        """The set of places in a location cell: canonical comma parts, sorted, distinct, without empty
+        ones.
+        """
         known = self._known_places.get(location)
         if known is None:
             known = self._known_places[location] = self._settled_places(frozenset(location.split(",")))
@@ -174,7 +197,9 @@ class Vocabulary:
         return self._singulars.with_plurals(plain(word))
 
     def category(self, name: str) -> str | None:
-        """The one category code under which the vocabulary lists a finding; None when it lists none or several."""
+        """The one category code under which the vocabulary lists a finding; None when it lists none or
+        several.
+        """
         for form in (plain(name), self.finding(name)):
             codes = self._categories.get(form, set())
             if len(codes) == 1:
@@ -182,7 +207,9 @@ class Vocabulary:
         return None
 
     def spellings(self, name: str) -> tuple[str, ...]:
-        """Every known spelling of the finding that `name` spells, longest first; the canonical form is among them."""
+        """Every known spelling of the finding that `name` spells, longest first; the canonical form is among
+        them.
+        """
         if self._spellings is None:
             groups: dict[str, set[str]] = {}
             known = (
@@ -195,12 +222,16 @@ class Vocabulary:
             )
             for spelling in known:
                 groups.setdefault(self.finding(spelling), set()).add(spelling)
-            self._spellings = {form: tuple(sorted(group, key=lambda s: (-len(s), s))) for form, group in groups.items()}
+            self._spellings = {
+                form: tuple(sorted(group, key=lambda s: (-len(s), s))) for form, group in groups.items()
+            }
         form = self.finding(name)
         return self._spellings.get(form, (form,))
 
     def _settled_places(self, places: frozenset[str]) -> tuple[str, ...]:
-        """A canonical place may itself be written with a comma, and so be several: repeat until the set stays."""
+        """A canonical place may itself be written with a comma, and so be several: repeat until the set
+        stays.
+        """
         path: list[tuple[str, ...]] = []
         found = tuple(sorted({piece for piece in map(plain, places) if piece}))
         while found not in path:
@@ -209,10 +240,13 @@ class Vocabulary:
             found = tuple(sorted({piece for form in forms for piece in map(plain, form.split(",")) if piece}))
         return min(path[path.index(found) :])
 
-    def _settled(self, text: str, delivered: Mapping[str, str], spellings: _Spellings, whole: Mapping[str, str]) -> str:
+    def _settled(
+        self, text: str, delivered: Mapping[str, str], spellings: _Spellings, whole: Mapping[str, str]
+    ) -> str:
         """Apply the delivered and the built-in forms until nothing changes.
 
-        A vocabulary may contradict itself ("a" is "b", "b" is "a"): then the first of the circle in alphabetical order stands for all.
+        A vocabulary may contradict itself ("a" is "b", "b" is "a"): then the first of the circle in
+        alphabetical order stands for all.
         """
         path: list[str] = []
         while text not in path:
@@ -238,25 +272,43 @@ def built_in_forms() -> BuiltInForms:
 
 
 def read_forms(path: Path) -> BuiltInForms:
-    """Forms from a file; `ConfigurationError` when it is not of the described shape or a spelling stands for two forms."""
+    """Forms from a file; `ConfigurationError` when it is not of the described shape or a spelling stands for
+    two forms.
+    """
     try:
         values: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
         forms = BuiltInForms.model_validate(values)
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"{path}: not readable as YAML ({type(error).__name__}). Mend or restore the file.") from None
+        raise ConfigurationError(
+            f"{path}: not readable as YAML ({type(error).__name__}). Mend or restore the file."
+        ) from None
     except ValidationError as error:
         problem = error.errors()[0]
         place = ".".join(str(part) for part in problem["loc"])
-        raise ConfigurationError(f"{path}, field {place}: {problem['msg']}. The header of the file explains its form.") from None
-    for groups in ((forms.words, forms.findings), (forms.words, forms.locations), (forms.whole,), (forms.plurals,)):
+        raise ConfigurationError(
+            f"{path}, field {place}: {problem['msg']}. The header of the file explains its form."
+        ) from None
+    for groups in (
+        (forms.words, forms.findings),
+        (forms.words, forms.locations),
+        (forms.whole,),
+        (forms.plurals,),
+    ):
         seen: dict[str, str] = {}
-        for form, spelling in ((f, s) for group in groups for f, spellings in group.items() for s in spellings):
+        for form, spelling in (
+            (f, s) for group in groups for f, spellings in group.items() for s in spellings
+        ):
             other = seen.setdefault(_blanks(plain(spelling)), form)
             if other != form:
-                raise ConfigurationError(f"{path}: spelling {spelling!r} is listed under {other!r} and {form!r}. Keep one of the two.")
+                raise ConfigurationError(
+                    f"{path}: spelling {spelling!r} is listed under {other!r} and {form!r}. Keep "
+                    "one of the two."
+                )
     return forms
 
 
 def _one_of(spelling: str, forms: set[str]) -> str:
-    """One canonical form of a spelling that has several: itself when it is one of them, else the first in the alphabet."""
+    """One canonical form of a spelling that has several: itself when it is one of them, else the first in the
+    alphabet.
+    """
     return spelling if spelling in forms else min(forms)

@@ -1,1 +1,3 @@
-"""Implicit uncertainty: duplicates merged, diagnoses matched to expert pathways and expanded, contradictions resolved (implicit.md)."""
+"""Implicit uncertainty: duplicates merged, diagnoses matched to expert pathways and expanded, contradictions
+resolved (implicit.md).
+"""

@@ -1,7 +1,9 @@
-"""Where Lunguage++ of mode `paper` differs from that of the method, row by row, and which departure explains it (implicit.md section 6).
+"""Where Lunguage++ of mode `paper` differs from that of the method, row by row, and which departure explains
+it (implicit.md section 6).
 
-The three departures meet: a row that one of them keeps may be the parent, the stand-in or the neighbour of another. Such a row is counted
-under `follows from another row`, never under a departure that did not touch it.
+The three departures meet: a row that one of them keeps may be the parent, the stand-in or the neighbour of
+another. Such a row is counted under `follows from another row`, never under a departure that did not touch
+it.
 """
 
 from __future__ import annotations
@@ -13,12 +15,12 @@ from typing import Any
 import pandas as pd
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
-from lunguage_assets.implicit.blacklist import Blacklist
-from lunguage_assets.implicit.deduplicate import deduplicate
-from lunguage_assets.implicit.embedders import Embedder
-from lunguage_assets.implicit.expand import expand
-from lunguage_assets.implicit.pathways import PathwayDictionary
-from lunguage_assets.implicit.resolve import resolve
+from lunguage_assets.implicit.encoders import Embedder
+from lunguage_assets.implicit.expansion.expand import expand
+from lunguage_assets.implicit.merging.blacklist import Blacklist
+from lunguage_assets.implicit.merging.deduplicate import deduplicate
+from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
+from lunguage_assets.implicit.resolution.resolve import resolve
 from lunguage_assets.implicit.rows import PAPER, column_values
 from lunguage_assets.settings import ImplicitSettings
 from lunguage_assets.tables import ATTRIBUTES
@@ -47,10 +49,14 @@ def both_modes(
     dictionary: PathwayDictionary,
     vocabulary: Vocabulary,
 ) -> tuple[ModeResult, ModeResult]:
-    """FINDINGS and FITTED_PROBABILITIES through the implicit half in mode `method` and in mode `paper`; nothing is stored."""
+    """FINDINGS and FITTED_PROBABILITIES through the implicit half in mode `method` and in mode `paper`;
+    nothing is stored.
+    """
 
     def result(mode: str) -> ModeResult:
-        merged = deduplicate(findings, probabilities, embedder, blacklist, settings.model_copy(update={"mode": mode}))
+        merged = deduplicate(
+            findings, probabilities, embedder, blacklist, settings.model_copy(update={"mode": mode})
+        )
         resolved = resolve(merged, expand(merged, dictionary, vocabulary), dictionary)
         return ModeResult(merged, resolved.rows, resolved.log)
 
@@ -58,7 +64,8 @@ def both_modes(
 
 
 def compare_modes(method: ModeResult, paper: ModeResult) -> pd.DataFrame:
-    """MODE_DIFFERENCES of the same findings, sorted by finding id; a row that is the same in both modes is not listed.
+    """MODE_DIFFERENCES of the same findings, sorted by finding id; a row that is the same in both modes is
+    not listed.
 
     `idx` is left out of the comparison: one row less moves the numbers of all that follow.
     """
@@ -80,7 +87,13 @@ def compare_modes(method: ModeResult, paper: ModeResult) -> pd.DataFrame:
         else:
             continue
         found.append(
-            {"study_id": row["study_id"], "finding_id": own, "name": row["name"], "status": row["status"], "source": row["source"]}
+            {
+                "study_id": row["study_id"],
+                "finding_id": own,
+                "name": row["name"],
+                "status": row["status"],
+                "source": row["source"],
+            }
             | {"difference": difference, "cause": cause}
             | {"prob_method": one["prob"] if one else None, "prob_paper": other["prob"] if other else None}
         )
@@ -88,7 +101,9 @@ def compare_modes(method: ModeResult, paper: ModeResult) -> pd.DataFrame:
 
 
 def causes(differences: pd.DataFrame) -> pd.DataFrame:
-    """MODE_DIFFERENCES counted by difference and cause: columns `difference`, `cause`, `rows`, `studies`; every combination that occurs."""
+    """MODE_DIFFERENCES counted by difference and cause: columns `difference`, `cause`, `rows`, `studies`;
+    every combination that occurs.
+    """
     grouped = differences.groupby(["difference", "cause"], sort=True)["study_id"].agg(["size", "nunique"])
     return grouped.rename(columns={"size": "rows", "nunique": "studies"}).reset_index()
 
@@ -99,7 +114,9 @@ class _Mode:
     def __init__(self, result: ModeResult) -> None:
         names = ("finding_id", "study_id", "name", "status", "source", *_BELIEF, *_CONTENT)
         lines = zip(*(column_values(result.rows, name) for name in names), strict=True)
-        self.rows: dict[str, Mapping[str, Any]] = {line[0]: dict(zip(names, line, strict=True)) for line in lines}
+        self.rows: dict[str, Mapping[str, Any]] = {
+            line[0]: dict(zip(names, line, strict=True)) for line in lines
+        }
         survivors = column_values(result.deduplicated, "merged_into")
         ids = column_values(result.deduplicated, "finding_id")
         self._survivor = {own: survivor or own for own, survivor in zip(ids, survivors, strict=True)}
@@ -124,5 +141,7 @@ def _absence(own: str, absent: _Mode, present: _Mode) -> str:
 
 
 def _content(own: str, method: _Mode, paper: _Mode) -> str:
-    """Why a row that is in both modes says something else: other rows were merged into it, or something around it changed."""
+    """Why a row that is in both modes says something else: other rows were merged into it, or something
+    around it changed.
+    """
     return "blacklist" if method.group(own) != paper.group(own) else "follows from another row"

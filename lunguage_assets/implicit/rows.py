@@ -1,6 +1,7 @@
 """Findings as plain objects, grouped by study: what the implicit stages work on between two frames.
 
-Only reading from and writing to frames, positions in the report and the preference between rows are here; no rule of the method is.
+Only reading from and writing to frames, positions in the report and the preference between rows are here; no
+rule of the method is.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lunguage_assets.schema import Table
 from lunguage_assets.tables import ATTRIBUTES, FINDING_COLUMNS, SECTIONS
+from lunguage_assets.tables.schema import Table
 
 CLAIM_DECIMALS = 12
 """Claims are rounded to this many decimals before any comparison: 1 - 0.9 must tie with 0.1."""
@@ -30,7 +31,16 @@ BARE = "~"
 
 POSITIVE = frozenset({"dp", "tp"})
 ATTRIBUTE_NAMES = tuple(ATTRIBUTES)
-CLINICAL_ATTRIBUTES = ("morphology", "distribution", "measurement", "severity", "onset", "improved", "no_change", "worsened")
+CLINICAL_ATTRIBUTES = (
+    "morphology",
+    "distribution",
+    "measurement",
+    "severity",
+    "onset",
+    "improved",
+    "no_change",
+    "worsened",
+)
 """The clinical attributes of implicit.md section 2, in the order in which they are linearised."""
 
 _STATUS_ORDER = {"dp": 0, "tp": 1, "tn": 2, "dn": 3}
@@ -45,7 +55,8 @@ Position = tuple[int, int, int, int, str]
 class Row:
     """One finding with its belief; the field names are the columns of the tables.
 
-    Lists are tuples: nothing is shared by accident, and the cyclic garbage collector, which looks for cycles among all lists, has none to visit.
+    Lists are tuples: nothing is shared by accident, and the cyclic garbage collector, which looks for cycles
+    among all lists, has none to visit.
     """
 
     finding_id: str
@@ -107,7 +118,9 @@ class Row:
 
     @property
     def claim(self) -> float:
-        """By what a row is preferred to others of its kind: its support, or in mode `paper` its probability."""
+        """By what a row is preferred to others of its kind: its support, or in mode `paper` its
+        probability.
+        """
         return round(self.prob, CLAIM_DECIMALS) if self.mode == PAPER else self.support
 
 
@@ -116,11 +129,14 @@ _DEFAULTS = {f.name: f.default for f in fields(Row) if f.name not in FINDING_COL
 
 
 def read_rows(frame: pd.DataFrame, columns: Sequence[str]) -> list[Row]:
-    """The frame's rows with the named columns, those of a finding among them; missing text is None, lists are tuples."""
+    """The frame's rows with the named columns, those of a finding among them; missing text is None, lists are
+    tuples.
+    """
     wanted = frozenset(columns)
     last = max(number for number, name in enumerate(ROW_FIELDS) if name in wanted)
     read: list[Iterable[Any]] = [
-        column_values(frame, name) if name in wanted else repeat(_DEFAULTS[name], len(frame)) for name in ROW_FIELDS[: last + 1]
+        column_values(frame, name) if name in wanted else repeat(_DEFAULTS[name], len(frame))
+        for name in ROW_FIELDS[: last + 1]
     ]
     return list(map(Row, *read))
 
@@ -131,7 +147,11 @@ def column_values(frame: pd.DataFrame, name: str) -> list[Any]:
     values: list[Any] = column.tolist()
     if column.dtype == object and values and isinstance(values[0], (list, np.ndarray)):
         return list(map(tuple, values))
-    return [None if value is pd.NA or value != value else value for value in values] if column.hasnans else values
+    return (
+        [None if value is pd.NA or value != value else value for value in values]
+        if column.hasnans
+        else values
+    )
 
 
 def write_rows(table: Table, rows: Sequence[Any]) -> pd.DataFrame:
@@ -141,7 +161,8 @@ def write_rows(table: Table, rows: Sequence[Any]) -> pd.DataFrame:
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """Rows make no cycles, and there are very many: without this the cyclic collector takes a quarter of the time looking for some.
+    """Rows make no cycles, and there are very many: without this the cyclic collector takes a quarter of the
+    time looking for some.
 
     It runs again when the stage ends, also by an error; an outer pause stays in force.
     """
@@ -170,17 +191,27 @@ def natural(finding_id: str) -> tuple[int, str]:
 def report_position(row: Row) -> Position:
     """Where a row stands in the report: section, sentence, finding, id."""
     if row.position is None:
-        row.position = _SECTION_ORDER[row.section], row.sent_idx, row.ent_idx, len(row.finding_id), row.finding_id
+        row.position = (
+            _SECTION_ORDER[row.section],
+            row.sent_idx,
+            row.ent_idx,
+            len(row.finding_id),
+            row.finding_id,
+        )
     return row.position
 
 
 def claim_preference(row: Row) -> tuple[float, int, Any]:
-    """Sorts the preferred row first: highest claim, impression before findings, report order (implicit.md section 2)."""
+    """Sorts the preferred row first: highest claim, impression before findings, report order (implicit.md
+    section 2).
+    """
     return -row.claim, _SECTION_PREFERENCE[row.section], report_position(row)
 
 
 def resolution_preference(row: Row) -> tuple[float, int, int, Any]:
-    """Sorts the preferred row first: highest claim, dp > tp > tn > dn, impression before findings, report order (section 5)."""
+    """Sorts the preferred row first: highest claim, dp > tp > tn > dn, impression before findings, report
+    order (section 5).
+    """
     return -row.claim, _STATUS_ORDER[row.status], _SECTION_PREFERENCE[row.section], report_position(row)
 
 

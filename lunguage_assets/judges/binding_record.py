@@ -1,7 +1,9 @@
-"""Which model a judge's key stands for in a home: fixed by its first answers, because tables and rankings are named by the key alone.
+"""Which model a judge's key stands for in a home: fixed by its first answers, because tables and rankings are
+named by the key alone.
 
-What decides a model's answers is a `ModelBinding`; prompt templates are not part of it, since a change of them is seen by what is made
-from the answers, and remade. A rule-based judge is fixed to its rules' name only: their wording comes and goes with the package.
+What decides a model's answers is a `ModelBinding`; prompt templates are not part of it, since a change of
+them is seen by what is made from the answers, and remade. A rule-based judge is fixed to its rules' name
+only: their wording comes and goes with the package.
 """
 
 from __future__ import annotations
@@ -14,7 +16,8 @@ from typing import Any, TypeVar
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.files import replace_text
-from lunguage_assets.judges.attempts import request_key
+from lunguage_assets.judges.asking.attempts import request_key
+from lunguage_assets.judges.asking.requests import Prompt, Request
 from lunguage_assets.judges.protocol import (
     ComparisonAnswer,
     ComparisonQuestion,
@@ -25,7 +28,6 @@ from lunguage_assets.judges.protocol import (
     Patient,
 )
 from lunguage_assets.judges.providers import binding_of
-from lunguage_assets.judges.requests import Prompt, Request
 from lunguage_assets.judges.slots import JudgeSlot, ModelSlot
 
 Question = TypeVar("Question")
@@ -33,12 +35,19 @@ Answer = TypeVar("Answer")
 
 
 def bound_to(slot: JudgeSlot) -> dict[str, Any]:
-    """What a slot's key stands for, readable, and with the hash of everything in the ledger key that the slot decides."""
+    """What a slot's key stands for, readable, and with the hash of everything in the ledger key that the slot
+    decides.
+    """
     if not isinstance(slot, ModelSlot):
         return {"provider": slot.provider}
     blank = Request("compare", Prompt("", ""), slot.mode)
     binding = binding_of(slot)
-    said = {"provider": slot.provider, "model": slot.model, "mode": slot.mode, "parameters": dict(binding.parameters)}
+    said = {
+        "provider": slot.provider,
+        "model": slot.model,
+        "mode": slot.mode,
+        "parameters": dict(binding.parameters),
+    }
     return said | {"sha256": request_key(binding, blank)}
 
 
@@ -74,7 +83,10 @@ class BindingRecord:
                 fcntl.flock(lock, fcntl.LOCK_EX)
                 present = self._read()
                 if key not in present:
-                    replace_text(self._file, json.dumps(present | {key: bound_to(slot)}, indent=2, sort_keys=True) + "\n")
+                    replace_text(
+                        self._file,
+                        json.dumps(present | {key: bound_to(slot)}, indent=2, sort_keys=True) + "\n",
+                    )
         self.require(key, slot)
 
     def _read(self) -> dict[str, Any]:
@@ -84,19 +96,28 @@ class BindingRecord:
             return {}
         except (OSError, ValueError) as error:
             raise ConfigurationError(
-                f"{self._file}: found a file that cannot be read ({type(error).__name__}); expected what this home's judges stand for."
+                f"{self._file}: found a file that cannot be read ({type(error).__name__}); "
+                "expected what this home's judges stand for."
                 " Restore it, or use another home."
             ) from None
 
     def _difference(self, key: str, present: Any, wanted: dict[str, Any]) -> str | None:
-        if present == wanted or (isinstance(present, dict) and "sha256" in wanted and present.get("sha256") == wanted["sha256"]):
+        if present == wanted or (
+            isinstance(present, dict) and "sha256" in wanted and present.get("sha256") == wanted["sha256"]
+        ):
             return None
         before = present if isinstance(present, dict) else {}
-        differing = [name for name in ("provider", "model", "mode", "parameters") if before.get(name) != wanted.get(name)]
+        differing = [
+            name
+            for name in ("provider", "model", "mode", "parameters")
+            if before.get(name) != wanted.get(name)
+        ]
         name = differing[0] if differing else "binding"
         return (
-            f"{self._file}: in this home judge {key!r} stands for {name} {_shown(before, name)}, and its answers are in use; found {name}"
-            f" {_shown(wanted, name)} under the same key. Give the changed judge a new key in the judges file, or use another home."
+            f"{self._file}: in this home judge {key!r} stands for {name} {_shown(before, name)}, "
+            f"and its answers are in use; found {name}"
+            f" {_shown(wanted, name)} under the same key. Give the changed judge a new key in the "
+            "judges file, or use another home."
         )
 
 
@@ -105,7 +126,9 @@ def _shown(binding: dict[str, Any], name: str) -> str:
 
 
 class BoundJudge:
-    """A judge whose key is claimed when its first answers come: a slot that never answered may still be mended."""
+    """A judge whose key is claimed when its first answers come: a slot that never answered may still be
+    mended.
+    """
 
     def __init__(self, judge: Judge, slot: JudgeSlot, record: BindingRecord) -> None:
         self.judge, self._slot, self._record = judge, slot, record
@@ -132,18 +155,24 @@ class BoundJudge:
 
     def extract_patiently(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
         """As the judge itself, if it can wait, else at once; errors as of `extract`."""
-        return self._answered(self.judge.extract_patiently if isinstance(self.judge, Patient) else self.judge.extract, questions)
+        return self._answered(
+            self.judge.extract_patiently if isinstance(self.judge, Patient) else self.judge.extract, questions
+        )
 
     def compare_patiently(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
         """As the judge itself, if it can wait, else at once; errors as of `extract`."""
-        return self._answered(self.judge.compare_patiently if isinstance(self.judge, Patient) else self.judge.compare, questions)
+        return self._answered(
+            self.judge.compare_patiently if isinstance(self.judge, Patient) else self.judge.compare, questions
+        )
 
     def interrupt(self) -> None:
         """End the asking, where the judge can."""
         if isinstance(self.judge, Interruptible):
             self.judge.interrupt()
 
-    def _answered(self, ask: Callable[[Sequence[Question]], list[Answer]], questions: Sequence[Question]) -> list[Answer]:
+    def _answered(
+        self, ask: Callable[[Sequence[Question]], list[Answer]], questions: Sequence[Question]
+    ) -> list[Answer]:
         self._record.require(self.key, self._slot)
         answers = ask(questions)
         self._record.claim(self.key, self._slot)

@@ -1,6 +1,8 @@
-"""The judges file: which judges there are, how they are pooled, and how a configured judge or provider is made.
+"""The judges file: which judges there are, how they are pooled, and how a configured judge or provider is
+made.
 
-Only names and bindings are here: what a judge's table may say is in `slots.py`, how a judge answers in the module of its provider.
+Only names and bindings are here: what a judge's table may say is in `slots.py`, how a judge answers in the
+module of its provider.
 """
 
 from __future__ import annotations
@@ -17,12 +19,20 @@ from pydantic import AfterValidator, Field, ValidationError, field_validator, mo
 
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.cues import CuesJudge
-from lunguage_assets.judges.lexicon import LexiconJudge
+from lunguage_assets.judges.asking.requests import Provider
 from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.judges.providers import provider_of
-from lunguage_assets.judges.requests import Provider
-from lunguage_assets.judges.slots import MODEL_PROVIDERS, OFFLINE_PROVIDERS, JudgeSlot, ModelSlot, OfflineSlot, Part, Price
+from lunguage_assets.judges.rules.cues import CuesJudge
+from lunguage_assets.judges.rules.lexicon import LexiconJudge
+from lunguage_assets.judges.slots import (
+    MODEL_PROVIDERS,
+    OFFLINE_PROVIDERS,
+    JudgeSlot,
+    ModelSlot,
+    OfflineSlot,
+    Part,
+    Price,
+)
 
 PANEL = "panel"
 """The ranker that pools the active preset's panel; every other ranker is one judge alone."""
@@ -32,13 +42,17 @@ PRESET_VARIABLE = "LUNGUAGE_PRESET"
 
 _KEY = re.compile(r"[a-z0-9._-]+")
 
-PROVIDERS: Mapping[str, Callable[[str], Judge]] = MappingProxyType({"cues": CuesJudge.bundled, "lexicon": LexiconJudge.bundled})
+PROVIDERS: Mapping[str, Callable[[str], Judge]] = MappingProxyType(
+    {"cues": CuesJudge.bundled, "lexicon": LexiconJudge.bundled}
+)
 """Provider name -> how to make a rule-based judge of that provider under a key."""
 
 
 def _checked_key(key: str) -> str:
     if not _KEY.fullmatch(key):
-        raise ValueError(f"key {key!r} is not usable; expected lower-case letters, digits, '.', '_' and '-' only")
+        raise ValueError(
+            f"key {key!r} is not usable; expected lower-case letters, digits, '.', '_' and '-' only"
+        )
     if key == PANEL:
         raise ValueError(f"key {PANEL!r} is reserved for the active preset's panel")
     return key
@@ -63,7 +77,8 @@ class Panel(Part):
 class Preset(Part):
     """One `[presets.NAME]` table: the panel that ranks and fits, the judge that extracts, and the candidates.
 
-    A candidate is asked and is a ranker of its own, but the panel does not pool it: a new judge is tried so, and no result of the panel changes.
+    A candidate is asked and is a ranker of its own, but the panel does not pool it: a new judge is tried so,
+    and no result of the panel changes.
     """
 
     panel: str
@@ -109,7 +124,9 @@ class JudgesConfiguration(Part):
 
     @property
     def active_judges(self) -> tuple[str, ...]:
-        """Judges of the active preset, its panel, its extractor and its candidates, in the file's order: only these are ever asked."""
+        """Judges of the active preset, its panel, its extractor and its candidates, in the file's order: only
+        these are ever asked.
+        """
         used = {*self.panel_members, self.extractor, *self.candidates}
         return tuple(key for key in self.judges if key in used)
 
@@ -139,12 +156,14 @@ class JudgesConfiguration(Part):
             return (ranker,)
         raise ConfigurationError(
             f"ranker {ranker!r} is not known; expected one of {', '.join(self.rankers)}. "
-            f"Name the judge in candidates = [...] of [presets.{self.preset}] in the judges file, or choose the preset whose panel it is in."
+            f"Name the judge in candidates = [...] of [presets.{self.preset}] in the judges file, "
+            "or choose the preset whose panel it is in."
         )
 
 
 def load_judges(path: Path | None = None, preset: str | None = None) -> JudgesConfiguration:
-    """The judges file at `path`, or the bundled one, with `preset` active, or the one that $LUNGUAGE_PRESET names, or the file's own.
+    """The judges file at `path`, or the bundled one, with `preset` active, or the one that $LUNGUAGE_PRESET
+    names, or the file's own.
 
     Raises:
         ConfigurationError: names the file and the field.
@@ -153,10 +172,13 @@ def load_judges(path: Path | None = None, preset: str | None = None) -> JudgesCo
     try:
         values = tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
-        raise ConfigurationError(f"{file}: cannot be read ({type(error).__name__}). Name an existing judges file.") from None
+        raise ConfigurationError(
+            f"{file}: cannot be read ({type(error).__name__}). Name an existing judges file."
+        ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigurationError(
-            f"{file}: not readable as TOML ({error}). Mend the judges file; a key stands once and for one model: a changed model gets a new key."
+            f"{file}: not readable as TOML ({error}). Mend the judges file; a key stands once and "
+            "for one model: a changed model gets a new key."
         ) from None
     try:
         configuration = JudgesConfiguration.model_validate(values)
@@ -165,7 +187,9 @@ def load_judges(path: Path | None = None, preset: str | None = None) -> JudgesCo
     chosen = preset or os.environ.get(PRESET_VARIABLE, "").strip() or configuration.preset
     if chosen not in configuration.presets:
         where = "" if preset else f", chosen by ${PRESET_VARIABLE},"
-        raise ConfigurationError(f"preset {chosen!r}{where} is not in {file}; expected one of {', '.join(configuration.presets)}.")
+        raise ConfigurationError(
+            f"preset {chosen!r}{where} is not in {file}; expected one of {', '.join(configuration.presets)}."
+        )
     return configuration.model_copy(update={"preset": chosen})
 
 
@@ -173,22 +197,28 @@ def make_judge(key: str, configuration: JudgesConfiguration) -> Judge:
     """The rule-based judge of a slot.
 
     Raises:
-        ConfigurationError: no such judge, or a language model, which needs a ledger besides: see `make_provider`.
+        ConfigurationError: no such judge, or a language model, which needs a ledger besides: see
+            `make_provider`.
     """
     slot = _slot(key, configuration)
     if not isinstance(slot, OfflineSlot):
         raise ConfigurationError(
-            f"judge {key!r} is a language model of provider {slot.provider!r}; only a rule-based judge answers without a ledger. "
+            f"judge {key!r} is a language model of provider {slot.provider!r}; only a rule-based "
+            "judge answers without a ledger. "
             "Give the run a ledger, or choose the preset 'offline'."
         )
     return PROVIDERS[slot.provider](key)
 
 
-def make_provider(key: str, configuration: JudgesConfiguration, environ: Mapping[str, str] | None = None) -> Provider:
-    """The language model of a slot, ready to answer; keys and endpoints come from `environ`, by default the process's own.
+def make_provider(
+    key: str, configuration: JudgesConfiguration, environ: Mapping[str, str] | None = None
+) -> Provider:
+    """The language model of a slot, ready to answer; keys and endpoints come from `environ`, by default the
+    process's own.
 
     Raises:
-        ConfigurationError: no such judge, a rule-based one, a variable that is not set, or an SDK that is not installed.
+        ConfigurationError: no such judge, a rule-based one, a variable that is not set, or an SDK that is not
+            installed.
     """
     return provider_of(key, model_slot(key, configuration), environ)
 
@@ -201,7 +231,9 @@ def model_slot(key: str, configuration: JudgesConfiguration) -> ModelSlot:
     """
     slot = _slot(key, configuration)
     if not isinstance(slot, ModelSlot):
-        raise ConfigurationError(f"judge {key!r} is rule-based (provider {slot.provider!r}); expected a language model.")
+        raise ConfigurationError(
+            f"judge {key!r} is rule-based (provider {slot.provider!r}); expected a language model."
+        )
     return slot
 
 
@@ -214,7 +246,8 @@ def price_of(key: str, configuration: JudgesConfiguration) -> Price:
     price = model_slot(key, configuration).price
     if price is None:
         raise ConfigurationError(
-            f"judge {key!r} has no price, so its cost is not known. Look it up and add price = {{ input = .., output = .., as_of = YYYY-MM-DD }} "
+            f"judge {key!r} has no price, so its cost is not known. Look it up and add price = {{ "
+            f"input = .., output = .., as_of = YYYY-MM-DD }} "
             f"(US dollars per million tokens) to [judges.{key}]."
         )
     return price
@@ -223,7 +256,10 @@ def price_of(key: str, configuration: JudgesConfiguration) -> Price:
 def _slot(key: str, configuration: JudgesConfiguration) -> OfflineSlot | ModelSlot:
     slot = configuration.judges.get(key)
     if slot is None:
-        raise ConfigurationError(f"judge {key!r} is not known; expected one of {', '.join(configuration.judges)}. Add [judges.{key}].")
+        raise ConfigurationError(
+            f"judge {key!r} is not known; expected one of {', '.join(configuration.judges)}. Add "
+            f"[judges.{key}]."
+        )
     return slot
 
 
@@ -237,7 +273,11 @@ def _problem(error: ValidationError) -> str:
     if problem["type"] in ("union_tag_invalid", "union_tag_not_found"):
         place.append("provider")
         known = f"expected one of {', '.join(OFFLINE_PROVIDERS)}, {', '.join(MODEL_PROVIDERS)}"
-        message = f"provider {problem['ctx']['tag']!r} is not known; {known}" if "tag" in problem.get("ctx", {}) else f"is missing; {known}"
+        message = (
+            f"provider {problem['ctx']['tag']!r} is not known; {known}"
+            if "tag" in problem.get("ctx", {})
+            else f"is missing; {known}"
+        )
     return f"{', field ' + '.'.join(place) if place else ''}: {message}"
 
 

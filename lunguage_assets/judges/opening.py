@@ -1,7 +1,8 @@
-"""Opening a configured judge: a rule-based one as it is, a language model behind the ledger, its limits, the budget and the data policy.
+"""Opening a configured judge: a rule-based one as it is, a language model behind the ledger, its limits, the
+budget and the data policy.
 
-Nothing is sent, no key is read and no SDK imported until a question is asked that the ledger cannot answer: a complete ledger replays a
-study without keys, also with models that are retired.
+Nothing is sent, no key is read and no SDK imported until a question is asked that the ledger cannot answer: a
+complete ledger replays a study without keys, also with models that are retired.
 """
 
 from __future__ import annotations
@@ -14,21 +15,21 @@ from pathlib import Path
 from typing import Literal
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.answers import parse_label, parse_phrase_list
-from lunguage_assets.judges.batch_watch import Pace
-from lunguage_assets.judges.batching import Batching
+from lunguage_assets.judges.asking.answers import parse_label, parse_phrase_list
+from lunguage_assets.judges.asking.budget import Budget
+from lunguage_assets.judges.asking.limiter import Limiter
+from lunguage_assets.judges.asking.model_judge import ModelJudge, identity_of
+from lunguage_assets.judges.asking.progress import Progress
+from lunguage_assets.judges.asking.requests import Provider
+from lunguage_assets.judges.batches.batch_watch import Pace
+from lunguage_assets.judges.batches.batching import Batching
 from lunguage_assets.judges.binding_record import BindingRecord
-from lunguage_assets.judges.budget import Budget
 from lunguage_assets.judges.configuration import JudgesConfiguration, make_judge, make_provider
-from lunguage_assets.judges.ledger import Ledger
-from lunguage_assets.judges.limiter import Limiter
-from lunguage_assets.judges.model_judge import ModelJudge, identity_of
+from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.policy import DataClass, SlotPolicy, preflight, require
-from lunguage_assets.judges.progress import Progress
 from lunguage_assets.judges.prompts import load_prompts
 from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.judges.providers import DeferredProvider, batches_of, binding_of, provider_of
-from lunguage_assets.judges.requests import Provider
 from lunguage_assets.judges.slots import ModelSlot
 
 
@@ -102,7 +103,9 @@ def judge_identity(key: str, configuration: JudgesConfiguration, prompts: Path |
 
 
 def _batching(key: str, slot: ModelSlot, provider: DeferredProvider) -> Batching:
-    """How a slot's questions that may wait are sent; the data policy is asked when the provider is made, before anything is sent."""
+    """How a slot's questions that may wait are sent; the data policy is asked when the provider is made,
+    before anything is sent.
+    """
     rules = slot.batches
     return Batching(
         lambda: batches_of(key, provider.made()),
@@ -115,7 +118,9 @@ def _batching(key: str, slot: ModelSlot, provider: DeferredProvider) -> Batching
 
 
 def slot_policy(key: str, slot: ModelSlot, environ: Mapping[str, str]) -> SlotPolicy:
-    """What the policy has to know of a slot; only a server whose address, as written or as `environ` has it, is this machine's keeps text here."""
+    """What the policy has to know of a slot; only a server whose address, as written or as `environ` has it,
+    is this machine's keeps text here.
+    """
     return SlotPolicy(
         judge=key,
         model=slot.model,
@@ -128,12 +133,16 @@ def slot_policy(key: str, slot: ModelSlot, environ: Mapping[str, str]) -> SlotPo
 
 
 def examination(
-    configuration: JudgesConfiguration, data_class: DataClass, today: date, environ: Mapping[str, str], record: BindingRecord | None = None
+    configuration: JudgesConfiguration,
+    data_class: DataClass,
+    today: date,
+    environ: Mapping[str, str],
+    record: BindingRecord | None = None,
 ) -> list[tuple[Literal["ok", "warning", "refusal"], str]]:
     """What a person should know before a run with the active preset: severity and message, judge by judge.
 
-    Looks at policy, retirement dates, prices, environment variables, installed SDKs and what the keys stand for in a home (`record`);
-    nothing is sent.
+    Looks at policy, retirement dates, prices, environment variables, installed SDKs and what the keys stand
+    for in a home (`record`); nothing is sent.
     """
     lines: list[tuple[Literal["ok", "warning", "refusal"], str]] = []
     for key in configuration.active_judges:
@@ -152,9 +161,19 @@ def examination(
         except ConfigurationError as error:
             found.append(("refusal", str(error)))
         if slot.price is None:
-            found.append(("warning", f"judge {key!r} has no price: its cost is not known and no budget can be kept with it"))
+            found.append(
+                (
+                    "warning",
+                    f"judge {key!r} has no price: its cost is not known and no budget can be kept with it",
+                )
+            )
         if slot.batch_allowed and data_class == "credentialed":
-            kept = "its provider keeps batches until they are collected, for up to a month; see that its zero retention covers them"
+            kept = (
+                "its provider keeps batches until they are collected, for up to a month; see that "
+                "its zero retention covers them"
+            )
             found.append(("warning", f"judge {key!r} may use batches: {kept}"))
-        lines += found or [("ok", f"judge {key!r}: {slot.provider}, model {slot.model!r}, may receive {data_class} text")]
+        lines += found or [
+            ("ok", f"judge {key!r}: {slot.provider}, model {slot.model!r}, may receive {data_class} text")
+        ]
     return lines

@@ -1,4 +1,5 @@
-"""What a judge may be sent, and whether it is still the model it claims to be: checked before the first call and at every reply.
+"""What a judge may be sent, and whether it is still the model it claims to be: checked before the first call
+and at every reply.
 
 Fails closed. Takes plain values; where they are configured is not known here.
 """
@@ -12,7 +13,7 @@ from datetime import date
 from typing import Literal
 
 from lunguage_assets.errors import LunguageError
-from lunguage_assets.judges.requests import ModelBinding
+from lunguage_assets.judges.asking.requests import ModelBinding
 
 DataClass = Literal["synthetic", "credentialed"]
 """What a corpus holds: invented text, or text under a data use agreement."""
@@ -32,7 +33,9 @@ class WrongModel(LunguageError):
 
 @dataclass(frozen=True, slots=True)
 class SlotPolicy:
-    """What preflight needs to know of a judge. `leaves_machine` is False for judges that run in this process."""
+    """What preflight needs to know of a judge. `leaves_machine` is False for judges that run in this
+    process.
+    """
 
     judge: str
     model: str
@@ -53,8 +56,14 @@ class Problem:
 
 
 def preflight(slots: Iterable[SlotPolicy], data_class: DataClass, today: date) -> list[Problem]:
-    """Everything that forbids, or soon will forbid, the use of these judges on a corpus of this class; in the order of the slots."""
-    return [problem for slot in slots for problem in (*_data_problems(slot, data_class, today), *_lifecycle_problems(slot, today))]
+    """Everything that forbids, or soon will forbid, the use of these judges on a corpus of this class; in the
+    order of the slots.
+    """
+    return [
+        problem
+        for slot in slots
+        for problem in (*_data_problems(slot, data_class, today), *_lifecycle_problems(slot, today))
+    ]
 
 
 def require(problems: Sequence[Problem]) -> None:
@@ -72,12 +81,23 @@ def _data_problems(slot: SlotPolicy, data_class: DataClass, today: date) -> list
     reason = _refusal(slot, data_class, today)
     if reason is None:
         return []
-    text = f"judge {slot.judge!r} may not receive {data_class} text: {reason}. Nothing was sent; choose another judge or preset, or"
-    return [Problem(slot.judge, "refusal", f"{text} complete its entry in the judges file if that is true and permitted.")]
+    text = (
+        f"judge {slot.judge!r} may not receive {data_class} text: {reason}. Nothing was sent; "
+        "choose another judge or preset, or"
+    )
+    return [
+        Problem(
+            slot.judge,
+            "refusal",
+            f"{text} complete its entry in the judges file if that is true and permitted.",
+        )
+    ]
 
 
 def _refusal(slot: SlotPolicy, data_class: DataClass, today: date) -> str | None:
-    """Text that stays on the machine is sent to nobody; every other receiver must be allowed and, for patients' text, attested."""
+    """Text that stays on the machine is sent to nobody; every other receiver must be allowed and, for
+    patients' text, attested.
+    """
     if not slot.leaves_machine:
         return None
     if data_class not in slot.allowed_data:
@@ -85,9 +105,15 @@ def _refusal(slot: SlotPolicy, data_class: DataClass, today: date) -> str | None
     if data_class == "synthetic":
         return None
     if slot.zero_retention_attested_on is None or not slot.zero_retention_attested_by.strip():
-        return "nobody has attested that its service keeps nothing (zero_retention_attested_on and zero_retention_attested_by)"
+        return (
+            "nobody has attested that its service keeps nothing (zero_retention_attested_on and "
+            "zero_retention_attested_by)"
+        )
     if slot.zero_retention_attested_on > today:
-        return f"its zero retention is attested for {slot.zero_retention_attested_on.isoformat()}, which has not come"
+        return (
+            f"its zero retention is attested for {slot.zero_retention_attested_on.isoformat()}, which "
+            "has not come"
+        )
     return None
 
 
@@ -98,7 +124,10 @@ def _lifecycle_problems(slot: SlotPolicy, today: date) -> list[Problem]:
     left = (slot.retires_on - today).days
     name = f"judge {slot.judge!r}: model {slot.model!r}"
     if left <= 0:
-        message = f"{name} retired on {slot.retires_on.isoformat()}. Bind a new key to a model that is served, or replay from the ledger."
+        message = (
+            f"{name} retired on {slot.retires_on.isoformat()}. Bind a new key to a model that is "
+            "served, or replay from the ledger."
+        )
         return [Problem(slot.judge, "refusal", message)]
     if left <= WARN_DAYS:
         message = f"{name} retires on {slot.retires_on.isoformat()}, in {left} day{'s' if left > 1 else ''}."
@@ -107,12 +136,16 @@ def _lifecycle_problems(slot: SlotPolicy, today: date) -> list[Problem]:
 
 
 def is_requested(binding: ModelBinding, returned_model: str) -> bool:
-    """The model that answered is the requested one or a listed alias; a dated name is another name, and must be listed."""
+    """The model that answered is the requested one or a listed alias; a dated name is another name, and must
+    be listed.
+    """
     return returned_model == binding.model or returned_model in binding.aliases
 
 
 def told_name(binding: ModelBinding, returned_model: str) -> str:
-    """What is recorded and shown of the model that says it answered: a broken service may put anything there, the prompt too."""
+    """What is recorded and shown of the model that says it answered: a broken service may put anything there,
+    the prompt too.
+    """
     plausible = not returned_model or is_requested(binding, returned_model) or _NAME.fullmatch(returned_model)
     return returned_model if plausible else NO_NAME
 
@@ -120,7 +153,9 @@ def told_name(binding: ModelBinding, returned_model: str) -> str:
 def wrong_model(judge: str, binding: ModelBinding, returned_model: str) -> WrongModel:
     """The error for a reply that `is_requested` denies."""
     return WrongModel(
-        f"judge {judge!r}: model {binding.model!r} was requested and {told_name(binding, returned_model)!r} answered; expected the requested one or a listed alias."
+        f"judge {judge!r}: model {binding.model!r} was requested and "
+        f"{told_name(binding, returned_model)!r} answered; expected the requested one or a listed "
+        "alias."
         " The judge was stopped and the answer is not used. If both are the same model, add the name"
         " to the judge's aliases: what it answered then counts and is not asked again."
     )

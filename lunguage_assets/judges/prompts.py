@@ -1,8 +1,10 @@
-"""Prompts: how the two questions of the method are put to a language model, from template files that a person may replace.
+"""Prompts: how the two questions of the method are put to a language model, from template files that a person
+may replace.
 
-A folder of templates has `extraction/` and `comparison/`, each with `system.txt` and `user.txt`. Places for the question are `$finding` and
-`$sentence`, or `$sentence_1` and `$sentence_2`, in `user.txt`; a dollar sign is written `$$`. The content of all four files gives the
-version, which is part of every ledger key: a changed word asks anew.
+A folder of templates has `extraction/` and `comparison/`, each with `system.txt` and `user.txt`. Places for
+the question are `$finding` and `$sentence`, or `$sentence_1` and `$sentence_2`, in `user.txt`; a dollar sign
+is written `$$`. The content of all four files gives the version, which is part of every ledger key: a changed
+word asks anew.
 """
 
 from __future__ import annotations
@@ -15,8 +17,8 @@ from pathlib import Path
 
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.judges.asking.requests import Mode, Prompt, Request
 from lunguage_assets.judges.protocol import ComparisonQuestion, ExtractionQuestion
-from lunguage_assets.judges.requests import Mode, Prompt, Request
 
 LABELS = ("sentence_1", "sentence_2")
 """The allowed answers of a comparison."""
@@ -31,13 +33,17 @@ _PLACES: Mapping[tuple[str, str], frozenset[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """Templates of both stages, ready to be filled; `version` is 12 hexadecimal digits of their content's hash."""
+    """Templates of both stages, ready to be filled; `version` is 12 hexadecimal digits of their content's
+    hash.
+    """
 
     version: str
     templates: Mapping[tuple[str, str], string.Template] = field(repr=False)
 
     def extraction(self, question: ExtractionQuestion) -> Prompt:
-        """Which words of the sentence hedge this finding? The sentence is shown unmasked, as in the paper (explicit.md section 1)."""
+        """Which words of the sentence hedge this finding? The sentence is shown unmasked, as in the paper
+        (explicit.md section 1).
+        """
         return self._filled("extraction", finding=question.finding, sentence=question.sentence)
 
     def comparison(self, question: ComparisonQuestion) -> Prompt:
@@ -45,12 +51,20 @@ class Prompts:
         return self._filled("comparison", sentence_1=question.sentence_1, sentence_2=question.sentence_2)
 
     def _filled(self, stage: str, **texts: str) -> Prompt:
-        one_line = {name: " ".join(text.split()) for name, text in texts.items()}  # a line break would end the sentence in the prompt
-        return Prompt(self.templates[stage, "system"].substitute(), self.templates[stage, "user"].substitute(one_line), self.version)
+        one_line = {
+            name: " ".join(text.split()) for name, text in texts.items()
+        }  # a line break would end the sentence in the prompt
+        return Prompt(
+            self.templates[stage, "system"].substitute(),
+            self.templates[stage, "user"].substitute(one_line),
+            self.version,
+        )
 
 
 def extraction_request(prompt: Prompt) -> Request:
-    """How an extraction is asked; a free list cannot be constrained to labels, so its mode is always `text`."""
+    """How an extraction is asked; a free list cannot be constrained to labels, so its mode is always
+    `text`.
+    """
     return Request("extract", prompt)
 
 
@@ -63,7 +77,8 @@ def load_prompts(folder: Path | None = None) -> Prompts:
     """The templates in `folder`, or the bundled ones; a folder replaces all four files.
 
     Raises:
-        ConfigurationError: a file is missing, is not UTF-8, or lacks a place for the question; names the file.
+        ConfigurationError: a file is missing, is not UTF-8, or lacks a place for the question; names the
+            file.
     """
     root = folder if folder is not None else resource("prompts")
     digest, templates = hashlib.sha256(), {}
@@ -79,7 +94,9 @@ def _read(file: Path) -> str:
     try:
         return "\n".join(file.read_text(encoding="utf-8-sig").splitlines()).strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"{file}: cannot be read as UTF-8 text ({type(error).__name__}). Put a prompt template there.") from None
+        raise ConfigurationError(
+            f"{file}: cannot be read as UTF-8 text ({type(error).__name__}). Put a prompt template there."
+        ) from None
 
 
 def _template(file: Path, text: str, places: frozenset[str]) -> string.Template:
@@ -90,5 +107,7 @@ def _template(file: Path, text: str, places: frozenset[str]) -> string.Template:
         raise ConfigurationError(f"{file}: is empty. Write the prompt there.")
     if not template.is_valid() or found != places:
         named = ", ".join(f"${name}" for name in sorted(found)) or "none"
-        raise ConfigurationError(f"{file}: found places {named}; expected {expected}. Write a dollar sign as $$.")
+        raise ConfigurationError(
+            f"{file}: found places {named}; expected {expected}. Write a dollar sign as $$."
+        )
     return template

@@ -1,8 +1,9 @@
 """What a judge is asked and what it answers; nothing here knows how an answer comes about.
 
-A judge answers many questions in one call, so that an implementation is free to send them concurrently, in batches, or from a
-ledger of earlier answers. Answers come back in the order of the questions. A question that could not be answered validly, after
-whatever retries the judge makes, is answered as invalid: it is never left out and never guessed (explicit.md sections 1 and 2).
+A judge answers many questions in one call, so that an implementation is free to send them concurrently, in
+batches, or from a ledger of earlier answers. Answers come back in the order of the questions. A question that
+could not be answered validly, after whatever retries the judge makes, is answered as invalid: it is never
+left out and never guessed (explicit.md sections 1 and 2).
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ MASK = "<finding>"
 class ExtractionQuestion:
     """Which words or phrases of `sentence` express uncertainty about `finding`, and about that finding only?
 
-    `masked_sentence` is the same sentence with the finding as `<finding>`, or None when it could not be located. A language model is
-    shown `finding` and `sentence` (as in the paper); a rule-based judge reads the place from the masked form.
+    `masked_sentence` is the same sentence with the finding as `<finding>`, or None when it could not be
+    located. A language model is shown `finding` and `sentence` (as in the paper); a rule-based judge reads
+    the place from the masked form.
     """
 
     finding: str
@@ -33,7 +35,9 @@ class ExtractionQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ExtractionAnswer:
-    """The phrases as the judge gave them, an empty tuple being a valid answer; `valid` is False when none could be read."""
+    """The phrases as the judge gave them, an empty tuple being a valid answer; `valid` is False when none
+    could be read.
+    """
 
     phrases: tuple[str, ...]
     valid: bool = True
@@ -44,8 +48,9 @@ class ExtractionAnswer:
 class ComparisonQuestion:
     """Which of two masked sentences is closer to "finding certainly present"?
 
-    `replicate` numbers repeated draws of one question: two questions that differ only there deserve two independent answers of a judge
-    that draws at random, and one answer, given twice, of a deterministic judge.
+    `replicate` numbers repeated draws of one question: two questions that differ only there deserve two
+    independent answers of a judge that draws at random, and one answer, given twice, of a deterministic
+    judge.
     """
 
     sentence_1: str
@@ -69,8 +74,9 @@ class ComparisonAnswer:
 class Judge(Protocol):
     """A named slot that answers.
 
-    `key` is the slot's name in judges.toml. `identity` names everything that changes its answers (method or model, version, parameters,
-    word lists) and nothing that does not (limits, retries, prices): rankings and fits are bound to it.
+    `key` is the slot's name in judges.toml. `identity` names everything that changes its answers (method or
+    model, version, parameters, word lists) and nothing that does not (limits, retries, prices): rankings and
+    fits are bound to it.
     """
 
     @property
@@ -86,7 +92,9 @@ class Judge(Protocol):
 
 @runtime_checkable
 class Patient(Protocol):
-    """A judge that has another way for questions that may wait up to a day: cheaper, and with the same answers for whoever asks later."""
+    """A judge that has another way for questions that may wait up to a day: cheaper, and with the same
+    answers for whoever asks later.
+    """
 
     def extract_patiently(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]: ...
 
@@ -100,34 +108,44 @@ class Interruptible(Protocol):
     def interrupt(self) -> None: ...
 
 
-def ask_to_extract(judge: Judge, questions: Sequence[ExtractionQuestion], *, may_wait: bool = False) -> list[ExtractionAnswer]:
+def ask_to_extract(
+    judge: Judge, questions: Sequence[ExtractionQuestion], *, may_wait: bool = False
+) -> list[ExtractionAnswer]:
     """All answers of a judge; an answer too few or too many would shift every later one, so it is an error.
 
-    `may_wait`: nobody needs the answers within minutes; a judge that has no other way for such questions answers as always.
+    `may_wait`: nobody needs the answers within minutes; a judge that has no other way for such questions
+        answers as always.
     """
     extract = judge.extract_patiently if may_wait and isinstance(judge, Patient) else judge.extract
     answers = extract(questions) if questions else []
     return _complete(judge, answers, len(questions))
 
 
-def ask_to_compare(judge: Judge, questions: Sequence[ComparisonQuestion], *, may_wait: bool = False) -> list[ComparisonAnswer]:
+def ask_to_compare(
+    judge: Judge, questions: Sequence[ComparisonQuestion], *, may_wait: bool = False
+) -> list[ComparisonAnswer]:
     """All answers of a judge, exactly one per question; `may_wait` as in `ask_to_extract`."""
     compare = judge.compare_patiently if may_wait and isinstance(judge, Patient) else judge.compare
     answers = compare(questions) if questions else []
     return _complete(judge, answers, len(questions))
 
 
-def ask_panel(panel: Sequence[Judge], questions: Sequence[Sequence[ComparisonQuestion]]) -> list[list[ComparisonAnswer]]:
+def ask_panel(
+    panel: Sequence[Judge], questions: Sequence[Sequence[ComparisonQuestion]]
+) -> list[list[ComparisonAnswer]]:
     """Every judge's answers to its own questions, in panel order; all judges are asked at the same time.
 
-    A round takes as long as its slowest judge, not as long as all together. When one judge fails, the others still finish: what they
-    answer is paid. The first failure in panel order is then raised. An interruption ends the asking of all judges.
+    A round takes as long as its slowest judge, not as long as all together. When one judge fails, the others
+    still finish: what they answer is paid. The first failure in panel order is then raised. An interruption
+    ends the asking of all judges.
     """
     asked = [number for number, those in enumerate(questions) if those]
     if len(asked) < 2:
         return [ask_to_compare(judge, those) for judge, those in zip(panel, questions, strict=True)]
     with ThreadPoolExecutor(len(asked), thread_name_prefix="panel") as threads:
-        futures = {number: threads.submit(ask_to_compare, panel[number], questions[number]) for number in asked}
+        futures = {
+            number: threads.submit(ask_to_compare, panel[number], questions[number]) for number in asked
+        }
         try:
             failures = [error for future in futures.values() if (error := future.exception()) is not None]
         except BaseException:
@@ -147,6 +165,7 @@ Answer = TypeVar("Answer", ExtractionAnswer, ComparisonAnswer)
 def _complete(judge: Judge, answers: list[Answer], expected: int) -> list[Answer]:
     if len(answers) != expected:
         raise MethodError(
-            f"judge {judge.key!r} gave {len(answers)} answers to {expected} questions; expected one each. Mend the judge's implementation."
+            f"judge {judge.key!r} gave {len(answers)} answers to {expected} questions; expected "
+            "one each. Mend the judge's implementation."
         )
     return answers

@@ -1,4 +1,5 @@
-"""One `[judges.KEY]` table of the judges file: a rule-based judge, or a language model with everything that has to be known before it is asked.
+"""One `[judges.KEY]` table of the judges file: a rule-based judge, or a language model with everything that
+has to be known before it is asked.
 
 Names and numbers only: no SDK, no key, nothing is read from the environment.
 """
@@ -12,13 +13,23 @@ from datetime import date
 from typing import Annotated, Any, Literal, get_args
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
-from lunguage_assets.judges import limiter
-from lunguage_assets.judges.requests import Mode
+from lunguage_assets.judges.asking import limiter
+from lunguage_assets.judges.asking.requests import Mode
 
 OfflineProvider = Literal["cues", "lexicon"]
-ModelProvider = Literal["anthropic", "azure-openai", "gemini", "openai", "openai-compatible", "transformers", "vertex"]
+ModelProvider = Literal[
+    "anthropic", "azure-openai", "gemini", "openai", "openai-compatible", "transformers", "vertex"
+]
 DataClass = Literal["synthetic", "credentialed"]
 
 OFFLINE_PROVIDERS: tuple[str, ...] = get_args(OfflineProvider)
@@ -55,7 +66,9 @@ class Part(BaseModel):
 
 
 class Price(Part):
-    """US dollars per million tokens as of a date; reasoning is billed as output. `batch_discount` is the share that a batch saves."""
+    """US dollars per million tokens as of a date; reasoning is billed as output. `batch_discount` is the
+    share that a batch saves.
+    """
 
     input: float = Field(ge=0, allow_inf_nan=False)
     output: float = Field(ge=0, allow_inf_nan=False)
@@ -66,7 +79,9 @@ class Price(Part):
     def in_batches(self) -> Price:
         """The price of what goes through the provider's batch endpoint."""
         share = 1.0 - self.batch_discount
-        return self.model_copy(update={"input": share * self.input, "output": share * self.output, "batch_discount": 0.0})
+        return self.model_copy(
+            update={"input": share * self.input, "output": share * self.output, "batch_discount": 0.0}
+        )
 
     def cost(self, input_tokens: float, output_tokens: float) -> float:
         """US dollars for that many tokens, reasoning counted among the output."""
@@ -78,10 +93,11 @@ _FLOW = limiter.Limits()
 
 
 class Limits(Part):
-    """What a judge may be asked at once, and how long a failing one is tried; what each does is in `limiter.Limits`.
+    """What a judge may be asked at once, and how long a failing one is tried; what each does is in
+    `limiter.Limits`.
 
-    Rates are per minute (none: unlimited) and hold within one process. `timeout_s` bounds one answer, `deadline_s` all answers that one
-    partition, or one round of a fit, needs.
+    Rates are per minute (none: unlimited) and hold within one process. `timeout_s` bounds one answer,
+    `deadline_s` all answers that one partition, or one round of a fit, needs.
     """
 
     requests_per_minute: float | None = Field(default=None, ge=1, allow_inf_nan=False)
@@ -104,10 +120,13 @@ class Limits(Part):
 
 
 class Batches(Part):
-    """How a judge's batch endpoint is used, where `batch_allowed` is true: the most questions and megabytes of one batch (none: as much as
-    the provider takes), batches out at a time, and seconds between two looks at them, growing from the first to the longest.
+    """How a judge's batch endpoint is used, where `batch_allowed` is true: the most questions and megabytes
+    of one batch (none: as much as
+    the provider takes), batches out at a time, and seconds between two looks at them, growing from the first
+    to the longest.
 
-    Accounts have limits of their own on what is out: a provider that refuses a batch as too large needs smaller ones, fewer at a time.
+    Accounts have limits of their own on what is out: a provider that refuses a batch as too large needs
+    smaller ones, fewer at a time.
     """
 
     questions: int | None = Field(default=None, ge=1)
@@ -125,9 +144,11 @@ class OfflineSlot(Part):
 
 
 class Generation(Part):
-    """Parameters of a model in this process, with what is taken for those not given: plain sampling, as in the paper (explicit.md section 2).
+    """Parameters of a model in this process, with what is taken for those not given: plain sampling, as in
+    the paper (explicit.md section 2).
 
-    `do_sample` false: always the likeliest token. `chat_template_kwargs` go to the model's chat template, such as `enable_thinking`.
+    `do_sample` false: always the likeliest token. `chat_template_kwargs` go to the model's chat template,
+    such as `enable_thinking`.
     """
 
     max_new_tokens: int = Field(ge=1, strict=True)
@@ -152,17 +173,25 @@ def checked_base_url(base_url: str, provider: ModelProvider) -> str:
     """The address, if text may be sent there.
 
     Raises:
-        ValueError: it is not an http(s) address, holds a user name or password, or would carry text to a public service unencrypted.
+        ValueError: it is not an http(s) address, holds a user name or password, or would carry text to a
+            public service unencrypted.
     """
     try:
         parts = urlsplit(base_url)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+        usable = (
+            parts.scheme in ("http", "https")
+            and bool(parts.hostname)
+            and (parts.port is None or parts.port > 0)
+        )
     except ValueError:
         usable = False
     if not usable:
         raise ValueError("base_url is not usable; expected an address such as https://host/v1")
     if parts.username or parts.password or parts.query or parts.fragment:
-        raise ValueError("base_url holds more than an address; expected no user name, password or query: keys come from the environment")
+        raise ValueError(
+            "base_url holds more than an address; expected no user name, password or query: keys "
+            "come from the environment"
+        )
     if parts.scheme == "http" and provider != "openai-compatible" and not on_this_machine(base_url):
         raise ValueError("base_url is http; expected https for this provider")
     return base_url
@@ -171,7 +200,10 @@ def checked_base_url(base_url: str, provider: ModelProvider) -> str:
 def _checked_parameters(params: dict[str, Any]) -> dict[str, Any]:
     taken = sorted(_NOT_PARAMETERS & params.keys())
     if taken:
-        raise ValueError(f"{taken[0]!r} is not a parameter that a judge may set; expected only how the model draws its answer")
+        raise ValueError(
+            f"{taken[0]!r} is not a parameter that a judge may set; expected only how the model "
+            "draws its answer"
+        )
     if not _plain(params):
         raise ValueError("expected text, finite numbers, true or false, lists and tables only")
     return params
@@ -188,10 +220,12 @@ def _plain(value: Any) -> bool:
 class ModelSlot(Part):
     """A language model.
 
-    `params` go into the request as they are. `aliases`: names under which the same model may say that it answered. `allowed_data`: classes of
-    corpus whose text may be sent; `credentialed` needs somebody's attestation that the endpoint keeps nothing, or a server on this machine.
-    `base_url_env`, `api_key_env`: names of environment variables, never values. `revision`, `device`, `dtype` and `batch_size` are for provider
-    `transformers`, a model in this process: its calls cost nothing unless a price is given, and without other limits two batches are in flight.
+    `params` go into the request as they are. `aliases`: names under which the same model may say that it
+    answered. `allowed_data`: classes of corpus whose text may be sent; `credentialed` needs somebody's
+    attestation that the endpoint keeps nothing, or a server on this machine. `base_url_env`, `api_key_env`:
+    names of environment variables, never values. `revision`, `device`, `dtype` and `batch_size` are for
+    provider `transformers`, a model in this process: its calls cost nothing unless a price is given, and
+    without other limits two batches are in flight.
     """
 
     provider: ModelProvider
@@ -218,9 +252,11 @@ class ModelSlot(Part):
     batch_size: int = Field(default=8, ge=1, le=4096)
 
     def leaves_machine(self, environ: Mapping[str, str]) -> bool:
-        """Whether what is sent goes to somebody else; a gateway on this machine to a public service does, an own server here does not.
+        """Whether what is sent goes to somebody else; a gateway on this machine to a public service does, an
+        own server here does not.
 
-        A server that only the environment names is here when the variable says so, and elsewhere while it is not set.
+        A server that only the environment names is here when the variable says so, and elsewhere while it is
+        not set.
         """
         if self.provider == "transformers":
             return False
@@ -232,9 +268,16 @@ class ModelSlot(Part):
     def _in_process(cls, values: Any) -> Any:
         if not isinstance(values, dict) or values.get("provider") != "transformers":
             return values
-        batch, limits = values.get("batch_size", cls.model_fields["batch_size"].default), values.get("limits", {})
+        batch, limits = (
+            values.get("batch_size", cls.model_fields["batch_size"].default),
+            values.get("limits", {}),
+        )
         filled = {"price": _FREE, **values}
-        return filled | {"limits": {"in_flight": 2 * batch, **limits}} if _positive(batch) and isinstance(limits, dict) else filled
+        return (
+            filled | {"limits": {"in_flight": 2 * batch, **limits}}
+            if _positive(batch) and isinstance(limits, dict)
+            else filled
+        )
 
     @field_validator("model")
     @classmethod
@@ -250,12 +293,19 @@ class ModelSlot(Part):
         if self.base_url and self.base_url_env:
             raise ValueError("base_url and base_url_env are both given; expected one of them")
         if self.provider == "openai-compatible" and not (self.base_url or self.base_url_env):
-            raise ValueError("base_url is missing; expected the server's address, or base_url_env with the variable that holds it")
+            raise ValueError(
+                "base_url is missing; expected the server's address, or base_url_env with the "
+                "variable that holds it"
+            )
         if self.api_version and self.provider != "azure-openai":
             raise ValueError("api_version is given; expected for azure-openai only")
         if self.api_key_env and self.provider == "vertex":
             raise ValueError("api_key_env is given; Vertex AI takes Google's application default credentials")
-        foreign = [name for name in (_SERVED if self.provider == "transformers" else _IN_PROCESS) if name in self.model_fields_set]
+        foreign = [
+            name
+            for name in (_SERVED if self.provider == "transformers" else _IN_PROCESS)
+            if name in self.model_fields_set
+        ]
         if foreign:
             raise ValueError(f"{foreign[0]} is given; provider {self.provider!r} has no use for it")
         if self.provider == "transformers":
@@ -267,12 +317,18 @@ class ModelSlot(Part):
     @model_validator(mode="after")
     def _trusted(self) -> ModelSlot:
         if (self.zero_retention_attested_on is None) != (not self.zero_retention_attested_by.strip()):
-            raise ValueError("zero_retention_attested_on and zero_retention_attested_by belong together; one of them is missing")
+            raise ValueError(
+                "zero_retention_attested_on and zero_retention_attested_by belong together; one "
+                "of them is missing"
+            )
         open_to_patients = "credentialed" in self.allowed_data and self.zero_retention_attested_on is None
-        known_later = self.provider == "openai-compatible" and self.base_url_env  # the policy refuses it before the first call
+        known_later = (
+            self.provider == "openai-compatible" and self.base_url_env
+        )  # the policy refuses it before the first call
         if open_to_patients and not known_later and self.leaves_machine({}):
             raise ValueError(
-                "allowed_data names 'credentialed'; expected zero_retention_attested_on and zero_retention_attested_by, "
+                "allowed_data names 'credentialed'; expected zero_retention_attested_on and "
+                "zero_retention_attested_by, "
                 "or an openai-compatible server whose base_url is on this machine"
             )
         if self.batch_allowed and self.provider in _NO_BATCHES:
@@ -289,7 +345,9 @@ def _checked_generation(params: dict[str, Any]) -> None:
     except ValidationError as error:
         problem = error.errors(include_url=False)[0]
         known = ", ".join(Generation.model_fields)
-        raise ValueError(f"params.{problem['loc'][0]}: {problem['msg']}; a model in this process takes {known}") from None
+        raise ValueError(
+            f"params.{problem['loc'][0]}: {problem['msg']}; a model in this process takes {known}"
+        ) from None
 
 
 def _positive(value: Any) -> bool:

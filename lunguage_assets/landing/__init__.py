@@ -1,1 +1,3 @@
-"""New reports that are put into a folder: finding complete deliveries, registering each once, putting aside what cannot be used."""
+"""New reports that are put into a folder: finding complete deliveries, registering each once, putting aside
+what cannot be used.
+"""

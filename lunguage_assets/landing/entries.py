@@ -1,11 +1,20 @@
-"""What in a landing folder is a delivery, which files belong to it, and what is none: markers, temporary names, files that serve all."""
+"""What in a landing folder is a delivery, which files belong to it, and what is none: markers, temporary
+names, files that serve all.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
 
-from lunguage_assets.corpus.delivery import DECLARATION, FINDINGS, FINDINGS_PARQUET, METADATA, REPORTS, VOCABULARY
+from lunguage_assets.corpus.delivery import (
+    DECLARATION,
+    FINDINGS,
+    FINDINGS_PARQUET,
+    METADATA,
+    REPORTS,
+    VOCABULARY,
+)
 from lunguage_assets.landing.place import LandingPlace, LandingUnreachable, Seen
 
 QUARANTINE = "quarantine"
@@ -34,7 +43,8 @@ _CANONICAL = {name.lower(): name for name in (*_FINDINGS, VOCABULARY, METADATA, 
 class Entry:
     """A delivery as it lies there: one file, or a folder of files.
 
-    `signature` changes with every change of its files; `hindrance` says why it cannot be taken however long it lies unchanged.
+    `signature` changes with every change of its files; `hindrance` says why it cannot be taken however long
+    it lies unchanged.
     """
 
     name: str
@@ -52,7 +62,9 @@ class Entry:
 
     @property
     def is_marked(self) -> bool:
-        """A marker says that it is complete; one older than a file is left from an earlier delivery of the same name."""
+        """A marker says that it is complete; one older than a file is left from an earlier delivery of the
+        same name.
+        """
         return self.marker is not None and self.marker.modified >= self.modified
 
     @property
@@ -63,12 +75,18 @@ class Entry:
     def key_name(self) -> str:
         """The name without what says of which form the file is."""
         folded = self.name.lower()
-        return self.name if self.is_folder else self.name[: -max(len(form) for form in FORMS if folded.endswith(form))]
+        return (
+            self.name
+            if self.is_folder
+            else self.name[: -max(len(form) for form in FORMS if folded.endswith(form))]
+        )
 
 
 @dataclass(frozen=True)
 class Listing:
-    """What lies in the landing folder: deliveries, the two files that serve all of them, and names that are no delivery, with the reason."""
+    """What lies in the landing folder: deliveries, the two files that serve all of them, and names that are
+    no delivery, with the reason.
+    """
 
     entries: tuple[Entry, ...]
     vocabulary: Entry | None
@@ -96,7 +114,9 @@ def list_entries(place: LandingPlace) -> Listing:
         elif (canonical := canonical_name(seen.name)) == VOCABULARY:
             vocabulary = _single(seen, marker)
         elif canonical in (METADATA, REPORTS):
-            others[seen.name] = f"belongs to a findings file: put both into one folder, the findings as {FINDINGS}"
+            others[seen.name] = (
+                f"belongs to a findings file: put both into one folder, the findings as {FINDINGS}"
+            )
         elif seen.name.lower().endswith(FORMS):
             entries.append(_single(seen, marker))
         else:
@@ -116,7 +136,9 @@ def seen_again(place: LandingPlace, entry: Entry) -> str:
 
 
 def canonical_name(name: str) -> str | None:
-    """The published name that a file of a folder stands for, whatever its letter case and with or without `.gz`; None for other files."""
+    """The published name that a file of a folder stands for, whatever its letter case and with or without
+    `.gz`; None for other files.
+    """
     return _CANONICAL.get(name.lower().removesuffix(".gz"))
 
 

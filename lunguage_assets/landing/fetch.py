@@ -1,6 +1,8 @@
-"""Bringing a delivery into the home's own staging folder, under the published names, whatever its form and file system.
+"""Bringing a delivery into the home's own staging folder, under the published names, whatever its form and
+file system.
 
-Packed files are unpacked, so that the same content packed twice is the same delivery. The readers of `corpus` do the rest.
+Packed files are unpacked, so that the same content packed twice is the same delivery. The readers of `corpus`
+do the rest.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ _BLOCK = 1 << 22
 
 @dataclass(frozen=True)
 class Fetched:
-    """Files of a delivery as they were: `originals` maps published to delivered names; `sha256` is over all names and bytes."""
+    """Files of a delivery as they were: `originals` maps published to delivered names; `sha256` is over all
+    names and bytes.
+    """
 
     folder: Path
     originals: dict[str, str]
@@ -43,10 +47,14 @@ def fetch(place: LandingPlace, entry: Entry, folder: Path) -> Fetched:
     for file in entry.files:
         digest.update(f"{file.name if entry.is_folder else ''}\0".encode())
         fetch_file(place, file, folder, digest.update)
-    return Fetched(folder, {_published_name(entry, file.name): file.name for file in entry.files}, digest.hexdigest())
+    return Fetched(
+        folder, {_published_name(entry, file.name): file.name for file in entry.files}, digest.hexdigest()
+    )
 
 
-def fetch_file(place: LandingPlace, file: Seen, folder: Path, noting: Callable[[bytes], object] = lambda block: None) -> None:
+def fetch_file(
+    place: LandingPlace, file: Seen, folder: Path, noting: Callable[[bytes], object] = lambda block: None
+) -> None:
     """Copy one file into a folder; `noting` is given all its bytes."""
     with (folder / file.name).open("wb") as target, _opened(place, file) as source:
         while block := _read(source, place):
@@ -69,11 +77,14 @@ def _read(source: BinaryIO, place: LandingPlace) -> bytes:
 
 
 def _unreadable(place: LandingPlace, error: Exception) -> LandingUnreachable:
-    return LandingUnreachable(f"landing folder {place.shown}: a file cannot be read ({type(error).__name__}). Look at its rights.")
+    return LandingUnreachable(
+        f"landing folder {place.shown}: a file cannot be read ({type(error).__name__}). Look at its rights."
+    )
 
 
 def prepare(fetched: Fetched, entry: Entry, folder: Path) -> None:
-    """Make of fetched files a delivery as `corpus` reads it; they are moved, and unpacked where they are packed.
+    """Make of fetched files a delivery as `corpus` reads it; they are moved, and unpacked where they are
+    packed.
 
     Raises:
         InputError: a packed file is damaged, or two files are the same one in two forms.
@@ -82,7 +93,9 @@ def prepare(fetched: Fetched, entry: Entry, folder: Path) -> None:
     for file in entry.files:
         target = folder / _published_name(entry, file.name)
         if target.exists():
-            raise InputError(entry.name, f"{target.name} in two forms", "each file once", "Remove all but the one to use.")
+            raise InputError(
+                entry.name, f"{target.name} in two forms", "each file once", "Remove all but the one to use."
+            )
         source = fetched.folder / file.name
         if file.name.lower().endswith(".gz"):
             _unpack(source, target, file.name)
@@ -103,7 +116,10 @@ def _unpack(source: Path, target: Path, name: str) -> None:
                 block = packed.read(_BLOCK)
             except (gzip.BadGzipFile, EOFError, zlib.error) as error:
                 raise InputError(
-                    name, f"a file that cannot be unpacked ({type(error).__name__})", "a whole .gz file", "Deliver it again."
+                    name,
+                    f"a file that cannot be unpacked ({type(error).__name__})",
+                    "a whole .gz file",
+                    "Deliver it again.",
                 ) from None
             if not block:
                 return

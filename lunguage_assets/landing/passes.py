@@ -1,7 +1,9 @@
-"""One pass over the landing folder: every complete delivery becomes a batch, is recognised, or is put aside; the rest waits.
+"""One pass over the landing folder: every complete delivery becomes a batch, is recognised, or is put aside;
+the rest waits.
 
-A pass may be killed anywhere and done again: what it began is on record before it happens, and the home registers a batch as a whole or not
-at all. Deliveries are taken in the order in which they were written, so that of two versions of a study the newer is the amendment.
+A pass may be killed anywhere and done again: what it began is on record before it happens, and the home
+registers a batch as a whole or not at all. Deliveries are taken in the order in which they were written, so
+that of two versions of a study the newer is the amendment.
 """
 
 from __future__ import annotations
@@ -16,13 +18,32 @@ from typing import Any
 
 import pandas as pd
 
-from lunguage_assets.corpus.delivery import DECLARATION, VOCABULARY, content_hash, find_delivery, read_declaration
+from lunguage_assets.corpus.delivery import (
+    DECLARATION,
+    VOCABULARY,
+    content_hash,
+    find_delivery,
+    read_declaration,
+)
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.side_files import read_terms
 from lunguage_assets.errors import ConfigurationError, CorpusMismatch, InputError
-from lunguage_assets.home import Batch, Home, usable_key
-from lunguage_assets.landing.entries import QUARANTINE, REJECTED_SUFFIX, Entry, Listing, list_entries, seen_again
-from lunguage_assets.landing.examination import Examination, NoUsableRow, corpus_of, delivered_studies, examine
+from lunguage_assets.home.home import Batch, Home, usable_key
+from lunguage_assets.landing.entries import (
+    QUARANTINE,
+    REJECTED_SUFFIX,
+    Entry,
+    Listing,
+    list_entries,
+    seen_again,
+)
+from lunguage_assets.landing.examination import (
+    Examination,
+    NoUsableRow,
+    corpus_of,
+    delivered_studies,
+    examine,
+)
 from lunguage_assets.landing.fetch import Fetched, fetch, fetch_file, lend, prepare
 from lunguage_assets.landing.place import LandingPlace, LandingUnreachable
 from lunguage_assets.landing.quarantine import Reason, carry_out, plan
@@ -34,7 +55,8 @@ _NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 @dataclass(frozen=True)
 class Bounds:
-    """After so many deliveries, or so many seconds, a pass begins no further delivery; `stable_s` is how long one must lie unchanged.
+    """After so many deliveries, or so many seconds, a pass begins no further delivery; `stable_s` is how long
+    one must lie unchanged.
 
     With `as_they_lie` nothing is waited for.
     """
@@ -47,7 +69,9 @@ class Bounds:
 
 @dataclass
 class Outcome:
-    """What a pass did. Keys of the dictionaries are names as in the landing folder, which may name patients: not for logs."""
+    """What a pass did. Keys of the dictionaries are names as in the landing folder, which may name patients:
+    not for logs.
+    """
 
     registered: list[LandedBatch] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
@@ -60,7 +84,9 @@ class Outcome:
     others: dict[str, str] = field(default_factory=dict)
     """Name -> why it is no delivery."""
     refused: int = 0
-    """Deliveries that cannot be used, and not be put aside either, because nothing may be written where they lie."""
+    """Deliveries that cannot be used, and not be put aside either, because nothing may be written where they
+    lie.
+    """
     known: int = 0
     """Deliveries that earlier passes have dealt with and that lie there unchanged."""
     left: int = 0
@@ -77,17 +103,22 @@ def record_of(home: Home) -> LandingRecord:
     return LandingRecord(folder_of(home) / "record.sqlite")
 
 
-def land(home: Home, place: LandingPlace, bounds: Bounds | None = None, clock: Clock | None = None) -> Outcome:
+def land(
+    home: Home, place: LandingPlace, bounds: Bounds | None = None, clock: Clock | None = None
+) -> Outcome:
     """Make one pass.
 
     Raises:
         LandingUnreachable: the landing folder cannot be read.
         LandingBusy: another process makes a pass for this home.
         ConfigurationError: the landing folder is the home.
-        InputError: a file that serves all deliveries (`corpus.toml`, the shared vocabulary) is wrong; no delivery is blamed for it.
+        InputError: a file that serves all deliveries (`corpus.toml`, the shared vocabulary) is wrong; no
+            delivery is blamed for it.
     """
     if Path(place.root) == home.root:
-        raise ConfigurationError(f"landing folder {place.shown}: it is the home itself. Name another folder: url in [landing].")
+        raise ConfigurationError(
+            f"landing folder {place.shown}: it is the home itself. Name another folder: url in [landing]."
+        )
     home.create()
     with only_one(folder_of(home)):
         record = record_of(home)
@@ -98,7 +129,9 @@ def land(home: Home, place: LandingPlace, bounds: Bounds | None = None, clock: C
 
 
 class _Pass:
-    def __init__(self, home: Home, place: LandingPlace, record: LandingRecord, bounds: Bounds, clock: Clock) -> None:
+    def __init__(
+        self, home: Home, place: LandingPlace, record: LandingRecord, bounds: Bounds, clock: Clock
+    ) -> None:
         self.home, self.place, self.record, self.bounds = home, place, record, bounds
         self.now = clock.reading()
         self.outcome = Outcome()
@@ -124,7 +157,9 @@ class _Pass:
         return self.outcome
 
     def _agree_with_home(self) -> None:
-        """The home has the last word: a registration that was cut off is finished or void, a batch that is gone is forgotten."""
+        """The home has the last word: a registration that was cut off is finished or void, a batch that is
+        gone is forgotten.
+        """
         self.registered = {batch.key: batch for batch in self.home.registered()}
         for landed in self.record.batches():
             present = self.registered.get(landed.key)
@@ -138,7 +173,9 @@ class _Pass:
             self._move(name, planned)
 
     def _ready(self, listing: Listing) -> list[Entry]:
-        """Complete deliveries that are new or changed, in the order in which they were written; the others wait or are known."""
+        """Complete deliveries that are new or changed, in the order in which they were written; the others
+        wait or are known.
+        """
         looks, moving = self.record.looks(), self.record.moves()
         vocabulary = listing.vocabulary
         everything = [*listing.entries, *([vocabulary] if vocabulary is not None else [])]
@@ -171,7 +208,11 @@ class _Pass:
         if entry.hindrance:
             self.outcome.waiting[entry.name] = entry.hindrance
             return False
-        if entry.is_marked or self.bounds.as_they_lie or (unchanged and has_settled(look.since, self.now, self.bounds.stable_s)):
+        if (
+            entry.is_marked
+            or self.bounds.as_they_lie
+            or (unchanged and has_settled(look.since, self.now, self.bounds.stable_s))
+        ):
             return True
         self.outcome.waiting[entry.name] = "it may still be written to"
         return False
@@ -196,7 +237,9 @@ class _Pass:
             self._put_aside(entry, fetched, error)
 
     def _fetch_shared(self, listing: Listing) -> None:
-        """Fetch, once in a pass, what serves all deliveries; an error in it is told as such, and stops the pass."""
+        """Fetch, once in a pass, what serves all deliveries; an error in it is told as such, and stops the
+        pass.
+        """
         shared = self.staging / "shared"
         if self.has_shared:
             return
@@ -210,7 +253,11 @@ class _Pass:
                 raise _of_shared(error, DECLARATION) from None
         if listing.vocabulary is not None:
             try:
-                prepare(fetch(self.place, listing.vocabulary, shared / "packed"), listing.vocabulary, shared / "unpacked")
+                prepare(
+                    fetch(self.place, listing.vocabulary, shared / "packed"),
+                    listing.vocabulary,
+                    shared / "unpacked",
+                )
                 read_terms(shared / "unpacked" / VOCABULARY, IntakeLog())
             except InputError as error:
                 raise _of_shared(error, listing.vocabulary.name) from None
@@ -238,24 +285,36 @@ class _Pass:
         self._list_rejected(entry, fetched, examination)
         try:
             self.registered[key] = self.home.register(ready, key, corpus.name)
-        except CorpusMismatch:  # the home was claimed, or the key taken, since this pass began: the next one decides anew
+        except (
+            CorpusMismatch
+        ):  # the home was claimed, or the key taken, since this pass began: the next one decides anew
             self.record.withdraw(key)
             self.outcome.waiting[entry.name] = "the home has just changed"
             return
-        self.outcome.registered.append(self.record.settle(key, Look(entry.name, entry.signature, "landed", key, self.now)))
+        self.outcome.registered.append(
+            self.record.settle(key, Look(entry.name, entry.signature, "landed", key, self.now))
+        )
         self.outcome.names[key] = entry.name
 
     def _recognise(self, entry: Entry, key: str) -> None:
-        """The content is a batch already: skip it, unless it is the very delivery whose registration was cut off."""
-        finished_now = any(batch.key == key for batch in self.outcome.registered) and key not in self.outcome.names
+        """The content is a batch already: skip it, unless it is the very delivery whose registration was cut
+        off.
+        """
+        finished_now = (
+            any(batch.key == key for batch in self.outcome.registered) and key not in self.outcome.names
+        )
         if finished_now:
             self.outcome.names[key] = entry.name
         else:
             self.outcome.skipped[entry.name] = key
-        self.record.remember([Look(entry.name, entry.signature, "landed" if finished_now else "skipped", key, self.now)])
+        self.record.remember(
+            [Look(entry.name, entry.signature, "landed" if finished_now else "skipped", key, self.now)]
+        )
 
     def _free_key(self, name: str, sha256: str) -> str:
-        """The delivery's name, and if other content has it already, with the beginning of the content hash."""
+        """The delivery's name, and if other content has it already, with the beginning of the content
+        hash.
+        """
         plain = usable_key(name)
         candidates = [plain, *(f"{plain}-{sha256[:length]}" for length in (8, 16, 64))]
         return next(key for key in candidates if key not in self.registered)
@@ -266,7 +325,9 @@ class _Pass:
             self.record.index(key, delivered_studies(self.home.batches / key))
 
     def _list_rejected(self, entry: Entry, fetched: Fetched, examination: Examination) -> None:
-        """Lay the list of rejected rows beside the delivery; where nothing may be written, table `rejected` alone has them."""
+        """Lay the list of rejected rows beside the delivery; where nothing may be written, table `rejected`
+        alone has them.
+        """
         path = self.place.at(entry.name + REJECTED_SUFFIX)
         try:
             if len(examination.rejected):
@@ -306,7 +367,11 @@ def quarantine_place(place: LandingPlace) -> str:
 
 def _of_shared(error: InputError, name: str) -> InputError:
     return InputError(
-        f"{name} in the landing folder", error.found, error.expected, f"{error.remedy} No delivery is taken until then.", row=error.row
+        f"{name} in the landing folder",
+        error.found,
+        error.expected,
+        f"{error.remedy} No delivery is taken until then.",
+        row=error.row,
     )
 
 
@@ -316,4 +381,6 @@ def _as_csv(rejected: pd.DataFrame, originals: Mapping[str, str]) -> str:
 
 
 def _is_forbidden(error: Exception) -> bool:
-    return isinstance(error, PermissionError | NotImplementedError) or (isinstance(error, OSError) and error.errno in _NOT_ALLOWED)
+    return isinstance(error, PermissionError | NotImplementedError) or (
+        isinstance(error, OSError) and error.errno in _NOT_ALLOWED
+    )

@@ -1,6 +1,7 @@
 """The landing folder as a place: where it is, what lies there, and the few things that are done to its files.
 
-Any fsspec file system will do, so nothing here relies on renames of folders, on locks, or on folders that exist without files.
+Any fsspec file system will do, so nothing here relies on renames of folders, on locks, or on folders that
+exist without files.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any, BinaryIO, cast
 from upath import UPath
 
 from lunguage_assets.errors import LunguageError
-from lunguage_assets.home import Home
+from lunguage_assets.home.home import Home
 from lunguage_assets.settings import LandingSettings
 
 URL_VARIABLE = "LUNGUAGE_LANDING"
@@ -30,7 +31,9 @@ class LandingUnreachable(LunguageError):
 
 
 def landing_url(home: Home, settings: LandingSettings) -> str | None:
-    """The landing folder: `$LUNGUAGE_LANDING`, else the option `url`; a relative path counts from the home. None: there is none."""
+    """The landing folder: `$LUNGUAGE_LANDING`, else the option `url`; a relative path counts from the home.
+    None: there is none.
+    """
     written = os.environ.get(URL_VARIABLE, "").strip() or settings.url.strip()
     if not written:
         return None
@@ -39,7 +42,9 @@ def landing_url(home: Home, settings: LandingSettings) -> str | None:
 
 @dataclass(frozen=True)
 class Seen:
-    """A file or folder as a look at the place found it; `stamp` is another one when the file is another one."""
+    """A file or folder as a look at the place found it; `stamp` is another one when the file is another
+    one.
+    """
 
     name: str
     path: str
@@ -61,7 +66,8 @@ class LandingPlace:
             self._fs, self.root = folder.fs, folder.path
         except (ImportError, ValueError) as error:
             raise LandingUnreachable(
-                f"landing folder {self.shown}: no file system for this address ({type(error).__name__}). Correct it, or install the "
+                f"landing folder {self.shown}: no file system for this address "
+                f"({type(error).__name__}). Correct it, or install the "
                 "fsspec package of its kind, such as s3fs, gcsfs or adlfs."
             ) from None
 
@@ -70,7 +76,8 @@ class LandingPlace:
         return "/".join([self.root.rstrip("/"), *parts])
 
     def look(self, path: str | None = None) -> list[Seen]:
-        """What lies in a folder (default: the landing folder itself), by name; links are followed, broken ones left out.
+        """What lies in a folder (default: the landing folder itself), by name; links are followed, broken
+        ones left out.
 
         A folder below it that has just gone is empty.
 
@@ -87,13 +94,18 @@ class LandingPlace:
             if path is not None:
                 return []
             raise LandingUnreachable(
-                f"landing folder {self.shown}: there is no such folder. Make or mount it, or correct the option url in [landing]."
+                f"landing folder {self.shown}: there is no such folder. Make or mount it, or "
+                "correct the option url in [landing]."
             ) from None
         except Exception as error:  # every file system has errors of its own
             raise LandingUnreachable(
-                f"landing folder {self.shown}: it cannot be read ({type(error).__name__}). Look at its rights."
+                f"landing folder {self.shown}: it cannot be read ({type(error).__name__}). Look "
+                "at its rights."
             ) from None
-        return sorted((seen for seen in found if seen is not None and seen.path != folder.rstrip("/")), key=lambda seen: seen.name)
+        return sorted(
+            (seen for seen in found if seen is not None and seen.path != folder.rstrip("/")),
+            key=lambda seen: seen.name,
+        )
 
     def look_at(self, path: str) -> Seen | None:
         """One file or folder; None when it is not there."""

@@ -1,6 +1,8 @@
-"""What has become of every delivery, so that nothing is read twice, registered twice or forgotten, whenever a pass is killed.
+"""What has become of every delivery, so that nothing is read twice, registered twice or forgotten, whenever a
+pass is killed.
 
-A small SQLite file in the home. It may be lost without harm: batches are recognised by their content, which the home itself knows.
+A small SQLite file in the home. It may be lost without harm: batches are recognised by their content, which
+the home itself knows.
 """
 
 from __future__ import annotations
@@ -55,7 +57,9 @@ class Look:
 
 @dataclass(frozen=True)
 class LandedBatch:
-    """A registered delivery; `landed` counts registrations by this record from 1. Numbers only: a file's name may name a patient."""
+    """A registered delivery; `landed` counts registrations by this record from 1. Numbers only: a file's name
+    may name a patient.
+    """
 
     key: str
     sha256: str
@@ -78,7 +82,9 @@ def only_one(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise LandingBusy("another process is at work on the landing folder of this home; it will finish what it began.") from None
+            raise LandingBusy(
+                "another process is at work on the landing folder of this home; it will finish what it began."
+            ) from None
         yield
 
 
@@ -93,13 +99,17 @@ class LandingRecord:
             self._database.execute(f"PRAGMA synchronous = {SYNCHRONOUS}")
             self._database.executescript(_TABLES)
             with self._database as transaction:
-                transaction.execute("INSERT INTO about SELECT ?, 0 WHERE NOT EXISTS (SELECT 1 FROM about)", (uuid.uuid4().hex[:12],))
+                transaction.execute(
+                    "INSERT INTO about SELECT ?, 0 WHERE NOT EXISTS (SELECT 1 FROM about)",
+                    (uuid.uuid4().hex[:12],),
+                )
             self.identity = str(self._database.execute("SELECT record FROM about").fetchone()[0])
         except sqlite3.OperationalError:
             raise  # locked, or no space: nothing is wrong with the file
         except sqlite3.DatabaseError:
             raise ConfigurationError(
-                f"{file}: found something else than the record of landed deliveries. Remove it: batches are recognised by their content."
+                f"{file}: found something else than the record of landed deliveries. Remove it: "
+                "batches are recognised by their content."
             ) from None
 
     def close(self) -> None:
@@ -115,7 +125,10 @@ class LandingRecord:
 
     @staticmethod
     def _remember(transaction: sqlite3.Connection, looks: Collection[Look]) -> None:
-        rows = [(look.name, look.signature, look.state, look.batch, look.since.machine, look.since.seconds) for look in looks]
+        rows = [
+            (look.name, look.signature, look.state, look.batch, look.since.machine, look.since.seconds)
+            for look in looks
+        ]
         transaction.executemany("INSERT OR REPLACE INTO looks VALUES (?, ?, ?, ?, ?, ?)", rows)
 
     def forget(self, names: Collection[str]) -> None:
@@ -123,25 +136,38 @@ class LandingRecord:
             transaction.executemany("DELETE FROM looks WHERE name = ?", [(name,) for name in names])
 
     def intend(self, batch: LandedBatch, studies: Collection[str]) -> None:
-        """Note, before a batch is registered, that it comes from here; its number is given when it is there."""
+        """Note, before a batch is registered, that it comes from here; its number is given when it is
+        there.
+        """
         with self._database as transaction:
             values = (batch.key, batch.sha256, batch.studies, batch.amended, batch.rows, batch.rejected)
             transaction.execute("INSERT OR REPLACE INTO batches VALUES (?, ?, NULL, ?, ?, ?, ?)", values)
             self._index(transaction, batch.key, studies)
 
     def settle(self, key: str, look: Look | None = None) -> LandedBatch:
-        """The batch is registered: it gets the next number, once; `look` is the delivery that it came from."""
+        """The batch is registered: it gets the next number, once; `look` is the delivery that it came
+        from.
+        """
         with self._database as transaction:
             self._remember(transaction, [look] if look is not None else [])
             number = "SELECT 1 + landed FROM about"  # no number is given again, even when its batch is gone
-            if transaction.execute(f"UPDATE batches SET landed = ({number}) WHERE key = ? AND landed IS NULL", (key,)).rowcount:
+            if transaction.execute(
+                f"UPDATE batches SET landed = ({number}) WHERE key = ? AND landed IS NULL", (key,)
+            ).rowcount:
                 transaction.execute(f"UPDATE about SET landed = ({number})")
         return next(batch for batch in self._batches("WHERE key = ?", key))
 
     def withdraw(self, key: str) -> None:
-        """The batch is not there, or no longer: it counts for nothing, and deliveries that became it are new."""
+        """The batch is not there, or no longer: it counts for nothing, and deliveries that became it are
+        new.
+        """
         with self._database as transaction:
-            for table, column in (("batches", "key"), ("studies", "batch"), ("indexed", "batch"), ("looks", "batch")):
+            for table, column in (
+                ("batches", "key"),
+                ("studies", "batch"),
+                ("indexed", "batch"),
+                ("looks", "batch"),
+            ):
                 transaction.execute(f"DELETE FROM {table} WHERE {column} = ?", (key,))
 
     def batches(self) -> list[LandedBatch]:
@@ -153,7 +179,10 @@ class LandingRecord:
         return self._batches("WHERE landed > ? ORDER BY landed LIMIT ?", landed, limit)
 
     def _batches(self, condition: str, *values: object) -> list[LandedBatch]:
-        query = f"SELECT key, sha256, COALESCE(landed, 0), studies, amended, rows, rejected FROM batches {condition}"
+        query = (
+            "SELECT key, sha256, COALESCE(landed, 0), studies, amended, rows, rejected FROM batches "
+            f"{condition}"
+        )
         return [LandedBatch(*row) for row in self._database.execute(query, values)]
 
     def indexed(self) -> set[str]:
@@ -167,7 +196,9 @@ class LandingRecord:
     @staticmethod
     def _index(transaction: sqlite3.Connection, key: str, studies: Collection[str]) -> None:
         transaction.execute("INSERT OR IGNORE INTO indexed VALUES (?)", (key,))
-        transaction.executemany("INSERT OR IGNORE INTO studies VALUES (?, ?)", [(study, key) for study in sorted(studies)])
+        transaction.executemany(
+            "INSERT OR IGNORE INTO studies VALUES (?, ?)", [(study, key) for study in sorted(studies)]
+        )
 
     def amended(self, studies: Collection[str]) -> int:
         """How many of these studies an earlier batch has."""
@@ -181,7 +212,10 @@ class LandingRecord:
             transaction.execute("DELETE FROM looks WHERE name = ?", (name,))
 
     def moves(self) -> dict[str, dict[str, object]]:
-        return {name: json.loads(plan) for name, plan in self._database.execute("SELECT name, plan FROM moves ORDER BY name")}
+        return {
+            name: json.loads(plan)
+            for name, plan in self._database.execute("SELECT name, plan FROM moves ORDER BY name")
+        }
 
     def moved(self, name: str, look: Look | None = None) -> None:
         """The move is done, or with `look`, cannot be done."""

@@ -1,7 +1,8 @@
 """Whether a delivery without a marker is complete: two looks, some seconds apart, found it unchanged.
 
-Times are not read from the calendar, which a person or a time server may set: they count from the start of the machine. After a restart, or on
-another machine, the waiting begins anew, so that nothing is ever taken too early and nothing waits for a time that does not come.
+Times are not read from the calendar, which a person or a time server may set: they count from the start of
+the machine. After a restart, or on another machine, the waiting begins anew, so that nothing is ever taken
+too early and nothing waits for a time that does not come.
 """
 
 from __future__ import annotations

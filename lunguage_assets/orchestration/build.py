@@ -1,4 +1,6 @@
-"""Assembling the code location, so that a test, the command line and production differ only in what they pass."""
+"""Assembling the code location, so that a test, the command line and production differ only in what they
+pass.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,7 @@ import warnings
 
 import dagster as dg
 
-from lunguage_assets.home import Home
+from lunguage_assets.home.home import Home
 from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
 from lunguage_assets.orchestration.assets.analysis import analysis_assets
 from lunguage_assets.orchestration.assets.corpus import corpus_assets
@@ -29,11 +31,14 @@ from lunguage_assets.settings import load_settings
 
 
 def build_defs(home: Home | None = None, judges: JudgesConfiguration | None = None) -> dg.Definitions:
-    """Definitions for a home (default: `$LUNGUAGE_HOME`) and a judges configuration (default: `$LUNGUAGE_JUDGES` or the bundled one)."""
+    """Definitions for a home (default: `$LUNGUAGE_HOME`) and a judges configuration (default:
+    `$LUNGUAGE_JUDGES` or the bundled one).
+    """
     place = home or Home.from_environment()
     corpus = place.corpus()
     withhold_messages(corpus.data_class if corpus is not None else None)
-    # Partition mappings and partitioned checks are marked beta and preview; the dagster range in pyproject.toml bounds what may change.
+    # Partition mappings and partitioned checks are marked beta and preview; the dagster range in
+    # pyproject.toml bounds what may change.
     warnings.filterwarnings("ignore", category=dg.BetaWarning)
     warnings.filterwarnings("ignore", category=dg.PreviewWarning)
     partitions = build_partitions(judges or load_judges(judges_file()))

@@ -1,7 +1,9 @@
-"""Links from an asset to the code that makes it: to a repository when one is named, else to the file on this machine.
+"""Links from an asset to the code that makes it: to a repository when one is named, else to the file on this
+machine.
 
-No repository is written into the package: `$LUNGUAGE_REPOSITORY` names it, for instance https://github.com/OWNER/NAME, and
-`$LUNGUAGE_REVISION` the branch, tag or commit that runs (by default `main`).
+No repository is written into the package: `$LUNGUAGE_REPOSITORY` names it, for instance
+https://github.com/OWNER/NAME, and `$LUNGUAGE_REVISION` the branch, tag or commit that runs (by default
+`main`).
 """
 
 from __future__ import annotations
@@ -30,11 +32,20 @@ def linked_to_code(assets: Sequence[dg.AssetsDefinition]) -> list[dg.AssetsDefin
     repository = os.environ.get(REPOSITORY_VARIABLE, "").strip().rstrip("/").removesuffix(".git")
     if not repository:
         return list(local)
-    if not repository.startswith(("https://", "http://")) or not any(host in repository for host in ("github", "gitlab")):
+    if not repository.startswith(("https://", "http://")) or not any(
+        host in repository for host in ("github", "gitlab")
+    ):
         raise ConfigurationError(
-            f"${REPOSITORY_VARIABLE}: found {repository!r}; expected the web address of a repository on GitHub or GitLab, such as "
+            f"${REPOSITORY_VARIABLE}: found {repository!r}; expected the web address of a "
+            "repository on GitHub or GitLab, such as "
             "https://github.com/OWNER/NAME. Mend it, or unset it for links to local files."
         )
     revision = os.environ.get(REVISION_VARIABLE, "").strip() or "main"
-    anchor = dg.AnchorBasedFilePathMapping(local_file_anchor=PACKAGE, file_anchor_path_in_repository=PACKAGE.name)
-    return list(dg.link_code_references_to_git(local, git_url=repository, git_branch=revision, file_path_mapping=anchor))
+    anchor = dg.AnchorBasedFilePathMapping(
+        local_file_anchor=PACKAGE, file_anchor_path_in_repository=PACKAGE.name
+    )
+    return list(
+        dg.link_code_references_to_git(
+            local, git_url=repository, git_branch=revision, file_path_mapping=anchor
+        )
+    )

@@ -13,7 +13,8 @@ import dagster as dg
 import pandas as pd
 
 from lunguage_assets.explicit.hedges.hedging import has_corrections, load_corrections
-from lunguage_assets.home import Home
+from lunguage_assets.home.home import Home
+from lunguage_assets.home.store import PARTITIONED_BY, is_stored, partition_path, read_table
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.orchestration.assets.corpus import TABLES_OF_INTAKE, intake_settings
 from lunguage_assets.orchestration.assets.explicit import TABLES_OF_FIT, fit_settings, stick_settings
@@ -21,7 +22,6 @@ from lunguage_assets.orchestration.assets.implicit import merge_settings
 from lunguage_assets.orchestration.latest import made, notes
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.instance import configuration_of, dagster_instance
-from lunguage_assets.store import PARTITIONED_BY, is_stored, partition_path, read_table
 from lunguage_assets.tables import HEDGE_PHRASES, TABLES
 
 Step = Literal["ingest", "extract_hedges", "fit", "expand"]
@@ -50,7 +50,9 @@ class Inventory:
         return all(self.is_stored(table, batch) for table in TABLES_OF_INTAKE)
 
     def has_phrases(self, judge: str, batch: str) -> bool:
-        """Whether the judge, as it is now, has extracted the phrases of a batch, and a person's present corrections are in them."""
+        """Whether the judge, as it is now, has extracted the phrases of a batch, and a person's present
+        corrections are in them.
+        """
         return (
             self.is_stored("hedge_phrases", judge, batch)
             and self.noted("hedge_phrases", judge, batch).get("judge") == self._resource.identity(judge)
@@ -58,7 +60,9 @@ class Inventory:
         )
 
     def is_fitted(self, ranker: str, batch: str) -> bool:
-        """Finished, from the present ranking, each table after the one that it follows from, with nothing that is no longer in force."""
+        """Finished, from the present ranking, each table after the one that it follows from, with nothing
+        that is no longer in force.
+        """
         return (
             self.noted("lunguage_plus_plus", ranker, batch).get("ranking_version")
             == self.noted("reference_ranking", ranker).get("ranking_version")
@@ -72,7 +76,9 @@ class Inventory:
         )
 
     def outdated(self, ranker: str, batch: str) -> list[str]:
-        """What a batch's tables were made with and is no longer in force: settings, files in the home. Of a table without a note, nothing is known."""
+        """What a batch's tables were made with and is no longer in force: settings, files in the home. Of a
+        table without a note, nothing is known.
+        """
         found = []
         if self._differs(("findings", batch), "intake_settings", self._intake_settings):
             found.append("corpus settings")
@@ -92,14 +98,19 @@ class Inventory:
         extractor = self._judges.extractor
         if self.is_fitted(ranker, batch):
             return None
-        if not self.is_taken_in(batch) or self._differs(("findings", batch), "intake_settings", self._intake_settings):
+        if not self.is_taken_in(batch) or self._differs(
+            ("findings", batch), "intake_settings", self._intake_settings
+        ):
             return "ingest"
-        if not self.has_phrases(extractor, batch) or not self._in_order(("findings", batch), ("hedge_phrases", extractor, batch)):
+        if not self.has_phrases(extractor, batch) or not self._in_order(
+            ("findings", batch), ("hedge_phrases", extractor, batch)
+        ):
             return "extract_hedges"
         fits = ("fitted_probabilities", ranker, batch)
         if (
             not all(self.is_stored(table, ranker, batch) for table in TABLES_OF_FIT)
-            or self.noted(*fits).get("ranking_version") != self.noted("reference_ranking", ranker).get("ranking_version")
+            or self.noted(*fits).get("ranking_version")
+            != self.noted("reference_ranking", ranker).get("ranking_version")
             or self._differs(fits, "fit_settings", self._fit_settings)
             or not self._in_order(("hedge_phrases", extractor, batch), fits)
         ):
@@ -107,11 +118,15 @@ class Inventory:
         return "expand"
 
     def pending(self, ranker: str, requested: str | None = None) -> list[str]:
-        """The batches that a run makes (again): the requested one, and every other one that is not finished."""
+        """The batches that a run makes (again): the requested one, and every other one that is not
+        finished.
+        """
         return [batch for batch in self.batches if batch == requested or not self.is_fitted(ranker, batch)]
 
     def is_current(self, table: str, key: str, members: Sequence[str], vocabulary: str | None = None) -> bool:
-        """A part of the measuring stick: stored, with the present settings, extractor and judges, and for this vocabulary."""
+        """A part of the measuring stick: stored, with the present settings, extractor and judges, and for
+        this vocabulary.
+        """
         noted = self.noted(table, key)
         return (
             self.is_stored(table, key)
@@ -121,15 +136,23 @@ class Inventory:
 
     def is_released(self, ranker: str) -> bool:
         """Whether the release is younger than everything that it is written from."""
-        results = [moment for key, moment in self._made("lunguage_plus_plus").items() if key.split("|")[0] == ranker]
-        return self._made("release").get(ranker, 0) > max([self._made("reference_ranking").get(ranker, 0), *results])
+        results = [
+            moment for key, moment in self._made("lunguage_plus_plus").items() if key.split("|")[0] == ranker
+        ]
+        return self._made("release").get(ranker, 0) > max(
+            [self._made("reference_ranking").get(ranker, 0), *results]
+        )
 
     def is_stored(self, table: str, *keys: str) -> bool:
         """Whether a partition's file is there, of this version's schema, and its making is on record."""
-        return _partition(table, keys) in self._made(table) and is_stored(TABLES[table], partition_path(self._home.tables, table, *keys))
+        return _partition(table, keys) in self._made(table) and is_stored(
+            TABLES[table], partition_path(self._home.tables, table, *keys)
+        )
 
     def noted(self, table: str, *keys: str) -> Mapping[str, Any]:
-        """Metadata of the latest materialization of a partition; keys as in `store.PARTITIONED_BY`; empty when there is none."""
+        """Metadata of the latest materialization of a partition; keys as in `store.PARTITIONED_BY`; empty
+        when there is none.
+        """
         return self._notes(table, keys[0] if len(keys) > 1 else "").get(_partition(table, keys), {})
 
     def _read_notes(self, table: str, first: str) -> dict[str, dict[str, Any]]:
@@ -145,15 +168,23 @@ class Inventory:
         return self.noted(*partition).get(note, present) != present
 
     def _in_order(self, *partitions: tuple[str, ...]) -> bool:
-        """Whether each was made before what follows from it, and not again since, as when a run was killed between the two."""
+        """Whether each was made before what follows from it, and not again since, as when a run was killed
+        between the two.
+        """
         moments = [self._made(table).get(_partition(table, keys), 0) for table, *keys in partitions]
         return moments == sorted(moments)
 
     def _read_corrected(self, judge: str, batch: str) -> bool:
-        """Whether the stored phrases of a batch have the present corrections. The table is read only where there may be any."""
+        """Whether the stored phrases of a batch have the present corrections. The table is read only where
+        there may be any.
+        """
         path = partition_path(self._home.tables, "hedge_phrases", judge, batch)
         none = self._corrections is None and self.noted("hedge_phrases", judge, batch).get("corrected") == 0
-        return none or not is_stored(HEDGE_PHRASES, path) or has_corrections(read_table(HEDGE_PHRASES, path), self._corrections)
+        return (
+            none
+            or not is_stored(HEDGE_PHRASES, path)
+            or has_corrections(read_table(HEDGE_PHRASES, path), self._corrections)
+        )
 
     @cached_property
     def _corrections(self) -> pd.DataFrame | None:
@@ -178,7 +209,9 @@ def _partition(table: str, keys: Sequence[str]) -> str:
 
 
 def batches_to_ask_about(home: Home, judges: JudgesConfiguration, ranker: str) -> list[str]:
-    """Batches about which a run asks judges (again) besides the one it is asked for; none where there is no record of runs yet."""
+    """Batches about which a run asks judges (again) besides the one it is asked for; none where there is no
+    record of runs yet.
+    """
     if not home.registered() or configuration_of(home) == "missing":
         return []
     with dagster_instance(home) as instance:

@@ -1,8 +1,10 @@
-"""The I/O manager: every asset that is a table is stored as Parquet through `store`, validated before it is written and again when it is read.
+"""The I/O manager: every asset that is a table is stored as Parquet through `store`, validated before it is
+written and again when it is read.
 
-Dagster holds back downstream steps of a failed check in the same run only. An asset of other partitions, a backfill or the automation would read
-a file that was changed, restored from elsewhere or written by something else; so no asset computes with rows that the store would have refused.
-A check reads such a file all the same: it is there to say which rows.
+Dagster holds back downstream steps of a failed check in the same run only. An asset of other partitions, a
+backfill or the automation would read a file that was changed, restored from elsewhere or written by something
+else; so no asset computes with rows that the store would have refused. A check reads such a file all the
+same: it is there to say which rows.
 """
 
 from __future__ import annotations
@@ -19,9 +21,15 @@ from dagster_duckdb import DuckDBResource
 from upath import UPath
 
 from lunguage_assets.errors import LunguageError
+from lunguage_assets.home.store import (
+    create_catalog,
+    partition_path,
+    read_sound_table,
+    read_table,
+    write_table,
+)
+from lunguage_assets.home.table_place import is_local, open_place
 from lunguage_assets.orchestration.lineage import column_lineage
-from lunguage_assets.store import create_catalog, partition_path, read_sound_table, read_table, write_table
-from lunguage_assets.table_place import is_local, open_place
 from lunguage_assets.tables import TABLES
 
 
@@ -50,18 +58,23 @@ class ParquetTables(dg.UPathIOManager):
         with _plain_words():
             return read_sound_table(table, path)
 
-    def get_path_for_partition(self, context: dg.InputContext | dg.OutputContext, path: UPath, partition: str) -> UPath:
+    def get_path_for_partition(
+        self, context: dg.InputContext | dg.OutputContext, path: UPath, partition: str
+    ) -> UPath:
         return partition_path(self._root, path.name, *partition.split("/")).with_suffix("")
 
     def get_metadata(self, context: dg.OutputContext, obj: pd.DataFrame) -> dict[str, Any]:
         lineage = column_lineage(context.asset_key.path[-1])
-        return {"dagster/row_count": len(obj)} | ({"dagster/column_lineage": lineage} if lineage.deps_by_column else {})
+        return {"dagster/row_count": len(obj)} | (
+            {"dagster/column_lineage": lineage} if lineage.deps_by_column else {}
+        )
 
 
 class TableStore(dg.ConfigurableIOManagerFactory):
     """Configuration of the store.
 
-    `root` is a local folder or any fsspec URL; `database` the DuckDB file with the views (empty: none is kept).
+    `root` is a local folder or any fsspec URL; `database` the DuckDB file with the views (empty: none is
+    kept).
     """
 
     root: str
@@ -89,7 +102,8 @@ def _is_for_a_check(context: dg.InputContext) -> bool:
 def build_catalog(root: UPath | Path, database: Path) -> None:
     """Build the DuckDB file aside and rename it, so that whoever has it open keeps a working file.
 
-    Views of tables on other storage can be queried by a client that can reach that storage (docs: deploy/README.md).
+    Views of tables on other storage can be queried by a client that can reach that storage (docs:
+    deploy/README.md).
     """
     database.parent.mkdir(parents=True, exist_ok=True)
     aside = database.with_name(f".{database.name}.{uuid.uuid4().hex}.tmp")

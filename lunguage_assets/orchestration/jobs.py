@@ -17,13 +17,17 @@ STAGES: dict[str, tuple[str, tuple[str, ...]]] = {
     "compare": ("Have one judge play all comparisons of the vocabulary.", ("comparison_matches",)),
     "rank": ("Rank the phrases from the matches of a judge or panel.", ("reference_ranking",)),
     "fit": ("Give every tentative finding of a batch its probability.", ("fitted_probabilities", "fit_log")),
-    "analyse": ("Agreement of judges and experts, robustness of the ranking, validation of the fit.", TABLES_OF_ANALYSIS),
+    "analyse": (
+        "Agreement of judges and experts, robustness of the ranking, validation of the fit.",
+        TABLES_OF_ANALYSIS,
+    ),
     "expand": (
         "Merge duplicates, expand diagnoses, resolve contradictions.",
         ("deduplicated_findings", *TABLES_OF_EXPANSION, *TABLES_OF_RESOLUTION),
     ),
     "refit": (
-        "Fit a batch again with the present ranking, and redo all that follows from its probabilities. For the batches that the check "
+        "Fit a batch again with the present ranking, and redo all that follows from its "
+        "probabilities. For the batches that the check "
         "`fits_current` of reference_ranking names.",
         (*TABLES_OF_FIT, "deduplicated_findings", *TABLES_OF_EXPANSION, *TABLES_OF_RESOLUTION),
     ),
@@ -33,7 +37,9 @@ STAGES: dict[str, tuple[str, tuple[str, ...]]] = {
 """Job -> what it does and the assets it materialises."""
 
 CHECKED_AGAIN = {"release": dg.AssetSelection.checks(FITS_CURRENT)}
-"""Job -> checks of other assets that it evaluates: whether a batch is stale can change after the ranking was made."""
+"""Job -> checks of other assets that it evaluates: whether a batch is stale can change after the ranking was
+made.
+"""
 
 
 def stage_jobs() -> list[dg.UnresolvedAssetJobDefinition]:

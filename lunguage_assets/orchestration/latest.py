@@ -1,6 +1,8 @@
-"""What the instance's event log says last about the partitions of each table: when they were made, when that was last tried, what was noted.
+"""What the instance's event log says last about the partitions of each table: when they were made, when that
+was last tried, what was noted.
 
-A moment is the storage id of an event. These only grow and no clock is read, so a clock that is set back changes nothing. Nothing is decided here.
+A moment is the storage id of an event. These only grow and no clock is read, so a clock that is set back
+changes nothing. Nothing is decided here.
 """
 
 from __future__ import annotations
@@ -35,7 +37,9 @@ def first_made(instance: dg.DagsterInstance, table: str, partition: str) -> int 
     return records[0].storage_id if records else None
 
 
-def notes(instance: dg.DagsterInstance, table: str, partitions: Collection[str] | None = None) -> dict[str, dict[str, Any]]:
+def notes(
+    instance: dg.DagsterInstance, table: str, partitions: Collection[str] | None = None
+) -> dict[str, dict[str, Any]]:
     """Partition -> metadata of its latest materialization; of all partitions, or of those named."""
     return {key: noted(record) for key, record in latest_records(instance, table, partitions).items()}
 
@@ -43,15 +47,25 @@ def notes(instance: dg.DagsterInstance, table: str, partitions: Collection[str] 
 def noted(record: dg.EventLogRecord) -> dict[str, Any]:
     """Metadata of a materialization, as plain values."""
     materialization = record.asset_materialization
-    return {} if materialization is None else {name: value.value for name, value in materialization.metadata.items()}
+    return (
+        {}
+        if materialization is None
+        else {name: value.value for name, value in materialization.metadata.items()}
+    )
 
 
-def latest_records(instance: dg.DagsterInstance, table: str, partitions: Collection[str] | None = None) -> dict[str, dg.EventLogRecord]:
-    """Partition -> event of its latest materialization; of all partitions, or of those named. A few queries, however many partitions."""
+def latest_records(
+    instance: dg.DagsterInstance, table: str, partitions: Collection[str] | None = None
+) -> dict[str, dg.EventLogRecord]:
+    """Partition -> event of its latest materialization; of all partitions, or of those named. A few queries,
+    however many partitions.
+    """
     wanted = sorted(_moments(instance, table, dg.DagsterEventType.ASSET_MATERIALIZATION, partitions).values())
     found = {}
     for start in range(0, len(wanted), _AT_ONCE):
-        chosen = dg.AssetRecordsFilter(asset_key=dg.AssetKey(table), storage_ids=wanted[start : start + _AT_ONCE])
+        chosen = dg.AssetRecordsFilter(
+            asset_key=dg.AssetKey(table), storage_ids=wanted[start : start + _AT_ONCE]
+        )
         for record in instance.fetch_materializations(chosen, limit=_AT_ONCE).records:
             if record.partition_key is not None:
                 found[record.partition_key] = record
@@ -70,9 +84,14 @@ def run_that_tried(instance: dg.DagsterInstance, table: str, partition: str) -> 
     return planned.run_id if planned is not None else ""
 
 
-def processes_that_made(instance: dg.DagsterInstance, table: str, partitions: Collection[str]) -> dict[str, str]:
+def processes_that_made(
+    instance: dg.DagsterInstance, table: str, partitions: Collection[str]
+) -> dict[str, str]:
     """Partition -> process that made it last, of those for which one is on record (`workers`)."""
-    runs = {partition: str(record.run_id or "") for partition, record in latest_records(instance, table, partitions).items()}
+    runs = {
+        partition: str(record.run_id or "")
+        for partition, record in latest_records(instance, table, partitions).items()
+    }
     wanted = sorted(set(runs.values()) - {""})
     processes: dict[str, str] = {}
     for start in range(0, len(wanted), _AT_ONCE):
@@ -83,13 +102,20 @@ def processes_that_made(instance: dg.DagsterInstance, table: str, partitions: Co
 
 
 def _moments(
-    instance: dg.DagsterInstance, table: str, event: dg.DagsterEventType, partitions: Collection[str] | None = None
+    instance: dg.DagsterInstance,
+    table: str,
+    event: dg.DagsterEventType,
+    partitions: Collection[str] | None = None,
 ) -> dict[str, int]:
     if partitions is not None and not partitions:
         return {}
     named = set(partitions) if partitions is not None and len(partitions) <= _AT_ONCE else None
     moments: Mapping[str, int] = instance.get_latest_storage_id_by_partition(dg.AssetKey(table), event, named)
-    return {partition: moment for partition, moment in moments.items() if partitions is None or partition in partitions}
+    return {
+        partition: moment
+        for partition, moment in moments.items()
+        if partitions is None or partition in partitions
+    }
 
 
 def _of(table: str, partitions: list[str]) -> dg.AssetRecordsFilter:

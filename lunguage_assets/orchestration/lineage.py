@@ -11,10 +11,15 @@ from lunguage_assets.tables.origins import sources
 
 @cache
 def column_lineage(table: str) -> dg.TableColumnLineage:
-    """Every column of an asset that comes from columns of upstream assets, with those; other columns are made in the asset."""
+    """Every column of an asset that comes from columns of upstream assets, with those; other columns are made
+    in the asset.
+    """
     return dg.TableColumnLineage(
         {
-            column: [dg.TableColumnDep(asset_key=dg.AssetKey(upstream), column_name=name) for upstream, name in found]
+            column: [
+                dg.TableColumnDep(asset_key=dg.AssetKey(upstream), column_name=name)
+                for upstream, name in found
+            ]
             for column, found in sources(table).items()
         }
     )

@@ -1,4 +1,6 @@
-"""What a person sees of a table in the Dagster UI: its columns, its tags, small count tables, pictures. Never a value of a restricted column."""
+"""What a person sees of a table in the Dagster UI: its columns, its tags, small count tables, pictures. Never
+a value of a restricted column.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +16,12 @@ import dagster as dg
 import pandas as pd
 
 from lunguage_assets.errors import LunguageError
-from lunguage_assets.judges.progress import Meter, Progress, announce
+from lunguage_assets.judges.asking.progress import Meter, Progress, announce
 from lunguage_assets.orchestration.withheld import messages_are_withheld, where
-from lunguage_assets.release.documents import markdown_table
-from lunguage_assets.schema import Column, Table
+from lunguage_assets.release.report.documents import markdown_table
 from lunguage_assets.tables import TABLES
 from lunguage_assets.tables.origins import explained
+from lunguage_assets.tables.schema import Column, Table
 
 OWNERS = ["team:radiology-nlp"]
 HALVES = ("explicit", "implicit")
@@ -36,7 +38,9 @@ LOG_EVERY_S = 30.0
 
 
 def column_schema(table: Table) -> dg.TableSchema:
-    """The table's columns as the UI shows them, with where they come from, derived from its one schema and its declared origins."""
+    """The table's columns as the UI shows them, with where they come from, derived from its one schema and
+    its declared origins.
+    """
     origins = explained(table.name)
     return dg.TableSchema(
         columns=[
@@ -71,7 +75,9 @@ def table_tags(table: Table, group: str) -> dict[str, str]:
     return tags
 
 
-def table_options(name: str, group: str, *, kinds: set[str] | None = None, description: str = "") -> dict[str, Any]:
+def table_options(
+    name: str, group: str, *, kinds: set[str] | None = None, description: str = ""
+) -> dict[str, Any]:
     """Options shared by every asset that is a table: key, description, columns, owner, group, kinds, tags."""
     table = TABLES[name]
     return {
@@ -86,14 +92,21 @@ def table_options(name: str, group: str, *, kinds: set[str] | None = None, descr
 
 
 def counts(values: pd.Series | Mapping[str, int], label: str, *, most: int | None = None) -> dg.MetadataValue:
-    """A markdown table of counts, largest first and at most `most` of them, with their shares of all as numbers and as bars."""
+    """A markdown table of counts, largest first and at most `most` of them, with their shares of all as
+    numbers and as bars.
+    """
     tally = values.value_counts() if isinstance(values, pd.Series) else pd.Series(dict(values), dtype="int64")
-    pairs = sorted(((str(key), int(count)) for key, count in tally.items() if count), key=lambda pair: (-pair[1], pair[0]))
+    pairs = sorted(
+        ((str(key), int(count)) for key, count in tally.items() if count),
+        key=lambda pair: (-pair[1], pair[0]),
+    )
     return _bars(pairs[:most], label, sum(count for _, count in pairs))
 
 
 def account_of(totals: Mapping[str, int], label: str) -> dg.MetadataValue:
-    """A markdown table of numbers in the order given, with their shares of the first one as numbers and as bars."""
+    """A markdown table of numbers in the order given, with their shares of the first one as numbers and as
+    bars.
+    """
     pairs = [(name.replace("_", " "), int(count)) for name, count in totals.items()]
     return _bars(pairs, label, pairs[0][1] if pairs else 0)
 
@@ -119,39 +132,56 @@ def rows_table(frame: pd.DataFrame, columns: Sequence[str]) -> dg.MetadataValue:
 
 
 def picture(png: bytes) -> dg.MetadataValue:
-    """A PNG that the UI shows inside the metadata, reduced to few colours: Dagster stores it with every event."""
+    """A PNG that the UI shows inside the metadata, reduced to few colours: Dagster stores it with every
+    event.
+    """
     from PIL import Image  # slow to import, and definitions load this module
 
     stream = io.BytesIO()
     with Image.open(io.BytesIO(png)) as image:
-        image.convert("RGB").quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(
-            stream, "PNG", optimize=True
-        )
-    return dg.MetadataValue.md(f"![plot](data:image/png;base64,{base64.b64encode(stream.getvalue()).decode()})")
+        image.convert("RGB").quantize(
+            COLOURS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE
+        ).save(stream, "PNG", optimize=True)
+    return dg.MetadataValue.md(
+        f"![plot](data:image/png;base64,{base64.b64encode(stream.getvalue()).decode()})"
+    )
 
 
 class Spending:
-    """What the language models of a partition were asked and what it cost; rule-based judges leave nothing to show.
+    """What the language models of a partition were asked and what it cost; rule-based judges leave nothing to
+    show.
 
     Counts go to the run's log now and then, and to whoever listens in this process.
     """
 
-    def __init__(self, context: dg.AssetExecutionContext, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, context: dg.AssetExecutionContext, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._log, self._clock = context.log, clock
         self._meter = Meter(clock)
         self._last: dict[str, float] = {}
 
     def note(self, progress: Progress) -> None:
-        """Take note of where a judge stands; a line in the log at its first report and then every half minute."""
+        """Take note of where a judge stands; a line in the log at its first report and then every half
+        minute.
+        """
         self._meter.note(progress)
         announce(progress)
         now = self._clock()
         if now - self._last.get(progress.judge, -LOG_EVERY_S) >= LOG_EVERY_S:
             self._last[progress.judge] = now
-            self._log.info(next(standing.line() for standing in self._meter.standings() if standing.judge == progress.judge))
+            self._log.info(
+                next(
+                    standing.line()
+                    for standing in self._meter.standings()
+                    if standing.judge == progress.judge
+                )
+            )
 
     def metadata(self) -> dict[str, Any]:
-        """Calls, ledger hits, failures, tokens and US dollars of this materialization, in all and per language model."""
+        """Calls, ledger hits, failures, tokens and US dollars of this materialization, in all and per
+        language model.
+        """
         standings = sorted(self._meter.standings(), key=lambda standing: standing.judge)
         if not standings:
             return {}
@@ -162,7 +192,8 @@ class Spending:
             "|---|---|---|---|---|---|---|---|",
         ]
         lines += [
-            f"| {s.judge} | {s.questions} | {s.hits} | {s.calls} | {s.failures} | {s.input_tokens} | {s.output_tokens} | {s.cost_usd:.4f} |"
+            f"| {s.judge} | {s.questions} | {s.hits} | {s.calls} | {s.failures} | "
+            f"{s.input_tokens} | {s.output_tokens} | {s.cost_usd:.4f} |"
             for s in standings
         ]
         return {
@@ -186,9 +217,16 @@ def plain_failures() -> Iterator[None]:
     try:
         yield
     except LunguageError as error:
-        raise dg.Failure(description=str(error), metadata={"kind": type(error).__name__}, allow_retries=False) from None
+        raise dg.Failure(
+            description=str(error), metadata={"kind": type(error).__name__}, allow_retries=False
+        ) from None
     except Exception as error:
         if not messages_are_withheld():
             raise
-        description = f"unexpected {where(error)}; its message is withheld, because it may quote a report. Please report this."
-        raise dg.Failure(description=description, metadata={"kind": type(error).__name__}, allow_retries=False) from None
+        description = (
+            f"unexpected {where(error)}; its message is withheld, because it may quote a report. "
+            "Please report this."
+        )
+        raise dg.Failure(
+            description=description, metadata={"kind": type(error).__name__}, allow_retries=False
+        ) from None

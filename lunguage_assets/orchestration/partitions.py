@@ -1,4 +1,6 @@
-"""Partitions and how they map to each other; built from the judges file, so that a new judge touches no existing panel."""
+"""Partitions and how they map to each other; built from the judges file, so that a new judge touches no
+existing panel.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,8 @@ from typing import Any
 import dagster as dg
 import pandas as pd
 
+from lunguage_assets.home.store import PARTITIONED_BY
 from lunguage_assets.judges.configuration import JudgesConfiguration
-from lunguage_assets.store import PARTITIONED_BY
 
 REPORT_BATCH = dg.DynamicPartitionsDefinition(name="report_batch")
 
@@ -65,7 +67,9 @@ class Partitions:
         return dg.MultiPartitionMapping(
             {
                 "report_batch": dg.DimensionPartitionMapping("report_batch", dg.IdentityPartitionMapping()),
-                "judge": dg.DimensionPartitionMapping("ranker", dg.StaticPartitionMapping({self.extractor: list(self.panel_members)})),
+                "judge": dg.DimensionPartitionMapping(
+                    "ranker", dg.StaticPartitionMapping({self.extractor: list(self.panel_members)})
+                ),
             }
         )
 
@@ -84,8 +88,12 @@ def build_partitions(judges: JudgesConfiguration) -> Partitions:
             ("report_batch",): REPORT_BATCH,
             ("judge",): judge,
             ("ranker",): ranker,
-            ("judge", "report_batch"): dg.MultiPartitionsDefinition({"judge": judge, "report_batch": REPORT_BATCH}),
-            ("ranker", "report_batch"): dg.MultiPartitionsDefinition({"ranker": ranker, "report_batch": REPORT_BATCH}),
+            ("judge", "report_batch"): dg.MultiPartitionsDefinition(
+                {"judge": judge, "report_batch": REPORT_BATCH}
+            ),
+            ("ranker", "report_batch"): dg.MultiPartitionsDefinition(
+                {"ranker": ranker, "report_batch": REPORT_BATCH}
+            ),
         },
         extractor=judges.extractor,
         panel_members={key: judges.members(key) for key in judges.rankers},
@@ -93,7 +101,9 @@ def build_partitions(judges: JudgesConfiguration) -> Partitions:
 
 
 def partition_frames(value: Any, keys: list[str]) -> dict[str, pd.DataFrame]:
-    """Frames by partition key, whether the input spans no, one or many partitions (Dagster hands one over bare)."""
+    """Frames by partition key, whether the input spans no, one or many partitions (Dagster hands one over
+    bare).
+    """
     if value is None:
         return {}
     if isinstance(value, Mapping):
@@ -107,7 +117,9 @@ def partition_of(context: dg.AssetCheckExecutionContext) -> str:
 
 
 def dimension_keys(key: str | dg.MultiPartitionKey, table: str) -> dict[str, str]:
-    """Keys of a partition of a table by dimension. A run launched by its tag alone has a plain key: dimensions in the order of their names."""
+    """Keys of a partition of a table by dimension. A run launched by its tag alone has a plain key:
+    dimensions in the order of their names.
+    """
     if isinstance(key, dg.MultiPartitionKey):
         return dict(key.keys_by_dimension)
     return dict(zip(sorted(PARTITIONED_BY[table]), key.split("|"), strict=True))

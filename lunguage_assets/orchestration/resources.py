@@ -10,15 +10,15 @@ from pathlib import Path
 import dagster as dg
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.home import Home
-from lunguage_assets.judges.attempts import moment
+from lunguage_assets.home.home import Home
+from lunguage_assets.judges.asking.attempts import moment
+from lunguage_assets.judges.asking.budget import Budget
+from lunguage_assets.judges.asking.daily_budget import DailyBudget
+from lunguage_assets.judges.asking.progress import Progress
 from lunguage_assets.judges.binding_record import BindingRecord, BoundJudge
-from lunguage_assets.judges.budget import Budget
 from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
-from lunguage_assets.judges.daily_budget import DailyBudget
-from lunguage_assets.judges.ledger import Ledger
+from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.opening import Surroundings, judge_identity, open_judge
-from lunguage_assets.judges.progress import Progress
 from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.settings import Settings, load_settings
 
@@ -40,7 +40,9 @@ def prompts_folder() -> Path | None:
 
 
 def ledger_place(home: Home) -> str:
-    """Where paid answers are kept: `$LUNGUAGE_LEDGER` (a path or a PostgreSQL URL), else a file in the home."""
+    """Where paid answers are kept: `$LUNGUAGE_LEDGER` (a path or a PostgreSQL URL), else a file in the
+    home.
+    """
     return os.environ.get(LEDGER_VARIABLE) or str(home.root / "ledger.sqlite")
 
 
@@ -53,7 +55,8 @@ def open_ledger(place: str) -> Ledger:
 def run_budget(home: Home) -> Budget | None:
     """The ceilings for this process's judges; None without one.
 
-    `$LUNGUAGE_BUDGET` is what this process may spend, `$LUNGUAGE_DAILY_BUDGET` what all that share the ledger may spend in 24 hours.
+    `$LUNGUAGE_BUDGET` is what this process may spend, `$LUNGUAGE_DAILY_BUDGET` what all that share the ledger
+    may spend in 24 hours.
     """
     of_run, of_day = (os.environ.get(name, "").strip() for name in (BUDGET_VARIABLE, DAILY_BUDGET_VARIABLE))
     return _budget(of_run, of_day, ledger_place(home)) if of_run or of_day else None
@@ -65,14 +68,20 @@ def _budget(of_run: str, of_day: str, ledger: str) -> Budget:
     if not of_day:
         assert run is not None
         return run
-    return DailyBudget(_dollars(DAILY_BUDGET_VARIABLE, of_day), lambda since: open_ledger(ledger).spent_since(moment(since)), run)
+    return DailyBudget(
+        _dollars(DAILY_BUDGET_VARIABLE, of_day),
+        lambda since: open_ledger(ledger).spent_since(moment(since)),
+        run,
+    )
 
 
 def _dollars(variable: str, written: str) -> float:
     try:
         return float(written)
     except ValueError:
-        raise ConfigurationError(f"${variable}: found {written!r}; expected US dollars, such as 25. Mend or unset it.") from None
+        raise ConfigurationError(
+            f"${variable}: found {written!r}; expected US dollars, such as 25. Mend or unset it."
+        ) from None
 
 
 class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]

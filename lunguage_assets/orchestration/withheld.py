@@ -1,7 +1,9 @@
-"""Keeping report text out of what is stored and shown of unexpected errors: libraries quote the value that they stumbled over.
+"""Keeping report text out of what is stored and shown of unexpected errors: libraries quote the value that
+they stumbled over.
 
-Errors that are raised on purpose (`LunguageError`) hold no report text and are shown as they are. Of every other error only its kind and
-the places in the code are kept, unless the corpus is synthetic. Dagster does the withholding itself, at every boundary to our code.
+Errors that are raised on purpose (`LunguageError`) hold no report text and are shown as they are. Of every
+other error only its kind and the places in the code are kept, unless the corpus is synthetic. Dagster does
+the withholding itself, at every boundary to our code.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from pathlib import Path
 
 import dagster as dg
 
-from lunguage_assets.home import DataClass
+from lunguage_assets.home.home import DataClass
 from lunguage_assets.interruption import is_interruption
 
 _VARIABLE = "DAGSTER_REDACT_USER_CODE_ERRORS"
@@ -23,7 +25,9 @@ _PACKAGE = Path(__file__).parents[1]
 
 
 def withhold_messages(data_class: DataClass | None) -> None:
-    """Set, for this process and those it starts, whether messages of unexpected errors are withheld: not only of synthetic corpora."""
+    """Set, for this process and those it starts, whether messages of unexpected errors are withheld: not only
+    of synthetic corpora.
+    """
     os.environ[_VARIABLE] = (_ASKED_FOR or "false") if data_class == "synthetic" else "true"
     logger = logging.getLogger(_LOGGER)
     if not any(isinstance(present, _PlacesOnly) for present in logger.filters):
@@ -52,7 +56,10 @@ def _trace(error: BaseException | None) -> str:
     lines = []
     while error is not None:
         lines.append(type(error).__name__)
-        lines += [f"  {frame.filename}, line {frame.lineno}, in {frame.name}" for frame in traceback.extract_tb(error.__traceback__)]
+        lines += [
+            f"  {frame.filename}, line {frame.lineno}, in {frame.name}"
+            for frame in traceback.extract_tb(error.__traceback__)
+        ]
         error = error.__cause__
     return "\n".join(lines)
 
@@ -60,12 +67,18 @@ def _trace(error: BaseException | None) -> str:
 class _PlacesOnly(logging.Filter):
     """Dagster logs what it withholds; the log, too, gets places only.
 
-    It gets nothing of failures that say themselves what is wrong, and nothing where the process was asked to stop: that is no error.
+    It gets nothing of failures that say themselves what is wrong, and nothing where the process was asked to
+    stop: that is no error.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
         error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
         if isinstance(error, dg.Failure) or is_interruption(error):
             return False
-        record.msg, record.args, record.exc_info, record.exc_text = f"{record.getMessage()}\n{_trace(error)}", None, None, None
+        record.msg, record.args, record.exc_info, record.exc_text = (
+            f"{record.getMessage()}\n{_trace(error)}",
+            None,
+            None,
+            None,
+        )
         return True

@@ -1,1 +1,3 @@
-"""Data quality: Great Expectations suites, derived from the table schemas or written by hand, and running them on a frame."""
+"""Data quality: Great Expectations suites, derived from the table schemas or written by hand, and running
+them on a frame.
+"""

@@ -1,4 +1,5 @@
-"""Whether probabilities are what the method says they are: of the place on the ranking, of the status, of the parent (explicit.md sections 5
+"""Whether probabilities are what the method says they are: of the place on the ranking, of the status, of the
+parent (explicit.md sections 5
 and 6, implicit.md section 4). Written apart from the code that computes them.
 """
 
@@ -16,8 +17,14 @@ from lunguage_assets.explicit.fit.probability import Anchor, calibrate
 TOLERANCE = 1e-9
 PAPER = "paper"
 
-_REFIT = "Launch `fit` for this ranker and batch, then `expand`. If p still differs, report it: do not use these probabilities."
-_REEXPAND = "Launch `expand` for this ranker and batch. If the rows are still wrong, report it: do not use the result."
+_REFIT = (
+    "Launch `fit` for this ranker and batch, then `expand`. If p still differs, report it: "
+    "do not use these probabilities."
+)
+_REEXPAND = (
+    "Launch `expand` for this ranker and batch. If the rows are still wrong, report it: do "
+    "not use the result."
+)
 
 
 @dataclass(frozen=True)
@@ -42,15 +49,23 @@ def broken_places(fitted: pd.DataFrame, ranking: pd.DataFrame, anchors: Sequence
     expected = 1.0 / (1.0 + np.exp(-line.alpha * (mu - line.mu_half)))
     none = (source == "none").to_numpy(dtype=bool)
     rules = [
-        ("p is what the place on the ranking and the anchors give", (source == "fitted").to_numpy(dtype=bool) & ~_near(p, expected)),
-        ("a pair without information has p 0.5, from 0 to 1", none & ~(_near(p, 0.5) & _near(low, 0.0) & _near(high, 1.0))),
+        (
+            "p is what the place on the ranking and the anchors give",
+            (source == "fitted").to_numpy(dtype=bool) & ~_near(p, expected),
+        ),
+        (
+            "a pair without information has p 0.5, from 0 to 1",
+            none & ~(_near(p, 0.5) & _near(low, 0.0) & _near(high, 1.0)),
+        ),
         ("a tentative finding is never certain: 0 < p < 1", (p <= 0.0) | (p >= 1.0)),
     ]
     return list(_broken(fitted, rules, _REFIT))
 
 
 def outside_anchors(fitted: pd.DataFrame, anchors: Sequence[Anchor]) -> pd.Series:
-    """Which fitted pairs lie outside the anchors' probabilities: there the scale is a line drawn on, not measured."""
+    """Which fitted pairs lie outside the anchors' probabilities: there the scale is a line drawn on, not
+    measured.
+    """
     low, high = min(a.probability for a in anchors), max(a.probability for a in anchors)
     return (fitted["p_source"] == "fitted") & ((fitted["p"] < low) | (fitted["p"] > high))
 
@@ -74,15 +89,23 @@ def _stated_rules(rows: pd.DataFrame) -> list[tuple[str, NDArray[np.bool_]]]:
         ("a definite finding has p by its status", definite & ~_is(rows, "p_source", "definitive")),
         ("a tentative finding has p by its fit, its phrases or nothing", stated & ~definite & ~grounds),
         ("a tentative finding is never certain: 0 < p < 1", stated & ~definite & ((p <= 0.0) | (p >= 1.0))),
-        ("the support of a stated finding is p, or 1 - p of a denied one", stated & ~_near(support, np.where(positive, p, 1.0 - p))),
+        (
+            "the support of a stated finding is p, or 1 - p of a denied one",
+            stated & ~_near(support, np.where(positive, p, 1.0 - p)),
+        ),
     ]
 
 
 def _generated_rules(rows: pd.DataFrame) -> list[tuple[str, NDArray[np.bool_]]]:
     p, low, high, support = _columns(rows)
-    generated, positive = _is(rows, "source", "expansion"), rows["status"].isin(["dp", "tp"]).to_numpy(dtype=bool)
+    generated, positive = (
+        _is(rows, "source", "expansion"),
+        rows["status"].isin(["dp", "tp"]).to_numpy(dtype=bool),
+    )
     by_id = dict(zip(rows["finding_id"].tolist(), support.tolist(), strict=True))
-    of_parent = np.array([by_id.get(parent, np.nan) for parent in rows["parent_id"].tolist()], dtype=np.float64)
+    of_parent = np.array(
+        [by_id.get(parent, np.nan) for parent in rows["parent_id"].tolist()], dtype=np.float64
+    )
     as_the_paper = _is(rows, "mode", PAPER)
     denied = generated & ~positive & ~as_the_paper
     bounds = _near(p, (1.0 - support) / 2.0) & _near(low, 0.0) & _near(high, 1.0 - support)
@@ -91,7 +114,10 @@ def _generated_rules(rows: pd.DataFrame) -> list[tuple[str, NDArray[np.bool_]]]:
             "a generated row has p by its pathway, and says that it is a bound",
             generated & ~(_is(rows, "p_source", "pathway") & rows["prob_is_bound"].to_numpy(dtype=bool)),
         ),
-        ("a generated row is supported no better than its parent", generated & (support > of_parent + TOLERANCE)),
+        (
+            "a generated row is supported no better than its parent",
+            generated & (support > of_parent + TOLERANCE),
+        ),
         (
             "an implied finding is at least as probable as its parent is supported: p = support",
             generated & (positive | as_the_paper) & ~_near(p, support),
@@ -112,7 +138,9 @@ def _near(values: NDArray[np.float64], expected: NDArray[np.float64] | float) ->
     return np.asarray(np.abs(values - expected) <= TOLERANCE)
 
 
-def _broken(rows: pd.DataFrame, rules: Sequence[tuple[str, NDArray[np.bool_]]], remedy: str) -> Iterator[Broken]:
+def _broken(
+    rows: pd.DataFrame, rules: Sequence[tuple[str, NDArray[np.bool_]]], remedy: str
+) -> Iterator[Broken]:
     for rule, wrong in rules:
         if wrong.any():
             yield Broken(rule, tuple(rows.loc[wrong, "finding_id"].tolist()), remedy)

@@ -1,7 +1,9 @@
-"""Great Expectations' Data Docs of a home: one page per stored partition with the outcome of every rule, one per suite, and an index.
+"""Great Expectations' Data Docs of a home: one page per stored partition with the outcome of every rule, one
+per suite, and an index.
 
-Only counts go in: the results are cut down to a list of known numbers before great_expectations writes anything, whatever the corpus. How
-its pages are made fit for a machine without network is in `offline_pages.py`.
+Only counts go in: the results are cut down to a list of known numbers before great_expectations writes
+anything, whatever the corpus. How its pages are made fit for a machine without network is in
+`offline_pages.py`.
 """
 
 from __future__ import annotations
@@ -18,13 +20,13 @@ from typing import Any
 from upath import UPath
 
 from lunguage_assets.errors import ConfigurationError, InvalidTable
+from lunguage_assets.home.store import PARTITIONED_BY, read_table
 from lunguage_assets.quality.offline_pages import IndexRow, make_offline, write_index
 from lunguage_assets.quality.remedies import COLUMNS, remedy
 from lunguage_assets.quality.suites import load_suite
 from lunguage_assets.quality.validation import file_context, frame_batch, suite_of
-from lunguage_assets.schema import Table
-from lunguage_assets.store import PARTITIONED_BY, read_table
 from lunguage_assets.tables import TABLES
+from lunguage_assets.tables.schema import Table
 
 MARK = ".lunguage-data-docs"
 """File that says that a folder holds nothing but Data Docs, which may be replaced."""
@@ -40,7 +42,11 @@ COUNTS = (
 )
 """All that is kept of a rule's result. Everything else may hold values of the table."""
 
-_WITHHELD = {"raised_exception": True, "exception_message": "withheld: it may quote a value", "exception_traceback": None}
+_WITHHELD = {
+    "raised_exception": True,
+    "exception_message": "withheld: it may quote a value",
+    "exception_traceback": None,
+}
 _NOTHING = {"raised_exception": False, "exception_message": None, "exception_traceback": None}
 
 
@@ -67,7 +73,9 @@ class StoredPartition:
 
 @dataclass(frozen=True)
 class DataDocs:
-    """What was built: the page to open, how many partitions, and which have a rule that fails or cannot be read."""
+    """What was built: the page to open, how many partitions, and which have a rule that fails or cannot be
+    read.
+    """
 
     index: Path
     partitions: int
@@ -75,8 +83,11 @@ class DataDocs:
     unreadable: tuple[str, ...]
 
 
-def stored_partitions(root: UPath | Path, tables: Sequence[str] = (), batches: Sequence[str] = ()) -> list[StoredPartition]:
-    """Every stored partition of the tables (all, unless some are named), in the order of the pipeline and of the keys.
+def stored_partitions(
+    root: UPath | Path, tables: Sequence[str] = (), batches: Sequence[str] = ()
+) -> list[StoredPartition]:
+    """Every stored partition of the tables (all, unless some are named), in the order of the pipeline and of
+    the keys.
 
     With `batches`, of tables that are partitioned by batch only these.
     """
@@ -116,7 +127,9 @@ def build_data_docs(
     partitions = stored_partitions(root, tables, batches)
     for batch in batches:
         if not any(batch in partition.keys for partition in partitions):
-            raise ConfigurationError(f"no table of batch {batch!r} is stored. Name another one, or none for all.")
+            raise ConfigurationError(
+                f"no table of batch {batch!r} is stored. Name another one, or none for all."
+            )
     with tempfile.TemporaryDirectory(prefix="lunguage-docs-") as project:
         context = file_context(Path(project))
         rows = list(_validated(context, partitions, progress))
@@ -127,7 +140,9 @@ def build_data_docs(
             raise RuntimeError(f"great_expectations wrote no page for {', '.join(missing)}")
         make_offline(site)
         write_index(site, rows)
-        (site / MARK).write_text("Written by `lunguage docs`, and replaced as a whole by it.\n", encoding="utf-8")
+        (site / MARK).write_text(
+            "Written by `lunguage docs`, and replaced as a whole by it.\n", encoding="utf-8"
+        )
         _publish(site, out)
     return DataDocs(
         out / "index.html",
@@ -137,8 +152,12 @@ def build_data_docs(
     )
 
 
-def _validated(context: Any, partitions: Sequence[StoredPartition], progress: Callable[[int, int, str], None]) -> Iterator[IndexRow]:
-    """Run every suite, store what may be told of the results in the context, and say what the index has to show."""
+def _validated(
+    context: Any, partitions: Sequence[StoredPartition], progress: Callable[[int, int, str], None]
+) -> Iterator[IndexRow]:
+    """Run every suite, store what may be told of the results in the context, and say what the index has to
+    show.
+    """
     suites: dict[str, Any] = {}
     for number, partition in enumerate(partitions):
         name, label = partition.table.name, f"{partition.table.name} ({partition.label})"
@@ -151,30 +170,41 @@ def _validated(context: Any, partitions: Sequence[StoredPartition], progress: Ca
         except InvalidTable as error:
             yield IndexRow(name, partition.label, partition.stored_at, unreadable=str(error))
             continue
-        outcome = frame_batch(frame).validate(suites[name], result_format={"result_format": "SUMMARY", "partial_unexpected_count": 0})
+        outcome = frame_batch(frame).validate(
+            suites[name], result_format={"result_format": "SUMMARY", "partial_unexpected_count": 0}
+        )
         failing = _keep_counts(outcome, partition.table)
         page = _store(context, outcome, partition)
-        yield IndexRow(name, partition.label, partition.stored_at, len(frame), len(outcome.results), failing, page)
+        yield IndexRow(
+            name, partition.label, partition.stored_at, len(frame), len(outcome.results), failing, page
+        )
 
 
 def _keep_counts(outcome: Any, table: Table) -> int:
     """Cut every result down to its counts, in place; returns how many rules fail."""
     for result in outcome.results:
-        counts: dict[str, Any] = {name: result.result[name] for name in COUNTS if isinstance(result.result.get(name), int | float)}
+        counts: dict[str, Any] = {
+            name: result.result[name] for name in COUNTS if isinstance(result.result.get(name), int | float)
+        }
         observed = result.result.get("observed_value")
         if result.expectation_config.type == COLUMNS:
             counts["observed_value"] = table.names  # reading has asserted that the file has these columns
         elif isinstance(observed, int):
             counts["observed_value"] = observed
         result.result = counts
-        result.exception_info = dict(_WITHHELD if (result.exception_info or {}).get("raised_exception") else _NOTHING)
+        result.exception_info = dict(
+            _WITHHELD if (result.exception_info or {}).get("raised_exception") else _NOTHING
+        )
     return sum(not result.success for result in outcome.results)
 
 
 def _store(context: Any, outcome: Any, partition: StoredPartition) -> str:
     """Put a result where the site is built from; returns the path of its page in the site."""
     from great_expectations.core.run_identifier import RunIdentifier
-    from great_expectations.data_context.types.resource_identifiers import ExpectationSuiteIdentifier, ValidationResultIdentifier
+    from great_expectations.data_context.types.resource_identifiers import (
+        ExpectationSuiteIdentifier,
+        ValidationResultIdentifier,
+    )
 
     name, run = partition.table.name, "+".join(partition.keys)  # '+' occurs in no partition key
     outcome.meta = {
@@ -196,7 +226,10 @@ def _require_place(out: Path, tables: Sequence[str]) -> None:
     if unknown:
         raise ConfigurationError(f"table {unknown[0]!r} is not known; expected one of {', '.join(TABLES)}.")
     if out.exists() and (not out.is_dir() or (any(out.iterdir()) and not (out / MARK).exists())):
-        raise ConfigurationError(f"{out} holds something else than Data Docs. Name an empty folder, or one that is not there, with --out.")
+        raise ConfigurationError(
+            f"{out} holds something else than Data Docs. Name an empty folder, or one that is not "
+            "there, with --out."
+        )
 
 
 def _publish(site: Path, out: Path) -> None:

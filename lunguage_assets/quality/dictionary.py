@@ -1,11 +1,13 @@
-"""The data dictionary, derived from the table schemas. `python -m lunguage_assets.quality.dictionary > docs/data_dictionary.md` renews it."""
+"""The data dictionary, derived from the table schemas. `python -m lunguage_assets.quality.dictionary >
+docs/data_dictionary.md` renews it.
+"""
 
 from __future__ import annotations
 
-from lunguage_assets.schema import Column, Table
-from lunguage_assets.store import PARTITIONED_BY
+from lunguage_assets.home.store import PARTITIONED_BY
 from lunguage_assets.tables import RELEASE, TABLES
 from lunguage_assets.tables.labels import LABELS
+from lunguage_assets.tables.schema import Column, Table
 
 _HEAD = """# Data dictionary
 
@@ -24,12 +26,18 @@ def data_dictionary() -> str:
 
 def _section(table: Table) -> str:
     partitions = PARTITIONED_BY.get(table.name)
-    stored = f"Partitioned by {' x '.join(partitions)}. " if partitions else f"The file `{_FILES[table.name]}` of a release. "
+    stored = (
+        f"Partitioned by {' x '.join(partitions)}. "
+        if partitions
+        else f"The file `{_FILES[table.name]}` of a release. "
+    )
     return table_section(table, table.name, stored)
 
 
 def table_section(table: Table, heading: str, stored: str) -> str:
-    """One table with its columns, as Markdown; `stored` says where it is, as a sentence with a space after it, or is empty."""
+    """One table with its columns, as Markdown; `stored` says where it is, as a sentence with a space after
+    it, or is empty.
+    """
     lines = [
         f"## {heading}",
         "",
@@ -50,7 +58,10 @@ def _rules(table: Table) -> list[str]:
     """What the schema says about several columns, in words."""
     return [
         *(" <= ".join(f"`{name}`" for name in chain) for chain in table.ordered),
-        *(f"`{rule.column}` is there exactly where `{rule.when}` is {' or '.join(rule.values)}" for rule in table.present),
+        *(
+            f"`{rule.column}` is there exactly where `{rule.when}` is {' or '.join(rule.values)}"
+            for rule in table.present
+        ),
         *(f"({', '.join(group)}) is unique" for group in table.unique),
     ]
 
@@ -58,10 +69,16 @@ def _rules(table: Table) -> list[str]:
 def _content(column: Column) -> str:
     parts = [column.description.replace("|", "\\|").rstrip(".") + "."]
     if column.choices:
-        parts.append("One of: " + ", ".join(map(str, column.choices)) + "." if len(column.choices) > 1 else f"Always {column.choices[0]}.")
+        parts.append(
+            "One of: " + ", ".join(map(str, column.choices)) + "."
+            if len(column.choices) > 1
+            else f"Always {column.choices[0]}."
+        )
     if column.minimum is not None or column.maximum is not None:
         low, high = ("" if limit is None else f"{limit:g}" for limit in (column.minimum, column.maximum))
-        parts.append(f"From {low} to {high}." if low and high else f"At least {low}." if low else f"At most {high}.")
+        parts.append(
+            f"From {low} to {high}." if low and high else f"At least {low}." if low else f"At most {high}."
+        )
     if column.pattern:
         parts.append(f"Form: `{column.pattern}`.".replace("|", "\\|"))
     if column.nullable:

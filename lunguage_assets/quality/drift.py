@@ -1,8 +1,9 @@
-"""Whether a new batch differs from earlier ones by more than chance and by enough to matter; arrays and counts in, verdicts out.
+"""Whether a new batch differs from earlier ones by more than chance and by enough to matter; arrays and
+counts in, verdicts out.
 
-Large batches make every difference significant and small ones make none, so a drift needs both: a p value that is not chance, and an
-effect of a size that is configured. The unit of chance is the study: findings of one report are alike. Where earlier batches are read
-is in `earlier.py`, what is compared in `measures.py`.
+Large batches make every difference significant and small ones make none, so a drift needs both: a p value
+that is not chance, and an effect of a size that is configured. The unit of chance is the study: findings of
+one report are alike. Where earlier batches are read is in `earlier.py`, what is compared in `measures.py`.
 """
 
 from __future__ import annotations
@@ -28,9 +29,11 @@ class Sample:
 
     @property
     def effective(self) -> float:
-        """How many independent values these are worth: their number over Kish's design effect, 1 + (mean study size - 1) x ICC.
+        """How many independent values these are worth: their number over Kish's design effect, 1 + (mean
+        study size - 1) x ICC.
 
-        The intraclass correlation comes from the one-way analysis of variance; studies of different size weigh as Kish has it.
+        The intraclass correlation comes from the one-way analysis of variance; studies of different size
+        weigh as Kish has it.
         """
         n = len(self.values)
         _, place = np.unique(self.studies.astype(str), return_inverse=True)
@@ -49,7 +52,9 @@ class Sample:
 
 @dataclass(frozen=True)
 class Shift:
-    """Two distributions compared: Kolmogorov-Smirnov distance, p value on effective sizes, and whether that is a drift."""
+    """Two distributions compared: Kolmogorov-Smirnov distance, p value on effective sizes, and whether that
+    is a drift.
+    """
 
     distance: float
     p_value: float
@@ -61,8 +66,8 @@ class Shift:
 def distribution_shift(new: Sample, earlier: Sample, settings: CheckSettings) -> Shift | None:
     """The two-sample Kolmogorov-Smirnov test; None when one of the two is empty.
 
-    The p value is the asymptotic one with Stephens' correction, on effective sizes. Ties, which equal sentences make, push it up: the
-    test then says less than it could, never more.
+    The p value is the asymptotic one with Stephens' correction, on effective sizes. Ties, which equal
+    sentences make, push it up: the test then says less than it could, never more.
     """
     from scipy import stats  # takes most of a second to import, and definitions are loaded often
 
@@ -89,7 +94,9 @@ class Share:
 
 @dataclass(frozen=True)
 class ShareShift:
-    """Two shares compared: Fisher's exact p value, corrected for the number of comparisons (Holm), and Cohen's h (new minus earlier)."""
+    """Two shares compared: Fisher's exact p value, corrected for the number of comparisons (Holm), and
+    Cohen's h (new minus earlier).
+    """
 
     share: Share
     p_value: float
@@ -98,7 +105,9 @@ class ShareShift:
 
 
 def share_shifts(shares: Sequence[Share], settings: CheckSettings) -> list[ShareShift]:
-    """Every share that can be compared, in the order given; one without studies on either side says nothing and is left out."""
+    """Every share that can be compared, in the order given; one without studies on either side says nothing
+    and is left out.
+    """
     comparable = [share for share in shares if share.studies and share.studies_earlier]
     corrected = _holm([_fisher(share) for share in comparable])
     found = []
@@ -112,7 +121,10 @@ def share_shifts(shares: Sequence[Share], settings: CheckSettings) -> list[Share
 def _fisher(share: Share) -> float:
     from scipy import stats
 
-    counts = [[share.hits, share.studies - share.hits], [share.hits_earlier, share.studies_earlier - share.hits_earlier]]
+    counts = [
+        [share.hits, share.studies - share.hits],
+        [share.hits_earlier, share.studies_earlier - share.hits_earlier],
+    ]
     return float(stats.fisher_exact(counts).pvalue)
 
 
@@ -121,7 +133,9 @@ def _angle(hits: int, studies: int) -> float:
 
 
 def _holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's correction: the chance of any false alarm among all comparisons stays below the level asked for."""
+    """Holm's correction: the chance of any false alarm among all comparisons stays below the level asked
+    for.
+    """
     if not p_values:
         return []
     from statsmodels.stats.multitest import multipletests  # takes a second to import

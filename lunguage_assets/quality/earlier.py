@@ -1,4 +1,5 @@
-"""What earlier batches of a home stored: single columns of one table, batch by batch; the batches registered before, and no later ones.
+"""What earlier batches of a home stored: single columns of one table, batch by batch; the batches registered
+before, and no later ones.
 
 A batch that comes to lie between them later changes nothing for the batches that were registered before it.
 """
@@ -12,28 +13,34 @@ import pandas as pd
 import pyarrow.parquet as pq
 from upath import UPath
 
-from lunguage_assets.home import Home
-from lunguage_assets.store import PARTITIONED_BY, is_stored, partition_path
+from lunguage_assets.home.home import Home
+from lunguage_assets.home.store import PARTITIONED_BY, is_stored, partition_path
 from lunguage_assets.tables import TABLES
 
 
 @dataclass(frozen=True)
 class Earlier:
-    """Rows of a table over earlier batches, each with its batch in the column `report_batch`; `batches` are those that were stored."""
+    """Rows of a table over earlier batches, each with its batch in the column `report_batch`; `batches` are
+    those that were stored.
+    """
 
     batches: tuple[str, ...]
     frame: pd.DataFrame
 
 
 def batches_before(home: Home, batch: str, limit: int) -> list[str]:
-    """Keys of the batches registered before this one, oldest first, the latest `limit` of them; none for a batch that is not registered."""
+    """Keys of the batches registered before this one, oldest first, the latest `limit` of them; none for a
+    batch that is not registered.
+    """
     registered = home.registered()
     number = next((known.number for known in registered if known.key == batch), -1)
     before = [known.key for known in registered if known.number < number]
     return before[len(before) - min(limit, len(before)) :]
 
 
-def earlier_rows(home: Home, table: str, columns: Sequence[str], batches: Sequence[str], **others: str) -> Earlier:
+def earlier_rows(
+    home: Home, table: str, columns: Sequence[str], batches: Sequence[str], **others: str
+) -> Earlier:
     """Columns of a table over some batches, those that are stored in this version's form.
 
     Args:

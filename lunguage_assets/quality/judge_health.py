@@ -1,6 +1,8 @@
-"""Whether a judge will answer the next time it is asked, told without asking it: its last day, its key, its latest calls, what is still open.
+"""Whether a judge will answer the next time it is asked, told without asking it: its last day, its key, its
+latest calls, what is still open.
 
-A study whose answers are all recorded replays without key and model: then a missing key is no fault, and only the model's end is told.
+A study whose answers are all recorded replays without key and model: then a missing key is no fault, and only
+the model's end is told.
 """
 
 from __future__ import annotations
@@ -18,14 +20,14 @@ from sqlalchemy.exc import SQLAlchemyError
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.explicit.hedges.hedging import hedge_phrases
 from lunguage_assets.explicit.rating.matches import comparison_matches
-from lunguage_assets.judges.exchange import REPLIED
-from lunguage_assets.judges.ledger import ATTEMPTS, LedgerError
+from lunguage_assets.judges.asking.exchange import REPLIED
+from lunguage_assets.judges.estimating.rehearsal import RehearsalJudge
+from lunguage_assets.judges.ledger.ledger import ATTEMPTS, LedgerError
+from lunguage_assets.judges.ledger.recorded import RecordedAnswers
 from lunguage_assets.judges.opening import slot_policy
 from lunguage_assets.judges.policy import DataClass, SlotPolicy, is_requested, preflight, told_name
 from lunguage_assets.judges.prompts import Prompts
 from lunguage_assets.judges.providers import binding_of, provider_of
-from lunguage_assets.judges.recorded import RecordedAnswers
-from lunguage_assets.judges.rehearsal import RehearsalJudge
 from lunguage_assets.judges.slots import ModelSlot
 from lunguage_assets.settings import CheckSettings, ExplicitSettings
 
@@ -42,7 +44,9 @@ class Sign:
 
 @dataclass(frozen=True)
 class RecentCalls:
-    """The latest calls of a judge bound to its model: how many, how many brought no reply, and which other models answered how often."""
+    """The latest calls of a judge bound to its model: how many, how many brought no reply, and which other
+    models answered how often.
+    """
 
     calls: int
     failed: int
@@ -64,22 +68,39 @@ class WatchedLedger(RecordedAnswers):
             LedgerError: the ledger cannot be read.
         """
         c = ATTEMPTS.c
-        latest = select(c.failure, c.returned_model).where((c.judge == judge) & (c.model == slot.model)).order_by(c.time.desc(), c.receipt)
+        latest = (
+            select(c.failure, c.returned_model)
+            .where((c.judge == judge) & (c.model == slot.model))
+            .order_by(c.time.desc(), c.receipt)
+        )
         try:
             with self._engine.connect() as connection:
                 rows = connection.execute(latest.limit(limit)).all()
         except SQLAlchemyError as error:
-            raise LedgerError(f"ledger {self._place}: cannot be read ({type(error).__name__}). Name another place, or none.") from None
+            raise LedgerError(
+                f"ledger {self._place}: cannot be read ({type(error).__name__}). Name another place, or none."
+            ) from None
         binding = binding_of(slot)
-        others = [told_name(binding, name) for failure, name in rows if failure == "wrong_model" and not is_requested(binding, name or "")]
+        others = [
+            told_name(binding, name)
+            for failure, name in rows
+            if failure == "wrong_model" and not is_requested(binding, name or "")
+        ]
         failed = sum(failure is not None and failure not in REPLIED for failure, _ in rows)
         return RecentCalls(len(rows), failed, {name: others.count(name) for name in sorted(set(others))})
 
 
 def open_comparisons(
-    vocabulary: pd.DataFrame, key: str, slot: ModelSlot, prompts: Prompts, recorded: RecordedAnswers | None, settings: ExplicitSettings
+    vocabulary: pd.DataFrame,
+    key: str,
+    slot: ModelSlot,
+    prompts: Prompts,
+    recorded: RecordedAnswers | None,
+    settings: ExplicitSettings,
 ) -> int:
-    """Comparisons of this vocabulary that the ledger has no answer to: what the next run would have to ask."""
+    """Comparisons of this vocabulary that the ledger has no answer to: what the next run would have to
+    ask.
+    """
     rehearsal = RehearsalJudge(key, slot, prompts, recorded)
     rehearsal.enter("comparison_matches")
     comparison_matches(vocabulary, rehearsal, settings)
@@ -87,7 +108,12 @@ def open_comparisons(
 
 
 def open_extractions(
-    findings: pd.DataFrame, key: str, slot: ModelSlot, prompts: Prompts, recorded: RecordedAnswers | None, corrections: pd.DataFrame | None
+    findings: pd.DataFrame,
+    key: str,
+    slot: ModelSlot,
+    prompts: Prompts,
+    recorded: RecordedAnswers | None,
+    corrections: pd.DataFrame | None,
 ) -> int:
     """Tentative findings of a batch whose phrases the ledger does not know."""
     rehearsal = RehearsalJudge(key, slot, prompts, recorded)
@@ -129,11 +155,16 @@ def _lifecycle(key: str, slot: ModelSlot, around: Circumstances) -> Sequence[Sig
     looked_at = "the model's last day"
     if slot.retires_on is None:
         return [Sign(looked_at, "not given in the judges file")]
-    ends = preflight([SlotPolicy(key, slot.model, leaves_machine=False, retires_on=slot.retires_on)], around.data_class, around.today)
+    ends = preflight(
+        [SlotPolicy(key, slot.model, leaves_machine=False, retires_on=slot.retires_on)],
+        around.data_class,
+        around.today,
+    )
     if not ends:
         return [Sign(looked_at, slot.retires_on.isoformat())]
     remedy = (
-        "Finish what is open before that day, or add a judge with a key of its own for a model that is served and backfill it. "
+        "Finish what is open before that day, or add a judge with a key of its own for a model "
+        "that is served and backfill it. "
         "What is recorded in the ledger stays usable."
     )
     return [Sign(looked_at, " ".join(problem.message for problem in ends), False, remedy)]
@@ -142,14 +173,24 @@ def _lifecycle(key: str, slot: ModelSlot, around: Circumstances) -> Sequence[Sig
 def _open(count: int | None) -> Sign:
     if count is None:
         return Sign("questions without a recorded answer", "not known: what would be asked is not stored")
-    return Sign("questions without a recorded answer", str(count) if count else "none: it replays without key and model")
+    return Sign(
+        "questions without a recorded answer",
+        str(count) if count else "none: it replays without key and model",
+    )
 
 
 def _ready(key: str, slot: ModelSlot, around: Circumstances) -> Sequence[Sign]:
     """Whether open questions could be sent: policy, key, address, SDK."""
-    policy = replace(slot_policy(key, slot, around.environ), retires_on=None)  # its last day has a line of its own
+    policy = replace(
+        slot_policy(key, slot, around.environ), retires_on=None
+    )  # its last day has a line of its own
     found = [
-        Sign("leave to be asked", problem.message, False, "Choose another judge, or complete its entry if that is true and permitted.")
+        Sign(
+            "leave to be asked",
+            problem.message,
+            False,
+            "Choose another judge, or complete its entry if that is true and permitted.",
+        )
         for problem in preflight([policy], around.data_class, around.today)
         if problem.severity == "refusal"
     ]
@@ -157,7 +198,12 @@ def _ready(key: str, slot: ModelSlot, around: Circumstances) -> Sequence[Sign]:
         provider_of(key, slot, around.environ)
     except ConfigurationError as error:
         found.append(
-            Sign("key, address and SDK", str(error), False, "Set what is missing where runs are executed; `lunguage doctor` looks again.")
+            Sign(
+                "key, address and SDK",
+                str(error),
+                False,
+                "Set what is missing where runs are executed; `lunguage doctor` looks again.",
+            )
         )
     return found or [Sign("leave, key, address and SDK", "there")]
 
@@ -168,7 +214,8 @@ def _calls(recent: RecentCalls, settings: CheckSettings) -> Sequence[Sign]:
         "failed calls",
         f"{recent.failed} of the last {recent.calls} ({share:.1%})",
         share <= settings.failed_call_share,
-        "See `lunguage ledger stats`. Fewer requests at a time (limits in the judges file), a higher quota, or another hour often help; "
+        "See `lunguage ledger stats`. Fewer requests at a time (limits in the judges file), a "
+        "higher quota, or another hour often help; "
         "what was answered is kept.",
     )
     names = ", ".join(f"{name} ({count})" for name, count in recent.other_models.items())
@@ -176,7 +223,8 @@ def _calls(recent: RecentCalls, settings: CheckSettings) -> Sequence[Sign]:
         "models that answered",
         names or "only the one that was asked for",
         not recent.other_models,
-        "If both names are one model, add the name to the judge's aliases: its answers then count. Otherwise the service answers with another "
+        "If both names are one model, add the name to the judge's aliases: its answers then "
+        "count. Otherwise the service answers with another "
         "model than you pay for: bind a new key to a pinned version.",
     )
     return [failing, other]

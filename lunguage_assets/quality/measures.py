@@ -1,7 +1,8 @@
-"""What of a batch is compared with earlier batches: the distribution of p, how often diagnoses expand, what intake could not use.
+"""What of a batch is compared with earlier batches: the distribution of p, how often diagnoses expand, what
+intake could not use.
 
-A study that comes again in the new batch is left out of the earlier ones, so that nothing is compared with itself. The comparison itself
-is in `drift.py`.
+A study that comes again in the new batch is left out of the earlier ones, so that nothing is compared with
+itself. The comparison itself is in `drift.py`.
 """
 
 from __future__ import annotations
@@ -16,15 +17,27 @@ MATCH_COLUMNS = ("study_id", "diagnosis", "reason", "generated")
 REPORT_COLUMNS = ("study_id", "rows_rejected", "view_source")
 FINDING_COLUMNS = ("study_id", "status", "mask_state")
 
-COULD_EXPAND = ("matched", "unknown view", "view not covered", "no pathway for this refinement", "no information on certainty")
-"""Reasons of a stated, current, positive finding that is a diagnosis: whether it expands hangs on views, wording and certainty."""
+COULD_EXPAND = (
+    "matched",
+    "unknown view",
+    "view not covered",
+    "no pathway for this refinement",
+    "no information on certainty",
+)
+"""Reasons of a stated, current, positive finding that is a diagnosis: whether it expands hangs on views,
+wording and certainty.
+"""
 
 
 def without(earlier: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
-    """Earlier rows of studies that the new batch does not deliver again; of a study in several earlier batches, the newest."""
+    """Earlier rows of studies that the new batch does not deliver again; of a study in several earlier
+    batches, the newest.
+    """
     last = earlier.drop_duplicates("study_id", keep="last").set_index("study_id")["report_batch"]
     newest = earlier["report_batch"].to_numpy() == earlier["study_id"].map(last).to_numpy()
-    kept: pd.DataFrame = earlier[newest & ~earlier["study_id"].isin(set(new["study_id"])).to_numpy(dtype=bool)]
+    kept: pd.DataFrame = earlier[
+        newest & ~earlier["study_id"].isin(set(new["study_id"])).to_numpy(dtype=bool)
+    ]
     return kept
 
 
@@ -37,14 +50,25 @@ def p_sample(fitted: pd.DataFrame) -> Sample:
 def expansion_shares(new: pd.DataFrame, earlier: pd.DataFrame) -> list[Share]:
     """Per diagnosis: of the studies that could expand it, those that do; and of all studies, those that do.
 
-    The first falls when views or refinements are no longer known, the second also when names are no longer recognised.
+    The first falls when views or refinements are no longer known, the second also when names are no longer
+    recognised.
     """
-    diagnoses = sorted({name for frame in (new, earlier) for name in frame.loc[_eligible(frame), "diagnosis"]})
+    diagnoses = sorted(
+        {name for frame in (new, earlier) for name in frame.loc[_eligible(frame), "diagnosis"]}
+    )
     shares = []
     for name in diagnoses:
         could, does = zip(*(_studies_of(frame, name) for frame in (new, earlier)), strict=True)
         shares.append(Share(f"{name}: expands where it could", does[0], could[0], does[1], could[1]))
-        shares.append(Share(f"{name}: expands in a study", does[0], new["study_id"].nunique(), does[1], earlier["study_id"].nunique()))
+        shares.append(
+            Share(
+                f"{name}: expands in a study",
+                does[0],
+                new["study_id"].nunique(),
+                does[1],
+                earlier["study_id"].nunique(),
+            )
+        )
     return shares
 
 
@@ -59,9 +83,14 @@ def _studies_of(frame: pd.DataFrame, diagnosis: str) -> tuple[int, int]:
 
 
 def intake_shares(
-    reports: pd.DataFrame, findings: pd.DataFrame, earlier_reports: pd.DataFrame, earlier_findings: pd.DataFrame
+    reports: pd.DataFrame,
+    findings: pd.DataFrame,
+    earlier_reports: pd.DataFrame,
+    earlier_findings: pd.DataFrame,
 ) -> list[Share]:
-    """Studies with rejected rows, without known views, with tentative findings, with findings that are not in their sentence."""
+    """Studies with rejected rows, without known views, with tentative findings, with findings that are not in
+    their sentence.
+    """
     here, before = _intake_counts(reports, findings), _intake_counts(earlier_reports, earlier_findings)
     return [Share(label, hits, studies, *before[label]) for label, (hits, studies) in here.items()]
 

@@ -1,7 +1,8 @@
 """Great Expectations' pages made to be read without network, and an index that needs no script.
 
-As they come, its pages load style sheets, scripts and fonts from public servers, and a logo whose address carries an identity of the project and
-the time. All of that is taken out; a small style sheet beside the pages stands in for what is missing.
+As they come, its pages load style sheets, scripts and fonts from public servers, and a logo whose address
+carries an identity of the project and the time. All of that is taken out; a small style sheet beside the
+pages stands in for what is missing.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ _REMOVED = (
     re.compile(r"<script\b.*?</script>", re.DOTALL),
     re.compile(r"<footer\b.*?</footer>", re.DOTALL),
     re.compile(r"<link\b[^>]*\bhref=\"(?:https?:)?//[^>]*>"),
-    re.compile(r"<link\b[^>]*\brel=\"shortcut icon\"[^>]*>"),  # its relative address is wrong on half of the pages
+    re.compile(
+        r"<link\b[^>]*\brel=\"shortcut icon\"[^>]*>"
+    ),  # its relative address is wrong on half of the pages
     re.compile(r"<img\b[^>]*\bsrc=\"(?:https?:)?//[^>]*>"),
     re.compile(
         r"<div class=\"card mb-3\">\s*<div class=\"card-header p-2\">\s*<strong>Actions</strong>.*?</div>\s*</div>\s*</div>\s*</div>\s*</div>",
@@ -121,12 +124,16 @@ class IndexRow:
 
 
 def make_offline(site: Path) -> None:
-    """Take out of every page and style sheet what would be loaded from elsewhere, and what only works with it."""
+    """Take out of every page and style sheet what would be loaded from elsewhere, and what only works with
+    it.
+    """
     for path in sorted(site.rglob("*.css")):
         replace_text(path, _offline(path.read_text(encoding="utf-8")))
     for path in sorted(site.rglob("*.html")):
         up = "../" * (len(path.relative_to(site).parts) - 1)
-        page = _numbered(_OUTWARD.sub(r"\1", _offline(_WALKTHROUGH.sub("", path.read_text(encoding="utf-8")))))
+        page = _numbered(
+            _OUTWARD.sub(r"\1", _offline(_WALKTHROUGH.sub("", path.read_text(encoding="utf-8"))))
+        )
         replace_text(path, page.replace("</head>", f'<link rel="stylesheet" href="{up}{STYLE}">\n</head>', 1))
     for picture in (site / "static" / "images").glob("*.gif"):  # they belong to the walkthrough
         picture.unlink()

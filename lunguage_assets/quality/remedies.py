@@ -1,7 +1,8 @@
-"""What to do when a rule of a table's suite fails: the rule's own advice where a person wrote one, else what its kind says.
+"""What to do when a rule of a table's suite fails: the rule's own advice where a person wrote one, else what
+its kind says.
 
-Rules that follow from the schema are checked before a table is stored. If one fails afterwards, the file is not the one that was stored, and reading it
-is refused (`Table.require`).
+Rules that follow from the schema are checked before a table is stored. If one fails afterwards, the file is
+not the one that was stored, and reading it is refused (`Table.require`).
 """
 
 from __future__ import annotations
@@ -12,12 +13,17 @@ from typing import Any
 COLUMNS = "expect_table_columns_to_match_ordered_list"
 
 _OTHER_FILE = (
-    "The package stores no such row, so the file was changed or put there by something else: launch `{job}` on this partition again, which replaces it. "
+    "The package stores no such row, so the file was changed or put there by something else: "
+    "launch `{job}` on this partition again, which replaces it. "
     "If the rule fails again, report it with the keys; do not use the rows."
 )
-_OTHER_VERSION = "The file was written by another version: launch `{job}` on this partition again, then what follows from it."
+_OTHER_VERSION = (
+    "The file was written by another version: launch `{job}` on this partition again, then "
+    "what follows from it."
+)
 _NOT_EVALUATED = (
-    "The rule could not be evaluated, so it says nothing: see expectations/{table}.json, mend the rule, and run the check again."
+    "The rule could not be evaluated, so it says nothing: see expectations/{table}.json, "
+    "mend the rule, and run the check again."
 )
 
 

@@ -1,7 +1,9 @@
-"""The suites in `expectations/`, one per table: the derivable rules come from the table's schema, hand-written ones stand beside them.
+"""The suites in `expectations/`, one per table: the derivable rules come from the table's schema,
+hand-written ones stand beside them.
 
-A rule carries `meta.derived`: true means that `python -m lunguage_assets.quality.suites` writes it from the schema; the others are kept as
-a person wrote them. great_expectations takes seconds to import, so only `validation` imports it.
+A rule carries `meta.derived`: true means that `python -m lunguage_assets.quality.suites` writes it from the
+schema; the others are kept as a person wrote them. great_expectations takes seconds to import, so only
+`validation` imports it.
 """
 
 from __future__ import annotations
@@ -13,17 +15,24 @@ from typing import Any
 
 from lunguage_assets.data_files import expectation
 from lunguage_assets.files import replace_text
-from lunguage_assets.schema import Column, Present, Table
 from lunguage_assets.tables import TABLES
+from lunguage_assets.tables.schema import Column, Present, Table
 
 
 def derived_rules(table: Table) -> list[dict[str, Any]]:
-    """Expectations that follow from the schema: columns, presence, codes, ranges, forms, order of columns, keys.
+    """Expectations that follow from the schema: columns, presence, codes, ranges, forms, order of columns,
+    keys.
 
-    Types, and the presence of text (absent text is the empty string), are part of the Parquet schema, which reading asserts: repeating them
-    here could not fail, and every rule costs great_expectations some 20 ms.
+    Types, and the presence of text (absent text is the empty string), are part of the Parquet schema, which
+    reading asserts: repeating them here could not fail, and every rule costs great_expectations some 20 ms.
     """
-    rules = [_rule("expect_table_columns_to_match_ordered_list", "The table has exactly these columns.", column_list=table.names)]
+    rules = [
+        _rule(
+            "expect_table_columns_to_match_ordered_list",
+            "The table has exactly these columns.",
+            column_list=table.names,
+        )
+    ]
     for column in table.columns:
         rules += _column_rules(column, column.name in table.key)
     for chain in table.ordered:
@@ -45,7 +54,13 @@ def _presence_rules(rule: Present) -> list[dict[str, Any]]:
     there = f"{rule.when}.isin([{', '.join(json.dumps(value) for value in rule.values)}])"
     named = f"{rule.when} is {' or '.join(rule.values)}"
     return [
-        _rule(kind, f"{rule.column} is {what} {named}.", column=rule.column, row_condition=condition, condition_parser="pandas")
+        _rule(
+            kind,
+            f"{rule.column} is {what} {named}.",
+            column=rule.column,
+            row_condition=condition,
+            condition_parser="pandas",
+        )
         for kind, what, condition in (
             ("expect_column_values_to_not_be_null", "there where", there),
             ("expect_column_values_to_be_null", "empty unless", f"~{there}"),
@@ -61,16 +76,40 @@ def _unique(columns: tuple[str, ...], why: str) -> dict[str, Any]:
 
 def _column_rules(column: Column, in_key: bool) -> list[dict[str, Any]]:
     rules = []
-    if not column.nullable and (in_key or column.type == "float"):  # a float that is not a number counts as empty
-        rules.append(_rule("expect_column_values_to_not_be_null", f"{column.description}: never empty.", column=column.name))
+    if not column.nullable and (
+        in_key or column.type == "float"
+    ):  # a float that is not a number counts as empty
+        rules.append(
+            _rule(
+                "expect_column_values_to_not_be_null",
+                f"{column.description}: never empty.",
+                column=column.name,
+            )
+        )
     if column.choices:
-        rules.append(_rule("expect_column_values_to_be_in_set", column.description, column=column.name, value_set=list(column.choices)))
+        rules.append(
+            _rule(
+                "expect_column_values_to_be_in_set",
+                column.description,
+                column=column.name,
+                value_set=list(column.choices),
+            )
+        )
     if column.minimum is not None or column.maximum is not None:
         limits = {"min_value": column.minimum, "max_value": column.maximum}
         bounds = {name: limit for name, limit in limits.items() if limit is not None}
-        rules.append(_rule("expect_column_values_to_be_between", column.description, column=column.name, **bounds))
+        rules.append(
+            _rule("expect_column_values_to_be_between", column.description, column=column.name, **bounds)
+        )
     if column.pattern:
-        rules.append(_rule("expect_column_values_to_match_regex", column.description, column=column.name, regex=column.pattern))
+        rules.append(
+            _rule(
+                "expect_column_values_to_match_regex",
+                column.description,
+                column=column.name,
+                regex=column.pattern,
+            )
+        )
     return rules
 
 
@@ -87,7 +126,11 @@ def load_suite(table: str) -> dict[str, Any]:
 def written_suite(table: Table, present: dict[str, Any] | None) -> dict[str, Any]:
     """The suite with its derived rules renewed and its hand-written rules kept."""
     kept = [rule for rule in (present or {}).get("expectations", []) if not rule["meta"].get("derived")]
-    return {"name": table.name, "meta": {"description": table.description}, "expectations": [*derived_rules(table), *kept]}
+    return {
+        "name": table.name,
+        "meta": {"description": table.description},
+        "expectations": [*derived_rules(table), *kept],
+    }
 
 
 def main(folder: Path | None = None) -> None:

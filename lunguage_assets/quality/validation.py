@@ -1,4 +1,6 @@
-"""Running a suite on a frame. Results carry keys and counts of failing rows, never their values: those may be report text."""
+"""Running a suite on a frame. Results carry keys and counts of failing rows, never their values: those may be
+report text.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,16 @@ import pandas as pd
 
 from lunguage_assets.quality.remedies import remedy
 from lunguage_assets.quality.suites import load_suite
-from lunguage_assets.schema import Table
+from lunguage_assets.tables.schema import Table
 
 EXAMPLES = 20
 
 
 @dataclass(frozen=True)
 class RuleResult:
-    """Outcome of one expectation: how many rows break it, the keys of up to `EXAMPLES` of them, and what to do."""
+    """Outcome of one expectation: how many rows break it, the keys of up to `EXAMPLES` of them, and what to
+    do.
+    """
 
     rule: str
     column: str
@@ -32,21 +36,32 @@ class RuleResult:
 
 
 def validate(table: Table, frame: pd.DataFrame, job: str = "") -> list[RuleResult]:
-    """Run the table's suite; one result per expectation, in the order of the suite. `job` makes the table, for the remedies.
+    """Run the table's suite; one result per expectation, in the order of the suite. `job` makes the table,
+    for the remedies.
 
-    Whether a rule holds costs half of what its failing rows cost, so these are asked for only where it does not.
+    Whether a rule holds costs half of what its failing rows cost, so these are asked for only where it does
+    not.
     """
     stored = load_suite(table.name)
     batch = frame_batch(frame)
     holds = _outcomes(batch, stored, range(len(stored["expectations"])), {"result_format": "BOOLEAN_ONLY"})
     broken = [position for position, outcome in holds.items() if not outcome.success]
     found = holds | (
-        _outcomes(batch, stored, broken, {"result_format": "COMPLETE", "return_unexpected_index_query": False}) if broken else {}
+        _outcomes(
+            batch, stored, broken, {"result_format": "COMPLETE", "return_unexpected_index_query": False}
+        )
+        if broken
+        else {}
     )
-    return [_result(rule, found[position], table, frame, job) for position, rule in enumerate(stored["expectations"])]
+    return [
+        _result(rule, found[position], table, frame, job)
+        for position, rule in enumerate(stored["expectations"])
+    ]
 
 
-def _outcomes(batch: Any, stored: dict[str, Any], positions: Iterable[int], result_format: dict[str, Any]) -> dict[int, Any]:
+def _outcomes(
+    batch: Any, stored: dict[str, Any], positions: Iterable[int], result_format: dict[str, Any]
+) -> dict[int, Any]:
     """Position in the stored suite -> what great_expectations finds; it reorders them by column."""
     rules = [(position, stored["expectations"][position]) for position in positions]
     numbered = [{**rule, "meta": {**rule["meta"], "position": position}} for position, rule in rules]
@@ -70,7 +85,9 @@ def _quiet(**where: str) -> Any:
 
 
 def suite_of(stored: dict[str, Any], advice: Callable[[str, dict[str, Any]], str] | None = None) -> Any:
-    """A stored suite as great_expectations has it; `advice` says what to do when a rule of a table fails, for its pages."""
+    """A stored suite as great_expectations has it; `advice` says what to do when a rule of a table fails, for
+    its pages.
+    """
     import great_expectations as gx
     from great_expectations.expectations.expectation_configuration import ExpectationConfiguration
 
@@ -78,7 +95,9 @@ def suite_of(stored: dict[str, Any], advice: Callable[[str, dict[str, Any]], str
     for rule in stored["expectations"]:
         notes = [rule["meta"]["why"], advice(stored["name"], rule)] if advice is not None else None
         suite.add_expectation_configuration(
-            ExpectationConfiguration(type=rule["type"], kwargs=rule["kwargs"], meta=dict(rule["meta"]), notes=notes)
+            ExpectationConfiguration(
+                type=rule["type"], kwargs=rule["kwargs"], meta=dict(rule["meta"]), notes=notes
+            )
         )
     return suite
 
@@ -94,13 +113,19 @@ def _result(rule: dict[str, Any], result: Any, table: Table, frame: pd.DataFrame
     rows = result.result.get("unexpected_index_list") or []
     known = [name for name in table.key if name in frame.columns]
     keys = ["|".join(map(str, key)) for key in frame.iloc[rows[:EXAMPLES]][known].itertuples(index=False)]
-    column = rule["kwargs"].get("column") or ", ".join(rule["kwargs"].get("column_list") or []) or _pair(rule["kwargs"])
+    column = (
+        rule["kwargs"].get("column")
+        or ", ".join(rule["kwargs"].get("column_list") or [])
+        or _pair(rule["kwargs"])
+    )
     if result.exception_info and result.exception_info.get("raised_exception"):
         what = remedy(table.name, rule, job, evaluated=False)
         return RuleResult(rule["type"], column, "The rule could not be evaluated.", False, 0, (), what)
     count = int(result.result.get("unexpected_count") or len(rows))
     what = "" if result.success else remedy(table.name, rule, job)
-    return RuleResult(rule["type"], column, rule["meta"].get("why", ""), bool(result.success), count, tuple(keys), what)
+    return RuleResult(
+        rule["type"], column, rule["meta"].get("why", ""), bool(result.success), count, tuple(keys), what
+    )
 
 
 def _pair(kwargs: dict[str, Any]) -> str:

@@ -1,13 +1,13 @@
 """The schema of every stored table, and nothing else: one module per half of the method, all names here.
 
-One schema per table; the Parquet types, validations, expectation suites, data dictionary and UI column lists come from here. Absent
-text is the empty string. References (`evidence`, `associate`) are lists of tokens: the `finding_id` of a row of the same study,
-or `~name` for a bare name that resolves to no row (implicit.md section 1).
+One schema per table; the Parquet types, validations, expectation suites, data dictionary and UI column lists
+come from here. Absent text is the empty string. References (`evidence`, `associate`) are lists of tokens: the
+`finding_id` of a row of the same study, or `~name` for a bare name that resolves to no row (implicit.md
+section 1).
 """
 
 from __future__ import annotations
 
-from lunguage_assets.schema import Table
 from lunguage_assets.tables.agreement import EXPERT_AGREEMENT, JUDGE_AGREEMENT, RANKING_CORRELATIONS
 from lunguage_assets.tables.columns import (
     ATTRIBUTES,
@@ -43,6 +43,7 @@ from lunguage_assets.tables.implicit import (
     RESOLUTION_LOG,
 )
 from lunguage_assets.tables.released import PUBLISHED_COLUMNS, RELEASE
+from lunguage_assets.tables.schema import Table
 from lunguage_assets.tables.validation import FIT_VALIDATION, RANKING_ROBUSTNESS
 
 TABLES: dict[str, Table] = {

@@ -1,9 +1,11 @@
-"""Tables of the agreement analyses: judges with each other, extractors with each other, experts with the ranking and the judges."""
+"""Tables of the agreement analyses: judges with each other, extractors with each other, experts with the
+ranking and the judges.
+"""
 
 from __future__ import annotations
 
-from lunguage_assets.schema import Column, Table
 from lunguage_assets.tables.columns import probability, text
+from lunguage_assets.tables.schema import Column, Table
 
 CODINGS = ("none", "phrase", "position")
 JUDGE_MEASURES = (
@@ -23,17 +25,30 @@ JUDGE_MEASURES = (
     "extraction: f1",
     "not compared",
 )
-EXPERT_MEASURES = ("with ranking", "with judge", "with expert", "fleiss kappa", "krippendorff alpha", "not compared")
+EXPERT_MEASURES = (
+    "with ranking",
+    "with judge",
+    "with expert",
+    "fleiss kappa",
+    "krippendorff alpha",
+    "not compared",
+)
 GROUPS = ("all", "writer", "reader")
 
 _CODING = Column(
     "coding",
     "string",
-    "What the categories are: the chosen phrase; whether it was shown first or second; none where the measure is the same in both",
+    "What the categories are: the chosen phrase; whether it was shown first or second; none "
+    "where the measure is the same in both",
     choices=CODINGS,
 )
 _VALUE = (
-    Column("value", "float", "The measure; null where it is not defined (nothing to compare, or no variation)", nullable=True),
+    Column(
+        "value",
+        "float",
+        "The measure; null where it is not defined (nothing to compare, or no variation)",
+        nullable=True,
+    ),
     Column("low", "float", "Lower end of the 95% interval; null where there is none", nullable=True),
     Column("high", "float", "Upper end of the 95% interval; null where there is none", nullable=True),
 )
@@ -45,14 +60,19 @@ _COUNTS = (
 
 JUDGE_AGREEMENT = Table(
     "judge_agreement",
-    "How far judges agree with each other and with themselves, how their position bias shows, and how far extractors agree.",
+    "How far judges agree with each other and with themselves, how their position bias "
+    "shows, and how far extractors agree.",
     (
         Column("measure", "string", "What is measured", choices=JUDGE_MEASURES),
         _CODING,
         text("first", "Judge; 'all judges' for a measure of all together"),
         text("second", "The other judge; empty for a measure of one or of all"),
         *_VALUE,
-        probability("p_value", "Of the exact test that sentence_1 is chosen half the time; null for other measures", nullable=True),
+        probability(
+            "p_value",
+            "Of the exact test that sentence_1 is chosen half the time; null for other measures",
+            nullable=True,
+        ),
         *_COUNTS,
     ),
     ("measure", "coding", "first", "second"),
@@ -60,12 +80,23 @@ JUDGE_AGREEMENT = Table(
 
 RANKING_CORRELATIONS = Table(
     "ranking_correlations",
-    "Spearman correlation between every two rankings: each judge's own, in each random order of play, and the reference rankings.",
+    "Spearman correlation between every two rankings: each judge's own, in each random order "
+    "of play, and the reference rankings.",
     (
         text("first", "Judge, or ranker of a reference ranking"),
-        Column("first_order", "int", "0-based random order of play; -1: the reference ranking, averaged over orders", minimum=-1),
+        Column(
+            "first_order",
+            "int",
+            "0-based random order of play; -1: the reference ranking, averaged over orders",
+            minimum=-1,
+        ),
         text("second", "Judge, or ranker of a reference ranking"),
-        Column("second_order", "int", "0-based random order of play; -1: the reference ranking, averaged over orders", minimum=-1),
+        Column(
+            "second_order",
+            "int",
+            "0-based random order of play; -1: the reference ranking, averaged over orders",
+            minimum=-1,
+        ),
         Column(
             "spearman",
             "float",
@@ -86,7 +117,10 @@ EXPERT_AGREEMENT = Table(
         Column("measure", "string", "What is measured", choices=EXPERT_MEASURES),
         _CODING,
         Column(
-            "group", "string", "Experts that are averaged or compared: all, those who write reports, those who read them", choices=GROUPS
+            "group",
+            "string",
+            "Experts that are averaged or compared: all, those who write reports, those who read them",
+            choices=GROUPS,
         ),
         text("first", "Expert; empty for the average, or the coefficient, of the group"),
         text("second", "Ranker, judge or other expert; empty where there is none"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lunguage_assets.schema import Column
+from lunguage_assets.tables.schema import Column
 
 SECTIONS = ("hist", "find", "impr")
 STATUSES = ("dp", "dn", "tp", "tn")
@@ -13,7 +13,15 @@ CURRENCIES = ("current dx", "past dx")
 MODES = ("method", "paper")
 P_SOURCES = ("definitive", "fitted", "phrase", "none")
 VIEWS = ("ap", "pa", "lateral", "erect", "supine", "recumbent")
-CONFLICT_TYPES = ("polarity", "certainty_pos", "certainty_neg", "duplicate_pos", "duplicate_neg", "repeat_dp", "repeat_dn")
+CONFLICT_TYPES = (
+    "polarity",
+    "certainty_pos",
+    "certainty_neg",
+    "duplicate_pos",
+    "duplicate_neg",
+    "repeat_dp",
+    "repeat_dn",
+)
 CONFLICT_SOURCES = ("original-original", "original-expansion", "expansion-expansion")
 MATCH_REASONS = (
     "matched",
@@ -54,7 +62,9 @@ A_STATED_ROW = f"{A_STUDY}:-?[0-9]+"
 A_ROW = f"{A_STATED_ROW}(?:/[0-9]+)*"
 A_HASH = "[0-9a-f]+"
 MASK_SHOWN = "<finding>"
-"""Forms of what is identified: a stated row is a study and its row number; a generated one appends the edges that lead to it."""
+"""Forms of what is identified: a stated row is a study and its row number; a generated one appends the edges
+that lead to it.
+"""
 
 
 def whole(form: str, *, or_empty: bool = False) -> str:
@@ -62,7 +72,9 @@ def whole(form: str, *, or_empty: bool = False) -> str:
     return f"^(?:{form})?$" if or_empty else f"^{form}$"
 
 
-def text(name: str, description: str, *, restricted: bool = False, nullable: bool = False, pattern: str = "") -> Column:
+def text(
+    name: str, description: str, *, restricted: bool = False, nullable: bool = False, pattern: str = ""
+) -> Column:
     return Column(name, "string", description, nullable=nullable, restricted=restricted, pattern=pattern)
 
 
@@ -70,10 +82,14 @@ def probability(name: str, description: str, *, nullable: bool = False) -> Colum
     return Column(name, "float", description, minimum=0.0, maximum=1.0, nullable=nullable)
 
 
-MODE = Column("mode", "string", "Which rules made the row: the method's, or those of mode `paper`", choices=MODES)
+MODE = Column(
+    "mode", "string", "Which rules made the row: the method's, or those of mode `paper`", choices=MODES
+)
 STUDY = text("study_id", "Study, 's' and eight digits", pattern=whole(A_STUDY))
 FINDING_ID = text(
-    "finding_id", "Stable identity of the row: study:row number; a generated row appends /edge to its parent's", pattern=whole(A_ROW)
+    "finding_id",
+    "Stable identity of the row: study:row number; a generated row appends /edge to its parent's",
+    pattern=whole(A_ROW),
 )
 STATED_ID = replace(FINDING_ID, pattern=whole(A_STATED_ROW))
 GENERATED_ID = replace(FINDING_ID, pattern=whole(f"{A_STATED_ROW}(?:/[0-9]+)+"))
@@ -97,7 +113,10 @@ FINDING: tuple[Column, ...] = (
     Column("evidence", "strings", "References to rows that support this one: finding ids, or ~bare names"),
     Column("associate", "strings", "References to rows that this one goes with: finding ids, or ~bare names"),
     Column("currency", "string", "Past or current diagnosis (DxTP)", choices=CURRENCIES),
-    text("view_information", "Projections and postures of the study, comma-joined in fixed order; empty when unknown"),
+    text(
+        "view_information",
+        "Projections and postures of the study, comma-joined in fixed order; empty when unknown",
+    ),
 )
 """Columns that every table of findings shares."""
 
@@ -114,7 +133,11 @@ BELIEF: tuple[Column, ...] = (
     probability("prob", "Probability that the finding is present"),
     probability("p_low", "Lower end of the interval of prob"),
     probability("p_high", "Upper end of the interval of prob"),
-    probability("support", "How strongly the row is claimed: p for positive, 1 - p for negative, the parent's for a generated row"),
+    probability(
+        "support",
+        "How strongly the row is claimed: p for positive, 1 - p for negative, the parent's for a "
+        "generated row",
+    ),
     Column("p_source", "string", "Where prob comes from", choices=(*P_SOURCES, "pathway")),
     Column("prob_is_bound", "bool", "prob follows from a pathway: a bound, not an estimate"),
 )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from lunguage_assets.schema import Column, Present, Table
 from lunguage_assets.tables.columns import A_PATIENT, A_STUDY, MASK_SHOWN, STATED_FINDING, STUDY, text, whole
+from lunguage_assets.tables.schema import Column, Present, Table
 
 REPORTS = Table(
     "reports",
@@ -11,7 +11,9 @@ REPORTS = Table(
     (
         STUDY,
         text(
-            "subject_id", "Patient, 'p' and eight digits; empty when no row of the study names one", pattern=whole(A_PATIENT, or_empty=True)
+            "subject_id",
+            "Patient, 'p' and eight digits; empty when no row of the study names one",
+            pattern=whole(A_PATIENT, or_empty=True),
         ),
         Column("sequence", "int", "1-based rank of the study in the patient's time line", minimum=0),
         text("report", "Full report text", restricted=True),
@@ -22,7 +24,12 @@ REPORTS = Table(
             "Where the views come from",
             choices=("metadata", "procedure text", "default_view", "unknown"),
         ),
-        Column("rows_delivered", "int", "Rows of this study in the delivered file, rejected ones included", minimum=0),
+        Column(
+            "rows_delivered",
+            "int",
+            "Rows of this study in the delivered file, rejected ones included",
+            minimum=0,
+        ),
         Column("rows_rejected", "int", "Rows of this study that were rejected", minimum=0),
     ),
     ("study_id",),
@@ -31,7 +38,8 @@ REPORTS = Table(
 
 FINDINGS = Table(
     "findings",
-    "Validated rows of the delivered reports: status, views, currency, and the sentence with the finding masked.",
+    "Validated rows of the delivered reports: status, views, currency, and the sentence with "
+    "the finding masked.",
     (
         *STATED_FINDING,
         Column("row", "int", "Row number of the delivered file (its unnamed first column)"),
@@ -45,10 +53,15 @@ FINDINGS = Table(
         Column(
             "mask_state",
             "string",
-            "masked: located in its sentence; not located: needs a person; not needed: definitive or history row",
+            "masked: located in its sentence; not located: needs a person; not needed: "
+            "definitive or history row",
             choices=("masked", "not located", "not needed"),
         ),
-        Column("same_name_in_sentence", "bool", "Another finding of the same name masks this sentence identically"),
+        Column(
+            "same_name_in_sentence",
+            "bool",
+            "Another finding of the same name masks this sentence identically",
+        ),
     ),
     ("finding_id",),
     present=(Present("masked_sentence", "mask_state", ("masked",)),),
@@ -60,7 +73,11 @@ REJECTED = Table(
     (
         text("file", "Delivered file"),
         Column("line", "int", "1-based data row in the file (the header is not counted)", minimum=1),
-        text("study_id", "Study the row names, as far as it can be read; else empty", pattern=whole(A_STUDY, or_empty=True)),
+        text(
+            "study_id",
+            "Study the row names, as far as it can be read; else empty",
+            pattern=whole(A_STUDY, or_empty=True),
+        ),
         text("column", "Column that is wrong"),
         text("found", "What was found there, cut to 80 characters", restricted=True),
         text("expected", "What was expected"),
@@ -73,11 +90,18 @@ REJECTED = Table(
 
 INTAKE_NOTES = Table(
     "intake_notes",
-    "What was mended or noticed while reading: bare references, unlocated findings, unknown views, missing optional files.",
+    "What was mended or noticed while reading: bare references, unlocated findings, unknown "
+    "views, missing optional files.",
     (
         Column("number", "int", "Position in the list", minimum=0),
         text("file", "Delivered file"),
-        Column("line", "int", "1-based data row, or null when the note is about the whole file", nullable=True, minimum=1),
+        Column(
+            "line",
+            "int",
+            "1-based data row, or null when the note is about the whole file",
+            nullable=True,
+            minimum=1,
+        ),
         text("study_id", "Study concerned, or empty"),
         text("finding_id", "Finding concerned, or empty"),
         text("column", "Column concerned, or empty"),
@@ -90,7 +114,8 @@ INTAKE_NOTES = Table(
 
 TERMS = Table(
     "terms",
-    "The delivered vocabulary (Lunguage_vocab.csv): spellings and their canonical forms; empty when none was delivered.",
+    "The delivered vocabulary (Lunguage_vocab.csv): spellings and their canonical forms; "
+    "empty when none was delivered.",
     (
         text("category", "One of the six category codes, 'location', or an attribute name"),
         text("subcategory", "Path in the vocabulary's tree, separated by ' > '"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from lunguage_assets.schema import Column, Present, Table
 from lunguage_assets.tables.columns import (
     A_ROW,
     A_STATED_ROW,
@@ -24,10 +23,12 @@ from lunguage_assets.tables.columns import (
     text,
     whole,
 )
+from lunguage_assets.tables.schema import Column, Present, Table
 
 DEDUPLICATED_FINDINGS = Table(
     "deduplicated_findings",
-    "Findings with their probability; rows that say the same thing are merged into one survivor and marked, nothing is rewritten.",
+    "Findings with their probability; rows that say the same thing are merged into one "
+    "survivor and marked, nothing is rewritten.",
     (
         *STATED_FINDING,
         *BELIEF,
@@ -37,8 +38,17 @@ DEDUPLICATED_FINDINGS = Table(
             "kept: goes on; merged: says the same as its survivor; excluded: history row",
             choices=("kept", "merged", "excluded"),
         ),
-        text("merged_into", "Finding id of the survivor; null unless merged", nullable=True, pattern=whole(A_STATED_ROW)),
-        probability("merge_similarity", "Highest rounded cosine to a member of the survivor's group; null unless merged", nullable=True),
+        text(
+            "merged_into",
+            "Finding id of the survivor; null unless merged",
+            nullable=True,
+            pattern=whole(A_STATED_ROW),
+        ),
+        probability(
+            "merge_similarity",
+            "Highest rounded cosine to a member of the survivor's group; null unless merged",
+            nullable=True,
+        ),
         Column("merged_ids", "strings", "Finding ids merged into this row, sorted"),
         text("encoder", "Sentence encoder and revision that measured similarity"),
         MODE,
@@ -96,7 +106,8 @@ EXPANSIONS = Table(
 
 CONFLICTS = Table(
     "conflicts",
-    "Groups of rows about the same finding at the same place and time, before resolution, by type and source of the disagreement.",
+    "Groups of rows about the same finding at the same place and time, before resolution, by "
+    "type and source of the disagreement.",
     (
         Column("number", "int", "Position in the list", minimum=0),
         STUDY,
@@ -106,14 +117,19 @@ CONFLICTS = Table(
         Column("conflict_type", "string", "How the rows disagree or repeat", choices=CONFLICT_TYPES),
         Column("source", "string", "Which kinds of rows meet", choices=CONFLICT_SOURCES),
         Column("finding_ids", "strings", "Rows of the group that take part, sorted"),
-        Column("suppressed", "bool", "The generated row was never added: an existing row of other certainty already states it"),
+        Column(
+            "suppressed",
+            "bool",
+            "The generated row was never added: an existing row of other certainty already states it",
+        ),
     ),
     ("number",),
 )
 
 RESOLUTION_LOG = Table(
     "resolution_log",
-    "Every row that is not in the result, every reference that was lost, with the rule, the conflict and the survivor.",
+    "Every row that is not in the result, every reference that was lost, with the rule, the "
+    "conflict and the survivor.",
     (
         Column("number", "int", "Position in the log", minimum=0),
         STUDY,
@@ -143,7 +159,12 @@ RESOLUTION_LOG = Table(
         ),
         Column("conflict_type", "string", "Type of the conflict, or none", choices=(*CONFLICT_TYPES, "none")),
         Column("source", "string", "Kind of the row", choices=("original", "expansion")),
-        text("survivor_id", "Row that stands for it now; null when none does", nullable=True, pattern=whole(A_ROW)),
+        text(
+            "survivor_id",
+            "Row that stands for it now; null when none does",
+            nullable=True,
+            pattern=whole(A_ROW),
+        ),
         text("name", "Finding in canonical form"),
         Column("status", "string", "Status of the row", choices=STATUSES),
         Column("location_parts", "strings", "Location set"),
@@ -155,14 +176,31 @@ RESOLUTION_LOG = Table(
 
 LUNGUAGE_PLUS_PLUS = Table(
     "lunguage_plus_plus",
-    "Lunguage++: stated and implied findings with probabilities, contradictions resolved, every row traceable.",
+    "Lunguage++: stated and implied findings with probabilities, contradictions resolved, "
+    "every row traceable.",
     (
-        Column("idx", "int", "Number of the row inside its study, generated rows after the stated ones", minimum=0),
+        Column(
+            "idx",
+            "int",
+            "Number of the row inside its study, generated rows after the stated ones",
+            minimum=0,
+        ),
         *FINDING,
         *BELIEF,
-        Column("source", "string", "Stated in the report, or generated from a pathway", choices=("original", "expansion")),
-        text("parent_id", "Finding id of the parent; null for stated rows", nullable=True, pattern=whole(A_ROW)),
-        text("root_id", "Finding id of the stated diagnosis at the top; its own id for stated rows", pattern=whole(A_STATED_ROW)),
+        Column(
+            "source",
+            "string",
+            "Stated in the report, or generated from a pathway",
+            choices=("original", "expansion"),
+        ),
+        text(
+            "parent_id", "Finding id of the parent; null for stated rows", nullable=True, pattern=whole(A_ROW)
+        ),
+        text(
+            "root_id",
+            "Finding id of the stated diagnosis at the top; its own id for stated rows",
+            pattern=whole(A_STATED_ROW),
+        ),
         text("pathway_id", "Matched pathway, or empty"),
         text("pathway", "Matched pathway in the paper's notation, or empty"),
         Column("match_reason", "string", "Why the row has a pathway or none", choices=MATCH_REASONS),
@@ -181,7 +219,11 @@ ACCOUNTING = Table(
     "accounting",
     "Per study: rows in = originals out + merged + removed + excluded + rejected, exactly.",
     (
-        text("study_id", "Study; empty for rejected rows whose study cannot be read", pattern=whole(A_STUDY, or_empty=True)),
+        text(
+            "study_id",
+            "Study; empty for rejected rows whose study cannot be read",
+            pattern=whole(A_STUDY, or_empty=True),
+        ),
         *(
             Column(name, "int", text, minimum=0)
             for name, text in {
@@ -197,7 +239,12 @@ ACCOUNTING = Table(
                 "rows_out": "Rows in the result",
             }.items()
         ),
-        Column("balanced", "bool", "Both equations hold: rows in, and rows_out = originals_out + generated - discarded", choices=(True,)),
+        Column(
+            "balanced",
+            "bool",
+            "Both equations hold: rows in, and rows_out = originals_out + generated - discarded",
+            choices=(True,),
+        ),
     ),
     ("study_id",),
 )

@@ -1,7 +1,9 @@
-"""Where every column of every table comes from: what passes unchanged, what is computed from what, what is new.
+"""Where every column of every table comes from: what passes unchanged, what is computed from what, what is
+new.
 
-One declaration per table, in terms of the tables that its producer reads. The column lineage of the UI is derived from it; what the
-columns mean is in their schemas. Only what decides a value is named, not what decides whether the row exists.
+One declaration per table, in terms of the tables that its producer reads. The column lineage of the UI is
+derived from it; what the columns mean is in their schemas. Only what decides a value is named, not what
+decides whether the row exists.
 """
 
 from __future__ import annotations
@@ -9,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from lunguage_assets.schema import Table
 from lunguage_assets.tables import RELEASE, TABLES
 from lunguage_assets.tables.columns import ATTRIBUTES
+from lunguage_assets.tables.schema import Table
 
 Source = tuple[str, str]
 """Table and column."""
@@ -25,9 +27,10 @@ LISTED = 6
 class Origin:
     """Names of columns are separated by spaces; `*` stands for all columns of the table.
 
-    `passes`: table -> columns whose values are taken over. `changes`: table -> columns that keep their name and are changed on the way.
-    `computed`: columns -> what they are computed from, each written 'table: columns'. `new`: columns that come from no table -> what they
-    come from. A column may be in several of the first three.
+    `passes`: table -> columns whose values are taken over. `changes`: table -> columns that keep their name
+        and are changed on the way. `computed`: columns -> what they are computed from, each written 'table:
+        columns'. `new`: columns that come from no table -> what they come from. A column may be in several of
+        the first three.
     """
 
     passes: Mapping[str, str] = field(default_factory=dict)
@@ -44,8 +47,15 @@ _KEY_OF_A_CLAIM = "currency name location_parts"
 _SETTINGS = "the settings"
 
 _PLAYED = "comparison_matches: match_id phrase_a phrase_b answer winner"
-_PLACED = ("findings: masked_sentence", "hedge_vocabulary: example_sentences", "reference_ranking: phrase mu sigma")
-_ANSWERED = ("comparison_matches: phrase_a phrase_b sentence_a sentence_b swapped answer winner", "hedge_phrases: phrases")
+_PLACED = (
+    "findings: masked_sentence",
+    "hedge_vocabulary: example_sentences",
+    "reference_ranking: phrase mu sigma",
+)
+_ANSWERED = (
+    "comparison_matches: phrase_a phrase_b sentence_a sentence_b swapped answer winner",
+    "hedge_phrases: phrases",
+)
 _CONTESTED = ("deduplicated_findings: finding_id", "expansions: finding_id")
 _WORDED = f"ent name location location_parts {_ATTRIBUTES}"
 
@@ -60,7 +70,9 @@ ORIGINS: dict[str, Origin] = {
         computed={
             "phrases dropped": ("findings: ent sent masked_sentence measurement severity onset",),
             "answer_state": ("findings: ent sent masked_sentence",),
-            "needs_review review_reason": ("findings: ent sent masked_sentence mask_state same_name_in_sentence",),
+            "needs_review review_reason": (
+                "findings: ent sent masked_sentence mask_state same_name_in_sentence",
+            ),
         },
         new={"corrected": "corrections.csv in the home"},
     ),
@@ -127,14 +139,19 @@ ORIGINS: dict[str, Origin] = {
         passes={"reference_ranking": "ranking_version"},
         computed={
             "comparisons answers": ("comparison_matches: repetition answer",),
-            "mean_abs_mu largest_abs_mu mean_abs_rank spearman": (_PLAYED, "comparison_matches: repetition", "reference_ranking: mu rank"),
+            "mean_abs_mu largest_abs_mu mean_abs_rank spearman": (
+                _PLAYED,
+                "comparison_matches: repetition",
+                "reference_ranking: mu rank",
+            ),
         },
         new={"repeat": "the number of random choices"},
     ),
     "fit_validation": Origin(
         passes={"reference_ranking": "ranking_version"},
         computed={
-            "step mean_distance sd_distance sd_between_seeds mean_distance_stopped stopped_share playing unfitted": (
+            "step mean_distance sd_distance sd_between_seeds mean_distance_stopped stopped_share "
+            "playing unfitted": (
                 "comparison_matches: phrase_a phrase_b repetition answer winner",
                 "reference_ranking: phrase mu sigma rank",
             ),
@@ -145,7 +162,10 @@ ORIGINS: dict[str, Origin] = {
     ),
     "expert_agreement": Origin(
         computed={
-            "value low high n left_out reasons": ("comparison_matches: phrase_a phrase_b answer winner", "reference_ranking: phrase mu")
+            "value low high n left_out reasons": (
+                "comparison_matches: phrase_a phrase_b answer winner",
+                "reference_ranking: phrase mu",
+            )
         },
         new={"measure coding": "the list of measures", "group first second": "the imported survey"},
     ),
@@ -174,7 +194,9 @@ ORIGINS: dict[str, Origin] = {
             "name": ("deduplicated_findings: name",),
             "diagnosis": ("deduplicated_findings: name ent location location_parts",),
             "refinements": (f"deduplicated_findings: {_WORDED}",),
-            "pathway_id pathway reason": (f"deduplicated_findings: {_WORDED} status currency view_information disposition p_source",),
+            "pathway_id pathway reason": (
+                f"deduplicated_findings: {_WORDED} status currency view_information disposition p_source",
+            ),
             "generated": ("deduplicated_findings: finding_id",),
         },
     ),
@@ -183,13 +205,17 @@ ORIGINS: dict[str, Origin] = {
         changes={"deduplicated_findings": f"status location location_parts {_ATTRIBUTES}"},
         computed={
             "finding_id parent_id root_id": ("deduplicated_findings: finding_id",),
-            "ent name cat parent_pathway_id edge depth": ("deduplicated_findings: name ent location_parts view_information",),
+            "ent name cat parent_pathway_id edge depth": (
+                "deduplicated_findings: name ent location_parts view_information",
+            ),
             "location location_parts": ("terms: target_term normed_term category",),
             "associate": ("deduplicated_findings: finding_id",),
             "prob support": ("deduplicated_findings: support",),
             "p_low": ("deduplicated_findings: p_low support",),
             "p_high": ("deduplicated_findings: p_high support",),
-            "outcome linked_to": ("deduplicated_findings: finding_id name status currency location_parts measurement",),
+            "outcome linked_to": (
+                "deduplicated_findings: finding_id name status currency location_parts measurement",
+            ),
         },
         new={
             "sent evidence": "empty in generated rows",
@@ -215,10 +241,16 @@ ORIGINS: dict[str, Origin] = {
             "expansions": "study_id finding_id name status location_parts",
         },
         computed={
-            "event stage rule": ("deduplicated_findings: disposition status support", "expansions: outcome status support parent_id"),
+            "event stage rule": (
+                "deduplicated_findings: disposition status support",
+                "expansions: outcome status support parent_id",
+            ),
             "conflict_type": ("deduplicated_findings: status", "expansions: status"),
             "source": _CONTESTED,
-            "survivor_id": ("deduplicated_findings: finding_id merged_into", "expansions: finding_id linked_to"),
+            "survivor_id": (
+                "deduplicated_findings: finding_id merged_into",
+                "expansions: finding_id linked_to",
+            ),
             "support": ("deduplicated_findings: support", "expansions: support"),
             "reference": ("deduplicated_findings: evidence associate", "expansions: associate"),
         },
@@ -226,8 +258,10 @@ ORIGINS: dict[str, Origin] = {
     ),
     "lunguage_plus_plus": Origin(
         passes={
-            "deduplicated_findings": f"finding_id {_OF_THE_STUDY} sent ent name cat status location location_parts p_source prob_is_bound encoder mode",
-            "expansions": f"finding_id {_OF_THE_STUDY} sent ent name cat status location location_parts p_source prob_is_bound",
+            "deduplicated_findings": f"finding_id {_OF_THE_STUDY} sent ent name cat status location location_parts "
+            "p_source prob_is_bound encoder mode",
+            "expansions": f"finding_id {_OF_THE_STUDY} sent ent name cat status location location_parts "
+            "p_source prob_is_bound",
             "pathway_matches": "pathway_id pathway",
             "fitted_probabilities": "ranking_version",
             "reference_ranking": "ranking_version",
@@ -252,7 +286,10 @@ ORIGINS: dict[str, Origin] = {
             "rejected": ("rejected: study_id",),
             "excluded": ("deduplicated_findings: disposition",),
             "merged": ("deduplicated_findings: disposition status support", "expansions: status support"),
-            "originals_out removed": ("deduplicated_findings: disposition status support", "expansions: status support"),
+            "originals_out removed": (
+                "deduplicated_findings: disposition status support",
+                "expansions: status support",
+            ),
             "generated already_stated": ("expansions: outcome",),
             "discarded rows_out balanced": (
                 "deduplicated_findings: disposition status support",
@@ -274,7 +311,9 @@ def described(name: str) -> Table:
 
 
 def sources(name: str) -> dict[str, tuple[Source, ...]]:
-    """The columns of a table that come from columns of other tables, with those; columns in schema order, sources in the order declared."""
+    """The columns of a table that come from columns of other tables, with those; columns in schema order,
+    sources in the order declared.
+    """
     origin = ORIGINS[name]
     found: dict[str, dict[Source, None]] = {}
     for table, columns in (*origin.passes.items(), *origin.changes.items()):
@@ -288,9 +327,13 @@ def sources(name: str) -> dict[str, tuple[Source, ...]]:
 
 
 def taken_over(name: str) -> dict[str, tuple[Source, ...]]:
-    """The columns of a table that hold nothing but values of the same column elsewhere, with where those may be."""
+    """The columns of a table that hold nothing but values of the same column elsewhere, with where those may
+    be.
+    """
     origin = ORIGINS[name]
-    not_only = {column for columns in (*origin.changes.values(), *origin.computed) for column in _named(columns, name)}
+    not_only = {
+        column for columns in (*origin.changes.values(), *origin.computed) for column in _named(columns, name)
+    }
     found: dict[str, tuple[Source, ...]] = {}
     for table, columns in origin.passes.items():
         for column in _named(columns, table):
@@ -314,7 +357,9 @@ def _written(text: str) -> list[Source]:
 
 
 def explained(name: str) -> dict[str, str]:
-    """Where each column of a table comes from in a few words, for people; nothing for tables that are read from the delivered files."""
+    """Where each column of a table comes from in a few words, for people; nothing for tables that are read
+    from the delivered files.
+    """
     if ALL in ORIGINS[name].new:
         return {}
     unchanged, new, found = taken_over(name), made_here(name), sources(name)
@@ -334,4 +379,7 @@ def _grouped(listed: tuple[Source, ...]) -> list[str]:
     by_table: dict[str, list[str]] = {}
     for table, column in listed:
         by_table.setdefault(table, []).append(column)
-    return [f"{table}: {', '.join(names) if len(names) <= LISTED else f'{len(names)} columns'}" for table, names in by_table.items()]
+    return [
+        f"{table}: {', '.join(names) if len(names) <= LISTED else f'{len(names)} columns'}"
+        for table, names in by_table.items()
+    ]

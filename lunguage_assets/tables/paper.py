@@ -1,9 +1,19 @@
-"""The paper's tables, counted on any corpus, and the comparison of both modes (implicit.md sections 6 and 7)."""
+"""The paper's tables, counted on any corpus, and the comparison of both modes (implicit.md sections 6 and
+7).
+"""
 
 from __future__ import annotations
 
-from lunguage_assets.schema import Column, Table
-from lunguage_assets.tables.columns import CONFLICT_SOURCES, CONFLICT_TYPES, FINDING_ID, STATUSES, STUDY, probability, text
+from lunguage_assets.tables.columns import (
+    CONFLICT_SOURCES,
+    CONFLICT_TYPES,
+    FINDING_ID,
+    STATUSES,
+    STUDY,
+    probability,
+    text,
+)
+from lunguage_assets.tables.schema import Column, Table
 
 
 def _count(name: str, description: str) -> Column:
@@ -11,7 +21,9 @@ def _count(name: str, description: str) -> Column:
 
 
 def _published(name: str, description: str) -> Column:
-    return Column(name, "float", f"Published {description}; null unless the corpus is the published one", nullable=True)
+    return Column(
+        name, "float", f"Published {description}; null unless the corpus is the published one", nullable=True
+    )
 
 
 ALL_DIAGNOSES = "all diagnoses"
@@ -19,16 +31,27 @@ ALL_FINDINGS = "all findings"
 
 CERTAINTY_TABLE = Table(
     "certainty_table",
-    "Stated current findings of Lunguage++ by diagnosis: how certain, which polarity, and the p of the tentative ones (the paper's Table 2).",
+    "Stated current findings of Lunguage++ by diagnosis: how certain, which polarity, and "
+    "the p of the tentative ones (the paper's Table 2).",
     (
-        text("diagnosis", f"Diagnosis of the pathway dictionary; '{ALL_DIAGNOSES}' and '{ALL_FINDINGS}' last"),
+        text(
+            "diagnosis", f"Diagnosis of the pathway dictionary; '{ALL_DIAGNOSES}' and '{ALL_FINDINGS}' last"
+        ),
         _count("definitive_positive", "Rows with status dp"),
         _count("tentative_positive", "Rows with status tp"),
         _count("tentative_negative", "Rows with status tn"),
         _count("definitive_negative", "Rows with status dn"),
-        _count("no_information", "Tentative rows without a p (p_source none); the distribution leaves them out"),
+        _count(
+            "no_information", "Tentative rows without a p (p_source none); the distribution leaves them out"
+        ),
         probability("p_mean", "Mean p of the tentative rows; null without any", nullable=True),
-        Column("p_sd", "float", "Standard deviation (population) of their p; null without any", nullable=True, minimum=0.0),
+        Column(
+            "p_sd",
+            "float",
+            "Standard deviation (population) of their p; null without any",
+            nullable=True,
+            minimum=0.0,
+        ),
         probability("p_min", "Lowest p of the tentative rows; null without any", nullable=True),
         probability("p_max", "Highest p of the tentative rows; null without any", nullable=True),
     ),
@@ -37,7 +60,8 @@ CERTAINTY_TABLE = Table(
 
 EXPANSION_TABLE = Table(
     "expansion_table",
-    "Structure of the pathways of every diagnosis, and what they came to on this corpus (the paper's Table 3).",
+    "Structure of the pathways of every diagnosis, and what they came to on this corpus (the "
+    "paper's Table 3).",
     (
         text("diagnosis", "Diagnosis of the pathway dictionary"),
         _count("variants", "Spellings"),
@@ -63,7 +87,12 @@ CORPUS_FIGURES = Table(
     "Counts that the paper prints, on this corpus, each named for what it counts.",
     (
         text("measure", "What is counted"),
-        Column("value", "float", "On this corpus; shares from 0 to 1; null when it cannot be said (a share of nothing)", nullable=True),
+        Column(
+            "value",
+            "float",
+            "On this corpus; shares from 0 to 1; null when it cannot be said (a share of nothing)",
+            nullable=True,
+        ),
         _published("published", "value"),
         text("note", "What to know before comparing the two, or empty"),
     ),
@@ -72,15 +101,21 @@ CORPUS_FIGURES = Table(
 
 CONFLICT_TABLE = Table(
     "conflict_table",
-    "Conflicts before resolution by type and by which kinds of rows meet (the paper's cross table), and what became of the rows.",
+    "Conflicts before resolution by type and by which kinds of rows meet (the paper's cross "
+    "table), and what became of the rows.",
     (
         Column("conflict_type", "string", "How the rows disagree or repeat", choices=CONFLICT_TYPES),
         Column("source", "string", "Which kinds of rows meet", choices=CONFLICT_SOURCES),
         _count("conflicts", "Groups with this conflict"),
-        _count("suppressed", "Of these, sub-findings never generated: the report states them with other certainty"),
+        _count(
+            "suppressed",
+            "Of these, sub-findings never generated: the report states them with other certainty",
+        ),
         _published("published", "number of conflicts"),
         _count("merged", "Rows taking part that resolution merged for a conflict of this type"),
-        _count("removed", "Rows taking part that resolution removed or discarded for a conflict of this type"),
+        _count(
+            "removed", "Rows taking part that resolution removed or discarded for a conflict of this type"
+        ),
     ),
     ("conflict_type", "source"),
 )
@@ -93,11 +128,17 @@ MODE_DIFFERENCES = Table(
         FINDING_ID,
         text("name", "Finding in canonical form"),
         Column("status", "string", "Status of the row", choices=STATUSES),
-        Column("source", "string", "Stated in the report, or generated from a pathway", choices=("original", "expansion")),
+        Column(
+            "source",
+            "string",
+            "Stated in the report, or generated from a pathway",
+            choices=("original", "expansion"),
+        ),
         Column(
             "difference",
             "string",
-            "Where the row is, or what of it differs: its probability or interval, else its parent, attributes, references or merged rows",
+            "Where the row is, or what of it differs: its probability or interval, else its "
+            "parent, attributes, references or merged rows",
             choices=("only in method", "only in paper", "probability", "content"),
         ),
         Column(

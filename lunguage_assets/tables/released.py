@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from lunguage_assets.schema import Column, Table
 from lunguage_assets.tables.columns import text
 from lunguage_assets.tables.implicit import LUNGUAGE_PLUS_PLUS
+from lunguage_assets.tables.schema import Column, Table
 
 PUBLISHED_COLUMNS: tuple[str, ...] = (
     "idx", "subject_id", "study_id", "sequence", "section", "sent", "ent", "cat", "prob", "status", "location", "evidence",
@@ -22,7 +22,12 @@ RELEASE = Table(
         text("report_batch", "Batch that delivered the released version of the study"),
         text("ranker", "Ranker whose probabilities these are"),
         Column("judges", "strings", "Judges of the ranker, in panel order"),
-        Column("ruler", "string", "own: ranked on this corpus; published: the paper's ranking", choices=("own", "published")),
+        Column(
+            "ruler",
+            "string",
+            "own: ranked on this corpus; published: the paper's ranking",
+            choices=("own", "published"),
+        ),
     ),
     ("finding_id",),
     ordered=LUNGUAGE_PLUS_PLUS.ordered,

@@ -1,4 +1,6 @@
-"""A code location whose runs are acted out: they are created as the daemon creates them, and their events are written without computing anything."""
+"""A code location whose runs are acted out: they are created as the daemon creates them, and their events are
+written without computing anything.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from dagster._core.events import DagsterEvent, DagsterEventType, StepMaterializa
 from dagster._core.execution.api import create_execution_plan
 from dagster._core.storage.tags import PARTITION_NAME_TAG
 
-from lunguage_assets.home import Home
+from lunguage_assets.home.home import Home
 from lunguage_assets.orchestration.assets.corpus import TABLES_OF_INTAKE
 from lunguage_assets.orchestration.automation.conditions import CARRIED
 from lunguage_assets.orchestration.build import build_defs
@@ -30,7 +32,9 @@ Requested = dict[str, set[str]]
 
 
 class CodeLocation:
-    """Definitions, and the jobs with which runs of them are created; nothing is computed in it, so tests share it."""
+    """Definitions, and the jobs with which runs of them are created; nothing is computed in it, so tests
+    share it.
+    """
 
     def __init__(self, definitions: dg.Definitions) -> None:
         self.definitions = definitions
@@ -66,7 +70,9 @@ class Acted:
 
     def tick(self, now: datetime | None = None) -> Requested:
         """What one look of the automation requests: table -> partitions."""
-        result = dg.evaluate_automation_conditions(self.definitions, self.instance, cursor=self._cursor, evaluation_time=now)
+        result = dg.evaluate_automation_conditions(
+            self.definitions, self.instance, cursor=self._cursor, evaluation_time=now
+        )
         self._cursor = result.cursor
         found = {
             table: set(result.get_requested_partitions(dg.AssetKey(table)))
@@ -78,34 +84,53 @@ class Acted:
         """As after the sensor's state was lost."""
         self._cursor = None
 
-    def start(self, tables: Iterable[str], partition: str, tags: dict[str, str] | None = None) -> dg.DagsterRun:
+    def start(
+        self, tables: Iterable[str], partition: str, tags: dict[str, str] | None = None
+    ) -> dg.DagsterRun:
         """Create a run that sets out to make these tables of a partition."""
         chosen = frozenset(tables)
         job, plan = self._location.job(chosen)
         run = self.instance.create_run_for_job(
-            job, plan, tags={PARTITION_NAME_TAG: partition, **(tags or {})}, asset_selection={dg.AssetKey(table) for table in chosen}
+            job,
+            plan,
+            tags={PARTITION_NAME_TAG: partition, **(tags or {})},
+            asset_selection={dg.AssetKey(table) for table in chosen},
         )
         self._says(run, DagsterEventType.RUN_START)
         return run
 
     def make(self, run: dg.DagsterRun, table: str, **metadata: str) -> None:
         made = dg.AssetMaterialization(table, partition=run.tags[PARTITION_NAME_TAG], metadata=metadata)
-        event = DagsterEvent(DagsterEventType.ASSET_MATERIALIZATION.value, run.job_name, event_specific_data=StepMaterializationData(made))
+        event = DagsterEvent(
+            DagsterEventType.ASSET_MATERIALIZATION.value,
+            run.job_name,
+            event_specific_data=StepMaterializationData(made),
+        )
         self.instance.report_dagster_event(event, run.run_id)
 
     def report(self, table: str, partition: str, **metadata: str) -> None:
         """A table of a partition is made, by no run."""
-        self.instance.report_runless_asset_event(dg.AssetMaterialization(table, partition=partition, metadata=metadata))
+        self.instance.report_runless_asset_event(
+            dg.AssetMaterialization(table, partition=partition, metadata=metadata)
+        )
 
     def check(self, run: dg.DagsterRun, table: str, name: str, passed: bool) -> None:
         """A check's result on what the run has made."""
         partition = run.tags[PARTITION_NAME_TAG]
         record = latest_records(self.instance, table, {partition})[partition]
-        target = AssetCheckEvaluationTargetMaterializationData(storage_id=record.storage_id, run_id=run.run_id, timestamp=record.timestamp)
-        evaluation = dg.AssetCheckEvaluation(
-            asset_key=dg.AssetKey(table), check_name=name, passed=passed, partition=partition, target_materialization_data=target
+        target = AssetCheckEvaluationTargetMaterializationData(
+            storage_id=record.storage_id, run_id=run.run_id, timestamp=record.timestamp
         )
-        event = DagsterEvent(DagsterEventType.ASSET_CHECK_EVALUATION.value, run.job_name, event_specific_data=evaluation)
+        evaluation = dg.AssetCheckEvaluation(
+            asset_key=dg.AssetKey(table),
+            check_name=name,
+            passed=passed,
+            partition=partition,
+            target_materialization_data=target,
+        )
+        event = DagsterEvent(
+            DagsterEventType.ASSET_CHECK_EVALUATION.value, run.job_name, event_specific_data=evaluation
+        )
         self.instance.report_dagster_event(event, run.run_id)
 
     def fail(self, run: dg.DagsterRun) -> None:
@@ -114,7 +139,9 @@ class Acted:
     def succeed(self, run: dg.DagsterRun) -> None:
         self._says(run, DagsterEventType.RUN_SUCCESS)
 
-    def done(self, tables: Sequence[str], partition: str, tags: dict[str, str] | None = None, **metadata: str) -> None:
+    def done(
+        self, tables: Sequence[str], partition: str, tags: dict[str, str] | None = None, **metadata: str
+    ) -> None:
         """A whole run that makes these tables of a partition."""
         run = self.start(tables, partition, tags)
         for table in tables:

@@ -10,7 +10,9 @@ import lunguage_assets.orchestration.automation.conditions as conditions
 from lunguage_assets.orchestration.assets.corpus import TABLES_OF_INTAKE
 
 
-def test_a_new_batch_is_read_by_the_extractor_and_carried_to_the_end_for_the_rankers_in_use_alone(acted: Acted) -> None:
+def test_a_new_batch_is_read_by_the_extractor_and_carried_to_the_end_for_the_rankers_in_use_alone(
+    acted: Acted,
+) -> None:
     assert acted.tick() == {}
     acted.deliver("new")
     assert acted.carry() == [{"hedge_phrases": {"lexicon|new"}}, everything_of("panel|new")]
@@ -50,9 +52,14 @@ def test_more_batches_than_one_look_requests_come_in_turn_and_those_that_wait_ke
     acted.deliver(*names)
     acted.finish({"hedge_phrases": {f"lexicon|{name}" for name in names}})
     asked = [acted.tick() for _ in range(3)]
-    assert all(set(map(frozenset, requested.values())) == {frozenset(requested["lunguage_plus_plus"])} for requested in asked), "whole runs"
+    assert all(
+        set(map(frozenset, requested.values())) == {frozenset(requested["lunguage_plus_plus"])}
+        for requested in asked
+    ), "whole runs"
     assert sorted(len(requested["lunguage_plus_plus"]) for requested in asked) == [1, 2, 2]
-    assert set().union(*(requested["lunguage_plus_plus"] for requested in asked)) == {f"panel|{name}" for name in names}
+    assert set().union(*(requested["lunguage_plus_plus"] for requested in asked)) == {
+        f"panel|{name}" for name in names
+    }
 
 
 def test_without_a_ranking_only_phrases_are_extracted_also_of_batches_taken_in_while_nobody_looked() -> None:
@@ -61,7 +68,9 @@ def test_without_a_ranking_only_phrases_are_extracted_also_of_batches_taken_in_w
     assert acted.carry() == [{"hedge_phrases": {"lexicon|unseen"}}]
 
 
-def test_a_batch_that_is_taken_in_again_flows_again_and_is_not_fitted_with_its_old_phrases(acted: Acted) -> None:
+def test_a_batch_that_is_taken_in_again_flows_again_and_is_not_fitted_with_its_old_phrases(
+    acted: Acted,
+) -> None:
     acted.done(TABLES_OF_INTAKE, "old")
     assert acted.tick() == {"hedge_phrases": {"lexicon|old"}}, "the fits wait for the phrases"
     acted.finish({"hedge_phrases": {"lexicon|old"}})
@@ -81,7 +90,11 @@ def test_corrected_phrases_and_fits_made_by_hand_flow_on_from_there(acted: Acted
 def test_a_deleted_batch_and_a_judge_who_left_ask_for_nothing_and_stop_nothing(acted: Acted) -> None:
     acted.deliver("gone", "kept")
     acted.instance.delete_dynamic_partition("report_batch", "gone")
-    for table, partition in (("hedge_phrases", "former|kept"), ("fitted_probabilities", "former|kept"), ("reference_ranking", "former")):
+    for table, partition in (
+        ("hedge_phrases", "former|kept"),
+        ("fitted_probabilities", "former|kept"),
+        ("reference_ranking", "former"),
+    ):
         acted.instance.report_runless_asset_event(dg.AssetMaterialization(table, partition=partition))
     assert acted.carry() == [{"hedge_phrases": {"lexicon|kept"}}, everything_of("panel|kept")]
 
@@ -105,4 +118,6 @@ def test_every_partition_that_is_requested_becomes_a_run_of_its_own(acted: Acted
     assert sorted(str(request.partition_key) for request in requests) == ["panel|a", "panel|b"]
     for request in requests:
         assert {key.path[-1] for key in request.asset_selection or ()} == everything_of("panel|a").keys()
-        assert dg.AssetCheckKey(dg.AssetKey("lunguage_plus_plus"), "conflict_free") in (request.asset_check_keys or ())
+        assert dg.AssetCheckKey(dg.AssetKey("lunguage_plus_plus"), "conflict_free") in (
+            request.asset_check_keys or ()
+        )

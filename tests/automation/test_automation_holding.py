@@ -1,4 +1,6 @@
-"""What failed is not tried again before something changes, holds back what follows from it, and holds back nothing else."""
+"""What failed is not tried again before something changes, holds back what follows from it, and holds back
+nothing else.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,13 @@ from acted_out import Acted, CodeLocation, Requested, defined, everything_of, in
 from lunguage_assets.orchestration.assets.corpus import TABLES_OF_INTAKE
 from lunguage_assets.orchestration.runs.workers import PROCESS_TAG, this_process
 
-BEFORE_RESOLUTION = ("fitted_probabilities", "fit_log", "deduplicated_findings", "pathway_matches", "expansions")
+BEFORE_RESOLUTION = (
+    "fitted_probabilities",
+    "fit_log",
+    "deduplicated_findings",
+    "pathway_matches",
+    "expansions",
+)
 
 
 def taken_in_and_read(acted: Acted, *batches: str) -> None:
@@ -36,7 +44,9 @@ def test_a_batch_whose_guarantees_fail_waits_and_the_others_go_on(acted: Acted) 
     assert acted.tick() == {}, "nor after the daemon lost its state"
 
 
-def test_a_failed_batch_is_tried_again_when_it_is_taken_in_again_and_a_cancelled_one_likewise(acted: Acted) -> None:
+def test_a_failed_batch_is_tried_again_when_it_is_taken_in_again_and_a_cancelled_one_likewise(
+    acted: Acted,
+) -> None:
     taken_in_and_read(acted, "failed", "cancelled")
     acted.fail(acted.start(everything_of("panel|failed"), "panel|failed"))
     run = acted.start(everything_of("panel|cancelled"), "panel|cancelled")
@@ -63,7 +73,10 @@ def strict() -> CodeLocation:
         asset="fitted_probabilities",
         name="plausible",
         blocking=True,
-        partitions_def=defined().definitions.resolve_asset_graph().get(dg.AssetKey("fitted_probabilities")).partitions_def,
+        partitions_def=defined()
+        .definitions.resolve_asset_graph()
+        .get(dg.AssetKey("fitted_probabilities"))
+        .partitions_def,
     )
     def plausible() -> dg.AssetCheckResult:
         return dg.AssetCheckResult(passed=True)
@@ -99,7 +112,9 @@ def test_every_blocking_check_has_the_partitions_of_its_table() -> None:
     blocking = [graph.get(key) for key in graph.asset_check_keys if graph.get(key).blocking]
     assert {check.key.name for check in blocking} >= {"conflict_free", "accounts_balance"}
     for check in blocking:
-        assert check.partitions_def == graph.get(check.key.asset_key).partitions_def, "Dagster keeps only one result of all partitions"
+        assert check.partitions_def == graph.get(check.key.asset_key).partitions_def, (
+            "Dagster keeps only one result of all partitions"
+        )
 
 
 def test_a_batch_that_a_command_carries_on_is_left_to_it_while_it_lives(acted: Acted) -> None:

@@ -1,4 +1,6 @@
-"""A new ranking makes batches stale; the checks say so beside ranking and fits, and the job `refit` mends it."""
+"""A new ranking makes batches stale; the checks say so beside ranking and fits, and the job `refit` mends
+it.
+"""
 
 from __future__ import annotations
 
@@ -35,20 +37,32 @@ def fitted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SmallHom
         yield small
 
 
-def run(small: SmallHome, tables: Sequence[str], partition: str | dg.MultiPartitionKey, check: dg.AssetCheckKey) -> dg.AssetCheckEvaluation:
+def run(
+    small: SmallHome, tables: Sequence[str], partition: str | dg.MultiPartitionKey, check: dg.AssetCheckKey
+) -> dg.AssetCheckEvaluation:
     """Make tables with one check, and what it says; the other checks have tests of their own."""
     keys = {dg.AssetKey(table) for table in tables}
     whole = small.definitions.get_repository_def().get_implicit_job_def_for_assets(keys)
     assert whole is not None
-    made_with_them = {found for key in keys for found in small.definitions.resolve_asset_graph().assets_def_for_key(key).check_keys}
+    made_with_them = {
+        found
+        for key in keys
+        for found in small.definitions.resolve_asset_graph().assets_def_for_key(key).check_keys
+    }
     job = whole.get_subset(asset_selection=keys, asset_check_selection={check, *made_with_them})
     result = job.execute_in_process(instance=small.instance, partition_key=partition)
-    (told,) = (evaluation for evaluation in result.get_asset_check_evaluations() if evaluation.asset_check_key == check)
+    (told,) = (
+        evaluation
+        for evaluation in result.get_asset_check_evaluations()
+        if evaluation.asset_check_key == check
+    )
     return told
 
 
 def refit(small: SmallHome) -> dg.AssetCheckEvaluation:
-    return run(small, OF_RANKER, dg.MultiPartitionKey({"ranker": "panel", "report_batch": "first"}), RANKING_CURRENT)
+    return run(
+        small, OF_RANKER, dg.MultiPartitionKey({"ranker": "panel", "report_batch": "first"}), RANKING_CURRENT
+    )
 
 
 def rank(small: SmallHome) -> dg.AssetCheckEvaluation:
@@ -62,13 +76,21 @@ def marked(small: SmallHome, batch: str) -> str:
     return info.latest_execution_status.value if info.is_current else "not evaluated"
 
 
-def test_a_new_ranking_marks_every_fitted_batch_stale_and_refitting_mends_it(fitted: SmallHome, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_ranking_marks_every_fitted_batch_stale_and_refitting_mends_it(
+    fitted: SmallHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
     moved = [dataclasses.replace(entry, mu=entry.mu + 0.01) for entry in ranking.published_ranking()]
     monkeypatch.setattr(ranking, "published_ranking", lambda: moved)
     told = rank(fitted)
-    assert (told.passed, told.severity, told.metadata["stale"].value) == (False, dg.AssetCheckSeverity.WARN, 1)
+    assert (told.passed, told.severity, told.metadata["stale"].value) == (
+        False,
+        dg.AssetCheckSeverity.WARN,
+        1,
+    )
     assert marked(fitted, "first") == "FAILED"
-    assert dg.evaluate_automation_conditions(fitted.definitions, fitted.instance).total_requested == 0, "a person decides"
+    assert dg.evaluate_automation_conditions(fitted.definitions, fitted.instance).total_requested == 0, (
+        "a person decides"
+    )
     assert refit(fitted).passed
     assert marked(fitted, "first") == "SUCCEEDED"
     assert rank(fitted).passed

@@ -1,4 +1,6 @@
-"""Schedules and sensor: when they run, in which time zone, what they request, and whether they start by themselves."""
+"""Schedules and sensor: when they run, in which time zone, what they request, and whether they start by
+themselves.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from acted_out import Acted, CodeLocation, defined
 from dagster._utils.schedules import schedule_execution_time_iterator
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.home import Home
+from lunguage_assets.home.home import Home
 from lunguage_assets.orchestration.automation.schedules import GRACE, release_freshness, releases
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.settings import AutomationSettings, load_settings
@@ -32,12 +34,20 @@ def nightly(acted: Acted, at: datetime) -> list[dg.RunRequest | dg.SkipReason]:
 
 def test_nothing_starts_by_itself_before_somebody_says_so() -> None:
     off = defined()
-    assert off.definitions.get_repository_def().get_sensor_def("carry_batches_on").default_status is dg.DefaultSensorStatus.STOPPED
+    assert (
+        off.definitions.get_repository_def().get_sensor_def("carry_batches_on").default_status
+        is dg.DefaultSensorStatus.STOPPED
+    )
     assert schedule(off, "nightly_release").default_status is dg.DefaultScheduleStatus.STOPPED
     on = defined(ENABLED)
-    assert on.definitions.get_repository_def().get_sensor_def("carry_batches_on").default_status is dg.DefaultSensorStatus.RUNNING
+    assert (
+        on.definitions.get_repository_def().get_sensor_def("carry_batches_on").default_status
+        is dg.DefaultSensorStatus.RUNNING
+    )
     assert schedule(on, "nightly_release").default_status is dg.DefaultScheduleStatus.RUNNING
-    assert schedule(on, "rebuild_measuring_stick").default_status is dg.DefaultScheduleStatus.STOPPED, "it may cost money"
+    assert schedule(on, "rebuild_measuring_stick").default_status is dg.DefaultScheduleStatus.STOPPED, (
+        "it may cost money"
+    )
 
 
 def test_one_sensor_evaluates_every_condition_in_our_own_code() -> None:
@@ -55,7 +65,9 @@ def test_the_nightly_release_is_of_every_ranker_with_a_ranking_and_a_finished_ba
     assert [request.partition_key for request in requests] == ["panel"]
     again = nightly(acted, night)
     next_night = nightly(acted, night + timedelta(days=1))
-    assert requests[0].run_key == again[0].run_key, "the same night is released once, also when the daemon was restarted in it"
+    assert requests[0].run_key == again[0].run_key, (
+        "the same night is released once, also when the daemon was restarted in it"
+    )
     assert requests[0].run_key != next_night[0].run_key
 
 
@@ -72,7 +84,9 @@ def test_without_a_finished_batch_the_nightly_release_says_what_is_missing() -> 
 
 def test_the_rebuild_asks_for_the_vocabulary_of_the_extractor_only() -> None:
     rebuild = schedule(defined(), "rebuild_measuring_stick")
-    with dg.build_schedule_context(Acted().instance, scheduled_execution_time=datetime(2026, 12, 1, 3, tzinfo=UTC)) as context:
+    with dg.build_schedule_context(
+        Acted().instance, scheduled_execution_time=datetime(2026, 12, 1, 3, tzinfo=UTC)
+    ) as context:
         request = rebuild(context)
     assert (rebuild.job_name, request.partition_key) == ("build_vocabulary", "lexicon")
 
@@ -80,22 +94,36 @@ def test_the_rebuild_asks_for_the_vocabulary_of_the_extractor_only() -> None:
 @pytest.mark.parametrize(
     ("around", "local_times"),
     [
-        (datetime(2026, 3, 27, 12, tzinfo=UTC), ["03-28 02:30 +0100", "03-29 03:00 +0200", "03-30 02:30 +0200"]),
-        (datetime(2026, 10, 23, 12, tzinfo=UTC), ["10-24 02:30 +0200", "10-25 02:30 +0100", "10-26 02:30 +0100"]),
+        (
+            datetime(2026, 3, 27, 12, tzinfo=UTC),
+            ["03-28 02:30 +0100", "03-29 03:00 +0200", "03-30 02:30 +0200"],
+        ),
+        (
+            datetime(2026, 10, 23, 12, tzinfo=UTC),
+            ["10-24 02:30 +0200", "10-25 02:30 +0100", "10-26 02:30 +0100"],
+        ),
     ],
     ids=["the night in which 02:30 is left out", "the night in which 02:30 comes twice"],
 )
-def test_every_night_has_one_release_also_when_the_clocks_change(around: datetime, local_times: list[str]) -> None:
+def test_every_night_has_one_release_also_when_the_clocks_change(
+    around: datetime, local_times: list[str]
+) -> None:
     night = schedule(defined(ENABLED), "nightly_release")
-    ticks = schedule_execution_time_iterator(around.timestamp(), str(night.cron_schedule), night.execution_timezone)
-    assert [tick.astimezone(ZoneInfo("Europe/Berlin")).strftime("%m-%d %H:%M %z") for tick in islice(ticks, 3)] == local_times
+    ticks = schedule_execution_time_iterator(
+        around.timestamp(), str(night.cron_schedule), night.execution_timezone
+    )
+    assert [
+        tick.astimezone(ZoneInfo("Europe/Berlin")).strftime("%m-%d %H:%M %z") for tick in islice(ticks, 3)
+    ] == local_times
 
 
 def test_a_release_is_late_after_one_missing_night_and_failed_after_two() -> None:
     policy = release_freshness(AutomationSettings(nightly="0 2 * * *", time_zone="Europe/Berlin"))
     longest = timedelta(days=1)
     assert isinstance(policy, type(dg.FreshnessPolicy.time_window(fail_window=longest)))
-    assert longest + GRACE <= policy.warn_window.to_timedelta() < 2 * longest < policy.fail_window.to_timedelta()
+    assert (
+        longest + GRACE <= policy.warn_window.to_timedelta() < 2 * longest < policy.fail_window.to_timedelta()
+    )
     weekdays = release_freshness(AutomationSettings(nightly="0 2 * * 1-5"))
     assert weekdays.warn_window.to_timedelta() == timedelta(days=3) + GRACE, "no warning on a weekend"
 
@@ -109,7 +137,13 @@ def test_only_a_home_with_automation_has_a_release_that_can_be_late() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", ["time_zone = 'Europe/Nowhere'", "nightly = 'every night'", "interval_s = 0", "rebuild_cron = '61 * * * *'"]
+    "wrong",
+    [
+        "time_zone = 'Europe/Nowhere'",
+        "nightly = 'every night'",
+        "interval_s = 0",
+        "rebuild_cron = '61 * * * *'",
+    ],
 )
 def test_a_setting_that_cannot_be_is_named_with_what_was_found(wrong: str, tmp_path: Path) -> None:
     (tmp_path / "settings.toml").write_text(f"[automation]\n{wrong}\n")

@@ -22,7 +22,9 @@ def test_a_new_ranking_refits_no_old_batch_and_a_new_batch_is_fitted_with_it(act
     assert acted.tick() == everything_of("panel|new")
 
 
-def test_a_ranker_that_is_ranked_for_the_first_time_is_fitted_on_batches_that_come_later_only(acted: Acted) -> None:
+def test_a_ranker_that_is_ranked_for_the_first_time_is_fitted_on_batches_that_come_later_only(
+    acted: Acted,
+) -> None:
     rank(acted, "cues", "c1")
     acted.deliver("later")
     acted.finish({"hedge_phrases": {"lexicon|later"}})
@@ -32,14 +34,22 @@ def test_a_ranker_that_is_ranked_for_the_first_time_is_fitted_on_batches_that_co
 def test_a_batch_that_comes_while_the_stick_is_in_the_making_waits_for_it(acted: Acted) -> None:
     acted.done(["hedge_vocabulary"], "lexicon", vocabulary_version="v2")
     acted.deliver("new")
-    assert acted.carry() == [{"hedge_phrases": {"lexicon|new"}}], "its ranking is of another vocabulary: a fit would fail"
+    assert acted.carry() == [{"hedge_phrases": {"lexicon|new"}}], (
+        "its ranking is of another vocabulary: a fit would fail"
+    )
     rank(acted, "panel", "r2", vocabulary="v2")
     assert acted.tick() == everything_of("panel|new")
 
 
 def test_refitting_by_hand_asks_for_nothing_more(acted: Acted) -> None:
     rank(acted, "panel", "r2")
-    acted.done(sorted(OF_RANKER, key="fit_log fitted_probabilities deduplicated_findings pathway_matches expansions".find), "panel|old")
+    acted.done(
+        sorted(
+            OF_RANKER,
+            key="fit_log fitted_probabilities deduplicated_findings pathway_matches expansions".find,
+        ),
+        "panel|old",
+    )
     assert acted.tick() == {}
 
 
@@ -94,7 +104,11 @@ def test_a_new_ranking_marks_the_fits_of_every_batch_and_a_refit_clears_the_mark
     mark(acted.instance, run, "panel", "r2", standings(acted.instance, "panel"))
     (record,) = acted.instance.event_log_storage.get_asset_check_execution_history(RANKING_CURRENT, limit=1)
     evaluation = record.event.dagster_event.event_specific_data  # type: ignore[union-attr]
-    assert (evaluation.passed, evaluation.severity, evaluation.partition) == (False, dg.AssetCheckSeverity.WARN, "panel|old")
+    assert (evaluation.passed, evaluation.severity, evaluation.partition) == (
+        False,
+        dg.AssetCheckSeverity.WARN,
+        "panel|old",
+    )
     said = {name: value.value for name, value in evaluation.metadata.items()}
     assert (said["made_with_ranking"], said["present_ranking"]) == ("r1", "r2")
     assert "refit" in said["remedy"]

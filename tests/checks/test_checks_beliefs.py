@@ -1,4 +1,6 @@
-"""A probability is what its place, its status and its parent give; every rule about it fails on the rows that break it, and on no others."""
+"""A probability is what its place, its status and its parent give; every rule about it fails on the rows that
+break it, and on no others.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from lunguage_assets.settings import CheckSettings
 from lunguage_assets.tables import JUDGE_AGREEMENT
 
 ANCHORS = (Anchor("less likely", 0.17, 0.156, 0.185), Anchor("most likely", 0.839, 0.818, 0.86))
-RANKING = pd.DataFrame({"phrase": ["most likely", "possible", "less likely"], "mu": [43.4, 23.0, 7.1], "mu_sd": [1.0, 1.0, 1.0]})
+RANKING = pd.DataFrame(
+    {"phrase": ["most likely", "possible", "less likely"], "mu": [43.4, 23.0, 7.1], "mu_sd": [1.0, 1.0, 1.0]}
+)
 
 
 def p_of(mu: float) -> float:
@@ -33,7 +37,10 @@ NOTHING = {"mu": np.nan, "p": 0.5, "p_low": 0.0, "p_high": 1.0, "p_source": "non
 
 
 def test_honest_fits_break_no_rule() -> None:
-    assert broken_places(fitted({}, NOTHING, {"mu": np.nan, "p": 0.4, "p_source": "phrase"}), RANKING, ANCHORS) == []
+    assert (
+        broken_places(fitted({}, NOTHING, {"mu": np.nan, "p": 0.4, "p_source": "phrase"}), RANKING, ANCHORS)
+        == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -58,11 +65,50 @@ def test_places_beyond_the_rated_phrases_are_counted_and_others_are_not() -> Non
 
 
 STATED = {"source": "original", "parent_id": None, "prob_is_bound": False, "mode": "method"}
-DEFINITE = {**STATED, "status": "dp", "prob": 1.0, "p_low": 1.0, "p_high": 1.0, "support": 1.0, "p_source": "definitive"}
-DENIED = {**STATED, "status": "dn", "prob": 0.0, "p_low": 0.0, "p_high": 0.0, "support": 1.0, "p_source": "definitive"}
-TENTATIVE = {**STATED, "status": "tp", "prob": 0.4, "p_low": 0.3, "p_high": 0.5, "support": 0.4, "p_source": "fitted"}
-DOUBTED = {**STATED, "status": "tn", "prob": 0.4, "p_low": 0.3, "p_high": 0.5, "support": 0.6, "p_source": "phrase"}
-CHILD = {"source": "expansion", "parent_id": "r2", "prob_is_bound": True, "mode": "method", "p_source": "pathway", "support": 0.4}
+DEFINITE = {
+    **STATED,
+    "status": "dp",
+    "prob": 1.0,
+    "p_low": 1.0,
+    "p_high": 1.0,
+    "support": 1.0,
+    "p_source": "definitive",
+}
+DENIED = {
+    **STATED,
+    "status": "dn",
+    "prob": 0.0,
+    "p_low": 0.0,
+    "p_high": 0.0,
+    "support": 1.0,
+    "p_source": "definitive",
+}
+TENTATIVE = {
+    **STATED,
+    "status": "tp",
+    "prob": 0.4,
+    "p_low": 0.3,
+    "p_high": 0.5,
+    "support": 0.4,
+    "p_source": "fitted",
+}
+DOUBTED = {
+    **STATED,
+    "status": "tn",
+    "prob": 0.4,
+    "p_low": 0.3,
+    "p_high": 0.5,
+    "support": 0.6,
+    "p_source": "phrase",
+}
+CHILD = {
+    "source": "expansion",
+    "parent_id": "r2",
+    "prob_is_bound": True,
+    "mode": "method",
+    "p_source": "pathway",
+    "support": 0.4,
+}
 IMPLIED = {**CHILD, "status": "tp", "prob": 0.4, "p_low": 0.3, "p_high": 1.0}
 ABSENT = {**CHILD, "status": "tn", "prob": 0.3, "p_low": 0.0, "p_high": 0.6}
 AS_THE_PAPER = {**CHILD, "status": "tn", "prob": 0.4, "p_low": 0.3, "p_high": 0.5, "mode": "paper"}
@@ -70,7 +116,9 @@ HONEST = [DEFINITE, DENIED, TENTATIVE, DOUBTED, IMPLIED, ABSENT, AS_THE_PAPER]
 
 
 def rows(changed: int = -1, **change: Any) -> pd.DataFrame:
-    return pd.DataFrame([{"finding_id": f"r{n}", **row, **(change if n == changed else {})} for n, row in enumerate(HONEST)])
+    return pd.DataFrame(
+        [{"finding_id": f"r{n}", **row, **(change if n == changed else {})} for n, row in enumerate(HONEST)]
+    )
 
 
 def test_honest_beliefs_break_no_rule() -> None:
@@ -95,14 +143,24 @@ def test_honest_beliefs_break_no_rule() -> None:
         (5, {"p_low": 0.1}, "half way"),
     ],
 )
-def test_a_belief_that_is_not_what_the_method_says_is_named(number: int, change: Mapping[str, Any], rule: str) -> None:
+def test_a_belief_that_is_not_what_the_method_says_is_named(
+    number: int, change: Mapping[str, Any], rule: str
+) -> None:
     found = broken_beliefs(rows(number, **change))
     assert [broken.finding_ids for broken in found if rule in broken.rule] == [(f"r{number}",)]
     assert all(len(broken.remedy) > 40 for broken in found)
 
 
 def agreement(**change: Any) -> pd.DataFrame:
-    pair = {"measure": "pairwise agreement", "coding": "none", "first": "a", "second": "b", "value": 0.87, "low": 0.84, "high": 0.9}
+    pair = {
+        "measure": "pairwise agreement",
+        "coding": "none",
+        "first": "a",
+        "second": "b",
+        "value": 0.87,
+        "low": 0.84,
+        "high": 0.9,
+    }
     row = {**pair, "p_value": None, "n": 800, "left_out": 0, "reasons": "", **change}
     return JUDGE_AGREEMENT.frame([row])
 
@@ -123,7 +181,9 @@ BY_POSITION = {"measure": "krippendorff alpha", "coding": "position", "first": "
         ({**BY_POSITION, "value": 0.99, "low": 0.985, "high": 1.0}, ""),
     ],
 )
-def test_agreement_is_outside_the_band_when_its_whole_interval_is(change: Mapping[str, Any], advice: str) -> None:
+def test_agreement_is_outside_the_band_when_its_whole_interval_is(
+    change: Mapping[str, Any], advice: str
+) -> None:
     (found,) = measured_agreement(agreement(**change), CheckSettings())
     assert bool(found.remedy) == bool(advice)
     assert advice in found.remedy
@@ -132,4 +192,7 @@ def test_agreement_is_outside_the_band_when_its_whole_interval_is(change: Mappin
 def test_what_is_no_agreement_between_judges_is_not_measured_against_the_band() -> None:
     assert measured_agreement(agreement(measure="sentence_1 chosen", second=""), CheckSettings()) == []
     assert measured_agreement(agreement(value=None, low=None, high=None), CheckSettings()) == []
-    assert measured_agreement(agreement(measure="fleiss kappa", coding="phrase", value=0.1), CheckSettings()) == []
+    assert (
+        measured_agreement(agreement(measure="fleiss kappa", coding="phrase", value=0.1), CheckSettings())
+        == []
+    )

@@ -1,4 +1,6 @@
-"""Data Docs: the outcome of every rule on every stored partition, without network, and without a value of any table."""
+"""Data Docs: the outcome of every rule on every stored partition, without network, and without a value of any
+table.
+"""
 
 from __future__ import annotations
 
@@ -13,21 +15,28 @@ from click.testing import CliRunner
 from platform_support import contents
 from small_homes import store_unchecked
 
-from lunguage_assets.cli import commands
+from lunguage_assets.cli.main import commands
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.home import Corpus, Home
+from lunguage_assets.home.home import Corpus, Home
+from lunguage_assets.home.store import partition_path, write_table
 from lunguage_assets.quality.data_docs import build_data_docs, stored_partitions
-from lunguage_assets.store import partition_path, write_table
 from lunguage_assets.tables import ACCOUNTING, HEDGE_PHRASES, TERMS
 
 PLANTED = "zanzibarine"
 LOADED = re.compile(
-    r"<(?:script|link|img|iframe)\b[^>]*(?:src|href)=[\"'](?:https?:)?//|url\(['\"]?(?:https?:)?//|@import|<script", re.IGNORECASE
+    r"<(?:script|link|img|iframe)\b[^>]*(?:src|href)=[\"'](?:https?:)?//|url\(['\"]?(?:https?:)?//|@import|<script",
+    re.IGNORECASE,
 )
 
 
 def phrases(**changes: object) -> pd.DataFrame:
-    row = {"finding_id": "s00000001:1", "study_id": "s00000001", "ent": PLANTED, "sent": PLANTED, "masked_sentence": f"<finding> {PLANTED}"}
+    row = {
+        "finding_id": "s00000001:1",
+        "study_id": "s00000001",
+        "ent": PLANTED,
+        "sent": PLANTED,
+        "masked_sentence": f"<finding> {PLANTED}",
+    }
     rest = {
         "phrases": [PLANTED],
         "dropped": [],
@@ -41,14 +50,22 @@ def phrases(**changes: object) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Home:
-    """A credentialed home: sound tables, one that breaks its rules with planted values, one of an older schema."""
+    """A credentialed home: sound tables, one that breaks its rules with planted values, one of an older
+    schema.
+    """
     home = Home(tmp_path_factory.mktemp("docs") / "home")
     home.claim(Corpus("ours", "credentialed"))
-    accounts = {column.name: True if column.type == "bool" else 0 for column in ACCOUNTING.columns} | {"study_id": "s00000001"}
-    write_table(ACCOUNTING, ACCOUNTING.frame([accounts]), partition_path(home.tables, "accounting", "panel", "first"))
+    accounts = {column.name: True if column.type == "bool" else 0 for column in ACCOUNTING.columns} | {
+        "study_id": "s00000001"
+    }
+    write_table(
+        ACCOUNTING, ACCOUNTING.frame([accounts]), partition_path(home.tables, "accounting", "panel", "first")
+    )
     write_table(HEDGE_PHRASES, phrases(), partition_path(home.tables, "hedge_phrases", "lexicon", "first"))
     poisoned = phrases(masked_sentence=PLANTED, answer_state=PLANTED, study_id=PLANTED, finding_id=PLANTED)
-    store_unchecked(HEDGE_PHRASES, poisoned, Path(str(partition_path(home.tables, "hedge_phrases", "lexicon", "second"))))
+    store_unchecked(
+        HEDGE_PHRASES, poisoned, Path(str(partition_path(home.tables, "hedge_phrases", "lexicon", "second")))
+    )
     term = {"category": "PF", "subcategory": "", "target_term": PLANTED, "normed_term": PLANTED}
     old = Path(str(partition_path(home.tables, "terms", "first")))
     write_table(TERMS, TERMS.frame([term]), old)
@@ -68,14 +85,19 @@ def site(home: Home) -> Path:
     return home.root / "docs"
 
 
-def test_every_stored_partition_is_in_the_index_with_its_counts_and_a_page_of_its_own(site: Path, home: Home) -> None:
+def test_every_stored_partition_is_in_the_index_with_its_counts_and_a_page_of_its_own(
+    site: Path, home: Home
+) -> None:
     index = (site / "index.html").read_text(encoding="utf-8")
     for label in ("panel x first", "lexicon x first", "lexicon x second"):
         assert label in index
     pages = re.findall(r'href="(validations/[^"]+)"', index)
     assert len(pages) == 3
     assert all((site / page).is_file() for page in pages)
-    assert all((site / "expectations" / f"{table}.html").is_file() for table in ("accounting", "hedge_phrases", "terms"))
+    assert all(
+        (site / "expectations" / f"{table}.html").is_file()
+        for table in ("accounting", "hedge_phrases", "terms")
+    )
     assert "Materialise it again" in index, "the partition of an older schema"
     assert "2023-11-14 22:13" in index, "when it was stored"
     assert [partition.label for partition in stored_partitions(home.tables, ["terms"])] == ["first"]
@@ -86,7 +108,9 @@ def test_the_failing_partition_says_how_many_rows_and_what_to_do(site: Path) -> 
     assert re.search(r'lexicon x second</td>.*?class="fails">4<', index, re.DOTALL)
     (page,) = site.glob("validations/hedge_phrases/lexicon+second/*/*.html")
     assert "100% unexpected" in page.read_text(encoding="utf-8")
-    assert "on this partition again" in (site / "expectations" / "hedge_phrases.html").read_text(encoding="utf-8")
+    assert "on this partition again" in (site / "expectations" / "hedge_phrases.html").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_no_value_of_a_table_is_in_any_file(site: Path) -> None:

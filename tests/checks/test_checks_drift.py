@@ -1,4 +1,6 @@
-"""A drift is a difference that is no chance and is large enough to matter; findings of one study count as alike as they are."""
+"""A drift is a difference that is no chance and is large enough to matter; findings of one study count as
+alike as they are.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lunguage_assets.home import Home
+from lunguage_assets.home.home import Home
+from lunguage_assets.home.store import partition_path, write_table
 from lunguage_assets.quality.drift import Sample, Share, distribution_shift, share_shifts
 from lunguage_assets.quality.earlier import batches_before, earlier_rows
 from lunguage_assets.quality.measures import expansion_shares, intake_shares, without
 from lunguage_assets.settings import CheckSettings
-from lunguage_assets.store import partition_path, write_table
 from lunguage_assets.tables import TERMS
 
 LIMITS = CheckSettings()
@@ -62,7 +64,9 @@ def test_equal_findings_of_a_study_count_once_and_independent_ones_count_all() -
     assert equal.effective == pytest.approx(50.0)
     assert independent.effective > 1700
     alike = distribution_shift(equal, sample(draws(500, 0.6, 5)), LIMITS)
-    apart = distribution_shift(Sample(equal.values, sample(equal.values).studies), sample(draws(500, 0.6, 5)), LIMITS)
+    apart = distribution_shift(
+        Sample(equal.values, sample(equal.values).studies), sample(draws(500, 0.6, 5)), LIMITS
+    )
     assert alike is not None
     assert apart is not None
     assert alike.p_value > apart.p_value
@@ -78,13 +82,17 @@ def test_the_effective_size_lies_between_one_and_the_number_of_values(pairs: lis
 
 def test_many_comparisons_raise_the_bar_for_each() -> None:
     alone = share_shifts([Share("a", 10, 20, 25, 100)], LIMITS)
-    among = share_shifts([Share("a", 10, 20, 25, 100), *(Share(f"b{n}", 5, 20, 25, 100) for n in range(20))], LIMITS)
+    among = share_shifts(
+        [Share("a", 10, 20, 25, 100), *(Share(f"b{n}", 5, 20, 25, 100) for n in range(20))], LIMITS
+    )
     assert among[0].p_value > alone[0].p_value
     assert among[0].effect == alone[0].effect
 
 
 def test_a_share_drifts_in_either_direction_and_one_without_studies_is_left_out() -> None:
-    found = share_shifts([Share("gone", 0, 60, 50, 60), Share("new", 50, 60, 0, 60), Share("nothing", 0, 0, 3, 60)], LIMITS)
+    found = share_shifts(
+        [Share("gone", 0, 60, 50, 60), Share("new", 50, 60, 0, 60), Share("nothing", 0, 0, 3, 60)], LIMITS
+    )
     assert [(shift.share.label, shift.drifted) for shift in found] == [("gone", True), ("new", True)]
     assert found[0].effect < 0 < found[1].effect
     assert share_shifts([], LIMITS) == []
@@ -96,7 +104,10 @@ def matches(*rows: tuple[str, str, str]) -> pd.DataFrame:
 
 def test_expansion_is_counted_over_studies_where_it_could_be_and_over_all() -> None:
     new = matches(
-        ("s1", "pneumonia", "matched"), ("s1", "pneumonia", "matched"), ("s2", "pneumonia", "negative"), ("s3", "", "not a diagnosis")
+        ("s1", "pneumonia", "matched"),
+        ("s1", "pneumonia", "matched"),
+        ("s2", "pneumonia", "negative"),
+        ("s3", "", "not a diagnosis"),
     )
     earlier = matches(("s8", "pneumonia", "unknown view"), ("s9", "pneumonia", "matched"))
     could, all_ = expansion_shares(new, earlier)
@@ -105,14 +116,23 @@ def test_expansion_is_counted_over_studies_where_it_could_be_and_over_all() -> N
 
 
 def test_intake_is_counted_per_study() -> None:
-    reports = pd.DataFrame({"study_id": ["s1", "s2"], "rows_rejected": [2, 0], "view_source": ["unknown", "metadata"]})
-    findings = pd.DataFrame({"study_id": ["s1", "s1"], "status": ["tp", "tn"], "mask_state": ["masked", "not located"]})
-    counted = {share.label: (share.hits, share.studies) for share in intake_shares(reports, findings, reports.head(0), findings.head(0))}
+    reports = pd.DataFrame(
+        {"study_id": ["s1", "s2"], "rows_rejected": [2, 0], "view_source": ["unknown", "metadata"]}
+    )
+    findings = pd.DataFrame(
+        {"study_id": ["s1", "s1"], "status": ["tp", "tn"], "mask_state": ["masked", "not located"]}
+    )
+    counted = {
+        share.label: (share.hits, share.studies)
+        for share in intake_shares(reports, findings, reports.head(0), findings.head(0))
+    }
     assert list(counted.values()) == [(1, 2), (1, 2), (1, 2), (1, 1)]
 
 
 def test_a_study_that_comes_again_is_compared_with_nothing_of_itself() -> None:
-    earlier = pd.DataFrame({"study_id": ["s1", "s2", "s2", "s3"], "report_batch": ["a", "a", "b", "b"], "row": [1, 2, 3, 4]})
+    earlier = pd.DataFrame(
+        {"study_id": ["s1", "s2", "s2", "s3"], "report_batch": ["a", "a", "b", "b"], "row": [1, 2, 3, 4]}
+    )
     assert without(earlier, pd.DataFrame({"study_id": ["s3"]}))["row"].tolist() == [1, 3]
     assert without(earlier.head(0), pd.DataFrame({"study_id": ["s3"]})).empty
 

@@ -12,9 +12,9 @@ import pytest
 from small_homes import SmallHome, store_unchecked, write_deliveries
 
 from lunguage_assets.explicit.fit.probability import calibrate, load_anchors, probability
+from lunguage_assets.home.store import PARTITIONED_BY, partition_path, read_table
 from lunguage_assets.orchestration.checks.tables import JOB_OF
 from lunguage_assets.orchestration.jobs import STAGES
-from lunguage_assets.store import PARTITIONED_BY, partition_path, read_table
 from lunguage_assets.tables import JUDGE_AGREEMENT, TABLES
 
 BATCHES = ("first", "second")
@@ -45,7 +45,13 @@ def small(through: Path, tmp_path: Path) -> Iterator[SmallHome]:
 
 def place(small: SmallHome, table: str, batch: str = "second") -> Path:
     keys = {**KEYS, "report_batch": batch}
-    return Path(str(partition_path(small.home.tables, table, *(keys[dimension] for dimension in PARTITIONED_BY[table]))))
+    return Path(
+        str(
+            partition_path(
+                small.home.tables, table, *(keys[dimension] for dimension in PARTITIONED_BY[table])
+            )
+        )
+    )
 
 
 def rewrite(small: SmallHome, table: str, change: Change, batch: str = "second") -> None:
@@ -76,13 +82,21 @@ def without_views(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def all_rejected(frame: pd.DataFrame) -> pd.DataFrame:
-    row = {"file": "Lunguage.csv", "study_id": "", "column": "dx_status", "found": "planted words", "expected": "positive or negative"}
+    row = {
+        "file": "Lunguage.csv",
+        "study_id": "",
+        "column": "dx_status",
+        "found": "planted words",
+        "expected": "positive or negative",
+    }
     told = {**row, "remedy": "Correct the status.", "reason": "dx-status", "content": "planted words"}
     return TABLES["rejected"].frame([{**told, "line": line} for line in range(1, 40)])
 
 
 def shifted(frame: pd.DataFrame) -> pd.DataFrame:
-    return frame.assign(p=frame["p"].mask(frame["p_source"] == "fitted", (frame["p_low"] + frame["p_high"]) / 2))
+    return frame.assign(
+        p=frame["p"].mask(frame["p_source"] == "fitted", (frame["p_low"] + frame["p_high"]) / 2)
+    )
 
 
 def overconfident(frame: pd.DataFrame) -> pd.DataFrame:
@@ -136,7 +150,11 @@ def test_a_check_passes_on_honest_tables_and_fails_on_its_defect_with_a_remedy(
 
 
 def test_a_first_batch_is_compared_with_nothing_and_says_so(small: SmallHome) -> None:
-    for table, name in (("reports", "intake_drift"), ("pathway_matches", "expansion_drift"), ("fitted_probabilities", "p_drift")):
+    for table, name in (
+        ("reports", "intake_drift"),
+        ("pathway_matches", "expansion_drift"),
+        ("fitted_probabilities", "p_drift"),
+    ):
         found = small.check(table, name, "first" if table == "reports" else "panel|first")
         assert found.passed
         assert "no earlier batch" in str(found.metadata["note"].value)
@@ -198,7 +216,11 @@ judges.model = {{ provider = "openai", model = "model-1", retires_on = {retires_
 
 @pytest.mark.parametrize(
     ("retires_on", "key", "wrong"),
-    [("2199-01-01", "invented", ""), ("2199-01-01", "", "OPENAI_API_KEY"), ("2020-01-01", "invented", "retired")],
+    [
+        ("2199-01-01", "invented", ""),
+        ("2199-01-01", "", "OPENAI_API_KEY"),
+        ("2020-01-01", "invented", "retired"),
+    ],
 )
 def test_a_language_model_is_alive_as_long_as_it_is_served_and_open_questions_can_be_asked(
     small: SmallHome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, retires_on: str, key: str, wrong: str

@@ -1,4 +1,6 @@
-"""Whether a judge will answer next time is told from its entry, the date, the environment and the ledger; nothing is sent."""
+"""Whether a judge will answer next time is told from its entry, the date, the environment and the ledger;
+nothing is sent.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +13,19 @@ import pytest
 
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating.matches import schedule
-from lunguage_assets.judges.attempts import Attempt, request_key
-from lunguage_assets.judges.ledger import Ledger
+from lunguage_assets.judges.asking.attempts import Attempt, request_key
+from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.prompts import comparison_request, load_prompts
 from lunguage_assets.judges.providers import binding_of
 from lunguage_assets.judges.slots import ModelSlot
-from lunguage_assets.quality.judge_health import Circumstances, RecentCalls, Sign, WatchedLedger, open_comparisons, signs_of
+from lunguage_assets.quality.judge_health import (
+    Circumstances,
+    RecentCalls,
+    Sign,
+    WatchedLedger,
+    open_comparisons,
+    signs_of,
+)
 from lunguage_assets.settings import CheckSettings, ExplicitSettings
 from lunguage_assets.tables import HEDGE_PHRASES
 
@@ -25,11 +34,17 @@ SETTINGS = ExplicitSettings(minimum_examples=1, repetitions=1, ruler_minimum=2)
 
 
 def slot(**changes: Any) -> ModelSlot:
-    return ModelSlot.model_validate({"provider": "openai", "model": "model-1", "aliases": ["model-1-dated"], **changes})
+    return ModelSlot.model_validate(
+        {"provider": "openai", "model": "model-1", "aliases": ["model-1-dated"], **changes}
+    )
 
 
-def signs(model: ModelSlot, open_questions: int | None = 0, environ: dict[str, str] | None = None, **around: Any) -> list[Sign]:
-    found = Circumstances("synthetic", around.pop("today", TODAY), environ or {}, open_questions, around.pop("recent", None))
+def signs(
+    model: ModelSlot, open_questions: int | None = 0, environ: dict[str, str] | None = None, **around: Any
+) -> list[Sign]:
+    found = Circumstances(
+        "synthetic", around.pop("today", TODAY), environ or {}, open_questions, around.pop("recent", None)
+    )
     return signs_of("judge", model, found, CheckSettings(**around))
 
 
@@ -43,8 +58,13 @@ def test_a_judge_that_is_served_and_fully_recorded_is_well_without_any_key() -> 
     assert wrong(signs(slot())) == []
 
 
-@pytest.mark.parametrize(("last_day", "well"), [("2026-11-20", False), ("2026-11-21", False), ("2026-12-21", False), ("2026-12-22", True)])
-def test_a_model_that_is_retired_or_will_be_within_a_month_is_told_also_where_everything_is_recorded(last_day: str, well: bool) -> None:
+@pytest.mark.parametrize(
+    ("last_day", "well"),
+    [("2026-11-20", False), ("2026-11-21", False), ("2026-12-21", False), ("2026-12-22", True)],
+)
+def test_a_model_that_is_retired_or_will_be_within_a_month_is_told_also_where_everything_is_recorded(
+    last_day: str, well: bool
+) -> None:
     assert wrong(signs(slot(retires_on=last_day))) == ([] if well else ["the model's last day"])
 
 
@@ -55,7 +75,12 @@ def test_a_missing_key_matters_only_while_questions_are_open() -> None:
 
 
 def test_a_judge_that_may_not_receive_the_corpus_is_told_while_questions_are_open() -> None:
-    found = signs_of("judge", slot(), Circumstances("credentialed", TODAY, {"OPENAI_API_KEY": "invented"}, 1, None), CheckSettings())
+    found = signs_of(
+        "judge",
+        slot(),
+        Circumstances("credentialed", TODAY, {"OPENAI_API_KEY": "invented"}, 1, None),
+        CheckSettings(),
+    )
     assert wrong(found) == ["leave to be asked"]
 
 
@@ -103,7 +128,14 @@ def test_the_latest_calls_of_this_judge_and_model_are_counted(tmp_path: Path) ->
 
 
 def vocabulary() -> pd.DataFrame:
-    row = {"study_id": "s00000001", "ent": "finding", "dropped": [], "answer_state": "valid", "corrected": False, "needs_review": False}
+    row = {
+        "study_id": "s00000001",
+        "ent": "finding",
+        "dropped": [],
+        "answer_state": "valid",
+        "corrected": False,
+        "needs_review": False,
+    }
     rows = [
         {
             **row,
@@ -118,11 +150,16 @@ def vocabulary() -> pd.DataFrame:
     return hedge_vocabulary(HEDGE_PHRASES.frame(rows), SETTINGS)
 
 
-def test_comparisons_without_an_answer_in_the_ledger_are_counted_and_recorded_ones_are_not(tmp_path: Path) -> None:
+def test_comparisons_without_an_answer_in_the_ledger_are_counted_and_recorded_ones_are_not(
+    tmp_path: Path,
+) -> None:
     model, prompts, phrases = slot(), load_prompts(), vocabulary()
     assert open_comparisons(phrases, "judge", model, prompts, None, SETTINGS) == 3
     questions = schedule(phrases, SETTINGS).questions()
-    keys = [request_key(binding_of(model), comparison_request(prompts.comparison(q), model.mode, q.replicate)) for q in questions]
+    keys = [
+        request_key(binding_of(model), comparison_request(prompts.comparison(q), model.mode, q.replicate))
+        for q in questions
+    ]
     ledger = Ledger.open(tmp_path / "ledger.sqlite")
     ledger.record_all([attempt(number + 1, key=key) for number, key in enumerate(keys[:2])])
     watched = WatchedLedger.at(tmp_path / "ledger.sqlite")

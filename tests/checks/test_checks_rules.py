@@ -1,4 +1,6 @@
-"""What a table's schema says is refused before anything is stored, and every rule of every suite can fail and says what to do."""
+"""What a table's schema says is refused before anything is stored, and every rule of every suite can fail and
+says what to do.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lunguage_assets.errors import InvalidTable
+from lunguage_assets.home.store import write_table
 from lunguage_assets.quality.remedies import COLUMNS, remedy
 from lunguage_assets.quality.suites import load_suite
 from lunguage_assets.quality.validation import validate
-from lunguage_assets.schema import Column, Present, Table
-from lunguage_assets.store import write_table
 from lunguage_assets.tables import TABLES
+from lunguage_assets.tables.schema import Column, Present, Table
 
 SMALL = Table(
     "small",
@@ -36,7 +38,16 @@ SMALL = Table(
     unique=(("kind", "place"),),
     present=(Present("note", "kind", ("with",)),),
 )
-HONEST = {"key": "k1", "kind": "with", "note": "a <finding>", "low": 0.1, "middle": 0.2, "high": 0.3, "place": 1, "sound": True}
+HONEST = {
+    "key": "k1",
+    "kind": "with",
+    "note": "a <finding>",
+    "low": 0.1,
+    "middle": 0.2,
+    "high": 0.3,
+    "place": 1,
+    "sound": True,
+}
 OTHER = {**HONEST, "key": "k2", "kind": "without", "note": None, "low": None}
 
 
@@ -54,7 +65,9 @@ OTHER = {**HONEST, "key": "k2", "kind": "without", "note": None, "low": None}
         ({"key": "k2"}, r"\(key\) is unique"),
     ],
 )
-def test_a_row_that_breaks_a_rule_is_refused_by_key_and_nothing_is_stored(tmp_path: Path, change: dict[str, Any], named: str) -> None:
+def test_a_row_that_breaks_a_rule_is_refused_by_key_and_nothing_is_stored(
+    tmp_path: Path, change: dict[str, Any], named: str
+) -> None:
     write_table(SMALL, SMALL.frame([HONEST, OTHER]), tmp_path / "t.parquet")
     before = (tmp_path / "t.parquet").read_bytes()
     with pytest.raises(InvalidTable, match=named) as refused:
@@ -91,7 +104,9 @@ def plain(column: Column) -> Any:
 
 
 def spoilt(table: Table, rules: list[dict[str, Any]]) -> pd.DataFrame:
-    """A frame in which every rule about values is broken by a row of its own; equal keys break those about uniqueness."""
+    """A frame in which every rule about values is broken by a row of its own; equal keys break those about
+    uniqueness.
+    """
     rows: list[dict[str, Any]] = []
     conditions = {rule.column: rule for rule in table.present}
     for rule in rules:
@@ -108,7 +123,9 @@ def spoilt(table: Table, rules: list[dict[str, Any]]) -> pd.DataFrame:
         if rule["type"] == "expect_column_values_to_not_be_null":
             row[column] = None
         elif rule["type"] == "expect_column_values_to_be_in_set":
-            row[column] = not kwargs["value_set"][0] if isinstance(kwargs["value_set"][0], bool) else "no such code"
+            row[column] = (
+                not kwargs["value_set"][0] if isinstance(kwargs["value_set"][0], bool) else "no such code"
+            )
         elif rule["type"] == "expect_column_values_to_be_between":
             row[column] = kwargs["min_value"] - 1 if "min_value" in kwargs else kwargs["max_value"] + 1
         elif rule["type"] == "expect_column_values_to_match_regex":
@@ -136,7 +153,11 @@ def test_every_rule_of_a_suite_fails_on_the_rows_that_break_it_and_says_what_to_
 
 def test_a_table_without_a_column_fails_and_names_the_job_that_makes_it() -> None:
     table = TABLES["terms"]
-    failing = [result for result in validate(table, table.frame().drop(columns="subcategory"), "ingest") if result.rule == COLUMNS]
+    failing = [
+        result
+        for result in validate(table, table.frame().drop(columns="subcategory"), "ingest")
+        if result.rule == COLUMNS
+    ]
     assert [result.success for result in failing] == [False]
     assert "`ingest`" in failing[0].remedy
 

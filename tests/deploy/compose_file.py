@@ -1,4 +1,6 @@
-"""deploy/compose.yaml as `docker compose` would read it: variables filled in from deploy/.env.example, anchors merged."""
+"""deploy/compose.yaml as `docker compose` would read it: variables filled in from deploy/.env.example,
+anchors merged.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ def example_variables() -> dict[str, str]:
 
 
 def used_variables() -> set[str]:
-    return {found["name"] for found in _VARIABLE.finditer((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))}
+    return {
+        found["name"] for found in _VARIABLE.finditer((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
+    }
 
 
 def filled_in(text: str, values: dict[str, str]) -> str:

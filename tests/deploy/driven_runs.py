@@ -1,4 +1,6 @@
-"""Driving the scaled-out deployment as its users do: backfills by the daemon, runs, a worker that dies at a known moment."""
+"""Driving the scaled-out deployment as its users do: backfills by the daemon, runs, a worker that dies at a
+known moment.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ def launcher(instance: dg.DagsterInstance) -> WatchedCeleryLauncher:
 
 
 def wait_for_workers(instance: dg.DagsterInstance, count: int) -> None:
-    eventually(f"{count} workers answer", lambda: len(launcher(instance).celery.control.ping(timeout=1.0)) == count)
+    eventually(
+        f"{count} workers answer", lambda: len(launcher(instance).celery.control.ping(timeout=1.0)) == count
+    )
 
 
 def request_backfill(instance: dg.DagsterInstance, job: str, partitions: Sequence[str]) -> str:
@@ -107,7 +111,10 @@ def start_and_cancel(instance: dg.DagsterInstance, job: str, partition: str) -> 
     submit(instance, job, [partition])
     started = dg.RunsFilter(job_name=job, statuses=[dg.DagsterRunStatus.STARTED])
     (latest,) = instance.get_runs(dg.RunsFilter(job_name=job), limit=1)
-    run = eventually("the run is under way", lambda: next(iter(instance.get_runs(started)), None) or ended(instance, latest.run_id))
+    run = eventually(
+        "the run is under way",
+        lambda: next(iter(instance.get_runs(started)), None) or ended(instance, latest.run_id),
+    )
     if not run.is_finished:
         instance.report_run_canceling(run)
         instance.run_launcher.terminate(run.run_id)

@@ -1,4 +1,6 @@
-"""The scaled-out deployment without containers: each service of deploy/compose.yaml as a local process on a port of its own."""
+"""The scaled-out deployment without containers: each service of deploy/compose.yaml as a local process on a
+port of its own.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +34,16 @@ def missing() -> str | None:
         return reason
     if shutil.which("redis-server") is None:
         return "the scaled-out deployment needs redis-server, and it was not found"
-    absent = [module for module in ("dagster_celery", "dagster_postgres", "redis", "s3fs", "moto", "flask") if find_spec(module) is None]
-    return f"the scaled-out deployment needs the extra 'scale'; not installed: {', '.join(absent)}" if absent else None
+    absent = [
+        module
+        for module in ("dagster_celery", "dagster_postgres", "redis", "s3fs", "moto", "flask")
+        if find_spec(module) is None
+    ]
+    return (
+        f"the scaled-out deployment needs the extra 'scale'; not installed: {', '.join(absent)}"
+        if absent
+        else None
+    )
 
 
 def eventually(what: str, found: Callable[[], T | None], within_s: float = DEADLINE_S) -> T:
@@ -54,7 +64,9 @@ def free_port() -> int:
 
 @dataclass
 class Services:
-    """Processes of the deployment, by name; each leads a process group, so that it can be killed with all its children."""
+    """Processes of the deployment, by name; each leads a process group, so that it can be killed with all its
+    children.
+    """
 
     environment: dict[str, str]
     logs: Path
@@ -64,7 +76,13 @@ class Services:
     def start(self, name: str, *command: str) -> None:
         with (self.logs / f"{name}.log").open("wb") as log:
             self.processes[name] = subprocess.Popen(
-                command, env=self.environment, cwd=self.logs, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+                command,
+                env=self.environment,
+                cwd=self.logs,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
             )
 
     def log(self, name: str) -> str:
@@ -73,11 +91,19 @@ class Services:
     def wait_for_code(self) -> None:
         """Until the code service serves, as the health check of compose.yaml asks it."""
         check = of_the_package()["code"]["healthcheck"]["test"][1:]
-        check = [str(ENTRYPOINT), *(self.environment["LUNGUAGE_CODE_PORT"] if word == "4266" else word for word in check)]
+        check = [
+            str(ENTRYPOINT),
+            *(self.environment["LUNGUAGE_CODE_PORT"] if word == "4266" else word for word in check),
+        ]
 
         def serves() -> bool:
             assert self.processes["code"].poll() is None, self.log("code")
-            return subprocess.run(check, env=self.environment, capture_output=True, check=False, timeout=DEADLINE_S).returncode == 0
+            return (
+                subprocess.run(
+                    check, env=self.environment, capture_output=True, check=False, timeout=DEADLINE_S
+                ).returncode
+                == 0
+            )
 
         eventually("the code service serves", serves)
 
@@ -95,7 +121,9 @@ class Services:
             self.kill(name)
 
     def start_service(self, service: str, name: str = "", *more: str) -> None:
-        """Start a service with entry point and command of the image, except for the port and the place of the workspace file."""
+        """Start a service with entry point and command of the image, except for the port and the place of the
+        workspace file.
+        """
         here = {
             "4266": self.environment["LUNGUAGE_CODE_PORT"],
             "0.0.0.0": "127.0.0.1",
@@ -111,7 +139,9 @@ class Services:
 
 @contextmanager
 def running(folder: Path, home: Path) -> Iterator[Services]:
-    """PostgreSQL, Redis and an S3-like store for a home, and what compose.yaml gives a service to know; killed at the end."""
+    """PostgreSQL, Redis and an S3-like store for a home, and what compose.yaml gives a service to know;
+    killed at the end.
+    """
     from moto.server import ThreadedMotoServer
 
     (logs := folder / "logs").mkdir()
@@ -138,27 +168,54 @@ def running(folder: Path, home: Path) -> Iterator[Services]:
         services = Services(environment_of_a_service(folder, of_the_machine), logs, postgres)
         stack.callback(services.stop)
         password = ("--requirepass", (folder / "secrets" / "redis_password").read_text())
-        services.start("redis", "redis-server", "--port", redis, "--bind", "127.0.0.1", "--save", "", "--dir", str(folder), *password)
+        services.start(
+            "redis",
+            "redis-server",
+            "--port",
+            redis,
+            "--bind",
+            "127.0.0.1",
+            "--save",
+            "",
+            "--dir",
+            str(folder),
+            *password,
+        )
         yield services
 
 
 def environment_of_a_service(folder: Path, of_the_machine: dict[str, str]) -> dict[str, str]:
-    """What compose.yaml gives a worker, its secrets as files, with the addresses of this machine for those of the containers."""
+    """What compose.yaml gives a worker, its secrets as files, with the addresses of this machine for those of
+    the containers.
+    """
     given = of_the_package()["worker"]["environment"]
     assert set(of_the_machine) <= set(given), "the test sets a variable that compose.yaml does not"
     secrets = folder / "secrets"
     secrets.mkdir()
     (secrets / "redis_password").write_text("0123456789abcdef")
     (secrets / "services_env").write_text("AWS_ACCESS_KEY_ID=test\nAWS_SECRET_ACCESS_KEY=test\n")
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(("LUNGUAGE_", "DAGSTER_", "AWS_", "PG"))}
+    kept = {
+        key: value
+        for key, value in os.environ.items()
+        if not key.startswith(("LUNGUAGE_", "DAGSTER_", "AWS_", "PG"))
+    }
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    return {**kept, **given, **of_the_machine, "LUNGUAGE_SECRETS": str(secrets), "DAGSTER_HOME": str(folder / "dagster_home"), "PATH": path}
+    return {
+        **kept,
+        **given,
+        **of_the_machine,
+        "LUNGUAGE_SECRETS": str(secrets),
+        "DAGSTER_HOME": str(folder / "dagster_home"),
+        "PATH": path,
+    }
 
 
 def variables_of_its_process(services: Services) -> dict[str, str]:
     """What a service's process knows when the entry point has read the secrets."""
     command = [str(ENTRYPOINT), "env", "--null"]
-    done = subprocess.run(command, env=services.environment, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(
+        command, env=services.environment, capture_output=True, text=True, check=True, timeout=60
+    )
     return dict(line.split("=", 1) for line in done.stdout.split("\0") if line)
 
 

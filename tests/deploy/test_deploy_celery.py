@@ -1,4 +1,6 @@
-"""The scaled-out deployment, started from deploy/ without containers: PostgreSQL, Redis, object storage, daemon, two Celery workers."""
+"""The scaled-out deployment, started from deploy/ without containers: PostgreSQL, Redis, object storage,
+daemon, two Celery workers.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +24,17 @@ from platform_support import contents, environment
 from scaled_out import Services, eventually
 from upath import UPath
 
-from lunguage_assets.corpus.synthetic import write_sample
-from lunguage_assets.home import Home
+from lunguage_assets.home.home import Home
+from lunguage_assets.home.table_place import open_place
 from lunguage_assets.judges.configuration import load_judges
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
-from lunguage_assets.table_place import open_place
+from lunguage_assets.sample import write_sample
 
 REASON = scaled_out.missing()
-pytestmark = [pytest.mark.lengthy, pytest.mark.skipif(REASON is not None and not os.environ.get("CI"), reason=str(REASON))]
+pytestmark = [
+    pytest.mark.lengthy,
+    pytest.mark.skipif(REASON is not None and not os.environ.get("CI"), reason=str(REASON)),
+]
 
 BATCHES = ("first", "second", "third")
 WORKERS = ("one", "two", "three")
@@ -38,7 +43,9 @@ QUICK = "[explicit]\nrepetitions = 1\norders = 3\nbootstrap = 10\n"
 
 @dataclass(frozen=True)
 class Deployment:
-    """A scaled-out deployment after all its runs, and the tables of an embedded run of the same deliveries."""
+    """A scaled-out deployment after all its runs, and the tables of an embedded run of the same
+    deliveries.
+    """
 
     services: Services
     instance: dg.DagsterInstance
@@ -54,7 +61,11 @@ class Deployment:
 def stored(place: Path | UPath) -> dict[str, bytes]:
     """Bytes of every table partition below a place, wherever it is."""
     root = UPath(place)
-    return {str(path)[len(str(root)) + 1 :]: path.read_bytes() for path in root.rglob("*.parquet") if not path.name.startswith((".", "+"))}
+    return {
+        str(path)[len(str(root)) + 1 :]: path.read_bytes()
+        for path in root.rglob("*.parquet")
+        if not path.name.startswith((".", "+"))
+    }
 
 
 def prepared_home(folder: Path, deliveries: Path) -> Home:
@@ -93,9 +104,22 @@ def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]
 
 @contextmanager
 def embedded_run(home: Home, delivery: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """`lunguage run`, in a process of its own, so that it goes on while the deployment waits for its daemon."""
-    command = [sys.executable, "-m", "lunguage_assets.cli", "run", "--data", str(delivery), "--batch", delivery.name]
-    process = subprocess.Popen(command, env=environment(home.root), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    """`lunguage run`, in a process of its own, so that it goes on while the deployment waits for its
+    daemon.
+    """
+    command = [
+        sys.executable,
+        "-m",
+        "lunguage_assets.cli.main",
+        "run",
+        "--data",
+        str(delivery),
+        "--batch",
+        delivery.name,
+    ]
+    process = subprocess.Popen(
+        command, env=environment(home.root), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+    )
     try:
         yield process
     finally:
@@ -104,13 +128,17 @@ def embedded_run(home: Home, delivery: Path) -> Iterator[subprocess.Popen[bytes]
 
 
 def process_everything(services: Services, instance: dg.DagsterInstance) -> str:
-    """The whole chain on two workers, one of which is killed during the first backfill; returns the run that it had."""
+    """The whole chain on two workers, one of which is killed during the first backfill; returns the run that
+    it had.
+    """
     import driven_runs
 
     judges = load_judges()
     instance.add_dynamic_partitions(REPORT_BATCH.name, list(BATCHES))
     assert CliRunner().invoke(instance_cli, ["migrate"]).exit_code == 0
-    assert CliRunner().invoke(instance_cli, ["concurrency", "set", "judges", "2"]).exit_code == 0  # offline judges have no rate limits
+    assert (
+        CliRunner().invoke(instance_cli, ["concurrency", "set", "judges", "2"]).exit_code == 0
+    )  # offline judges have no rate limits
     driven_runs.wait_for_workers(instance, 2)
     services.wait_for_code()
     driven_runs.request_backfill(instance, "ingest", BATCHES)
@@ -138,7 +166,9 @@ def process_everything(services: Services, instance: dg.DagsterInstance) -> str:
     return victim.run_id
 
 
-def test_the_tables_on_object_storage_are_those_of_an_embedded_run_byte_for_byte(deployment: Deployment) -> None:
+def test_the_tables_on_object_storage_are_those_of_an_embedded_run_byte_for_byte(
+    deployment: Deployment,
+) -> None:
     found = stored(deployment.home.tables)
     assert str(deployment.home.tables) == "s3://lunguage/tables"
     assert found.keys() == deployment.embedded.keys()
@@ -153,7 +183,12 @@ def test_the_run_of_the_killed_worker_goes_on_at_another_by_itself(deployment: D
     assert {run.status for run in runs} == {dg.DagsterRunStatus.SUCCESS}
     assert len(runs) == len(BATCHES), "nothing ran twice"
     messages = [entry.message for entry in deployment.instance.all_logs(deployment.killed)]
-    assert sum("No worker has this run any more" in message and "Resuming run" in message for message in messages) == 1
+    assert (
+        sum(
+            "No worker has this run any more" in message and "Resuming run" in message for message in messages
+        )
+        == 1
+    )
 
 
 def test_the_backfill_knows_that_all_its_partitions_are_done(deployment: Deployment) -> None:
@@ -180,17 +215,26 @@ def test_a_cancelled_run_stops_on_its_worker_and_the_tables_stay(deployment: Dep
             break
     assert run.status is dg.DagsterRunStatus.CANCELED
     messages = [entry.message for entry in deployment.instance.all_logs(run.run_id)]
-    assert not any("timed out" in message for message in messages), "its worker stopped it; monitoring did not have to write it off"
+    assert not any("timed out" in message for message in messages), (
+        "its worker stopped it; monitoring did not have to write it off"
+    )
     assert any("Terminating" in deployment.services.log(worker) for worker in WORKERS)
     assert stored(deployment.home.tables) == before
 
 
-def test_a_back_up_brings_tables_history_and_home_back_on_empty_storage(deployment: Deployment, tmp_path: Path) -> None:
+def test_a_back_up_brings_tables_history_and_home_back_on_empty_storage(
+    deployment: Deployment, tmp_path: Path
+) -> None:
     def script(name: str, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
         command = [str(scaled_out.ENTRYPOINT), str(DEPLOY / name), str(tmp_path / "backup")]
-        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+        return subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=300, check=False
+        )
 
-    old = {**deployment.services.environment, "PATH": scaled_out.with_postgres_tools(deployment.services.environment["PATH"])}
+    old = {
+        **deployment.services.environment,
+        "PATH": scaled_out.with_postgres_tools(deployment.services.environment["PATH"]),
+    }
     written = script("backup.sh", old)
     assert written.returncode == 0, written.stderr
     assert "is not empty" in script("restore.sh", old).stderr, "a home in use is not written over"
@@ -200,7 +244,9 @@ def test_a_back_up_brings_tables_history_and_home_back_on_empty_storage(deployme
         "LUNGUAGE_HOME": str(tmp_path / "restored"),
         "LUNGUAGE_TABLES": "s3://lunguage/restored",
         "LUNGUAGE_LEDGER": deployment.services.create_database("ledger_restored"),
-        "LUNGUAGE_DAGSTER_DATABASE": deployment.services.create_database("dagster_restored").replace("postgresql:", "postgresql+psycopg2:"),
+        "LUNGUAGE_DAGSTER_DATABASE": deployment.services.create_database("dagster_restored").replace(
+            "postgresql:", "postgresql+psycopg2:"
+        ),
     }
     damaged = tmp_path / "backup" / "home.tar"
     whole = damaged.read_bytes()
@@ -227,4 +273,7 @@ def history(environment: dict[str, str], folder: Path) -> list[tuple[str, str, i
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LUNGUAGE_DAGSTER_DATABASE", environment["LUNGUAGE_DAGSTER_DATABASE"])
         with dg.DagsterInstance.from_config(str(place)) as instance:
-            return sorted((run.run_id, run.status.value, len(instance.all_logs(run.run_id))) for run in instance.get_runs())
+            return sorted(
+                (run.run_id, run.status.value, len(instance.all_logs(run.run_id)))
+                for run in instance.get_runs()
+            )

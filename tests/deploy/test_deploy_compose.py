@@ -1,4 +1,6 @@
-"""deploy/compose.yaml holds together: what it uses exists, what it says is documented, and every command is one that the package has."""
+"""deploy/compose.yaml holds together: what it uses exists, what it says is documented, and every command is
+one that the package has.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,15 @@ from typing import Any
 
 import pytest
 import yaml
-from compose_file import DEPLOY, REPOSITORY, compose, example_variables, of_the_package, services, used_variables
+from compose_file import (
+    DEPLOY,
+    REPOSITORY,
+    compose,
+    example_variables,
+    of_the_package,
+    services,
+    used_variables,
+)
 
 SERVICES = sorted(services())
 OWN = sorted(of_the_package())
@@ -71,7 +81,12 @@ def test_only_the_proxy_can_be_reached_and_only_from_this_machine() -> None:
 
 
 def test_mounted_files_are_in_the_repository() -> None:
-    mounted = [entry.split(":")[0] for service in services().values() for entry in service.get("volumes", []) if entry.startswith("./")]
+    mounted = [
+        entry.split(":")[0]
+        for service in services().values()
+        for entry in service.get("volumes", [])
+        if entry.startswith("./")
+    ]
     missing = [path for path in mounted if not (DEPLOY / path).exists()]
     assert missing == []
 
@@ -88,19 +103,29 @@ def test_the_files_of_secrets_can_get_into_neither_repository_nor_image() -> Non
 def test_no_value_of_a_secret_is_written_anywhere() -> None:
     for name, service in services().items():
         for variable, value in service.get("environment", {}).items():
-            assert variable.endswith("_FILE") or not re.search("PASSWORD|SECRET|KEY|TOKEN", variable), f"{name}: {variable}"
-            assert not re.search(r"://[^/@]*:[^/@]+@", str(value)), f"{name}: {variable} has a password in its URL"
+            assert variable.endswith("_FILE") or not re.search("PASSWORD|SECRET|KEY|TOKEN", variable), (
+                f"{name}: {variable}"
+            )
+            assert not re.search(r"://[^/@]*:[^/@]+@", str(value)), (
+                f"{name}: {variable} has a password in its URL"
+            )
 
 
 def test_as_many_runs_at_once_as_there_are_workers() -> None:
     command = services()["worker"]["command"]
     processes = int(command[command.index("--concurrency") + 1])
     settings = yaml.safe_load((DEPLOY / "dagster.yaml").read_text(encoding="utf-8"))
-    assert int(services()["worker"]["scale"]) * processes == settings["concurrency"]["runs"]["max_concurrent_runs"]
+    assert (
+        int(services()["worker"]["scale"]) * processes
+        == settings["concurrency"]["runs"]["max_concurrent_runs"]
+    )
 
 
 def test_pools_are_those_of_the_embedded_instance() -> None:
-    scaled, embedded = (yaml.safe_load((folder / "dagster.yaml").read_text(encoding="utf-8")) for folder in (DEPLOY, REPOSITORY))
+    scaled, embedded = (
+        yaml.safe_load((folder / "dagster.yaml").read_text(encoding="utf-8"))
+        for folder in (DEPLOY, REPOSITORY)
+    )
     assert scaled["concurrency"]["pools"] == embedded["concurrency"]["pools"]
     assert scaled["telemetry"] == embedded["telemetry"] == {"enabled": False}
 
@@ -113,7 +138,7 @@ def parsed(command: list[str]) -> Any:
         "dagster-webserver": "dagster_webserver.cli:dagster_webserver",
         "dagster-daemon": "dagster._daemon.cli:create_dagster_daemon_cli",
         "celery": "celery.bin.celery:celery",
-        "lunguage": "lunguage_assets.cli:commands",
+        "lunguage": "lunguage_assets.cli.main:commands",
     }
     program, *arguments = (word.replace("/opt/lunguage/", f"{DEPLOY}/") for word in command)
     module, _, name = entry_points[program].partition(":")
@@ -134,10 +159,19 @@ def test_the_command_of_a_service_is_one_that_its_program_understands(name: str)
 
 def test_commands_for_the_tools_in_the_documentation_can_be_understood() -> None:
     text = (DEPLOY / "README.md").read_text(encoding="utf-8")
-    commands = [shlex.split(found, comments=True) for found in re.findall(r"docker compose run --rm (?:-e \S+ )?tools ([^`\n]+)", text)]
+    commands = [
+        shlex.split(found, comments=True)
+        for found in re.findall(r"docker compose run --rm (?:-e \S+ )?tools ([^`\n]+)", text)
+    ]
     of_programs = [command for command in commands if not command[0].endswith(".sh")]
     assert len(of_programs) >= 5
-    assert {parsed(command).command.name for command in of_programs} == {"doctor", "register", "set", "move", "migrate"}
+    assert {parsed(command).command.name for command in of_programs} == {
+        "doctor",
+        "register",
+        "set",
+        "move",
+        "migrate",
+    }
     scripts = {command[0] for command in commands} - {command[0] for command in of_programs}
     assert {Path(script).name for script in scripts} == {"backup.sh", "restore.sh"}
 
@@ -151,10 +185,17 @@ def test_the_worker_names_a_module_that_has_the_tasks(monkeypatch: pytest.Monkey
 
 
 def test_entrypoint_turns_secrets_into_variables_of_its_process(tmp_path: Path) -> None:
-    (tmp_path / "services_env").write_text("# judges\nOPENAI_API_KEY=a b$(c)'d\n\nAWS_DEFAULT_REGION=eu-west-1")
+    (tmp_path / "services_env").write_text(
+        "# judges\nOPENAI_API_KEY=a b$(c)'d\n\nAWS_DEFAULT_REGION=eu-west-1"
+    )
     (tmp_path / "postgres_password").write_text("p w\n")
     (tmp_path / "redis_password").write_text("0a1b")
-    given = {"LUNGUAGE_BROKER": "redis://redis:6379/0", "AWS_ENDPOINT_URL_S3": "", "LUNGUAGE_PRESET": "", "LUNGUAGE_TABLES": "s3://b/t"}
+    given = {
+        "LUNGUAGE_BROKER": "redis://redis:6379/0",
+        "AWS_ENDPOINT_URL_S3": "",
+        "LUNGUAGE_PRESET": "",
+        "LUNGUAGE_TABLES": "s3://b/t",
+    }
     done = entrypoint(tmp_path, given, "env")
     variables = dict(line.split("=", 1) for line in done.stdout.splitlines())
     assert variables["OPENAI_API_KEY"] == "a b$(c)'d"
@@ -165,7 +206,9 @@ def test_entrypoint_turns_secrets_into_variables_of_its_process(tmp_path: Path) 
     assert not {"AWS_ENDPOINT_URL_S3", "LUNGUAGE_PRESET"} & set(variables), "set to nothing is not set"
 
 
-@pytest.mark.parametrize("line", ["sk-secret-value", "lower=sk-secret-value", "1X=sk-secret-value", "A B=sk-secret-value"])
+@pytest.mark.parametrize(
+    "line", ["sk-secret-value", "lower=sk-secret-value", "1X=sk-secret-value", "A B=sk-secret-value"]
+)
 def test_entrypoint_refuses_what_is_no_variable_and_does_not_repeat_it(tmp_path: Path, line: str) -> None:
     (tmp_path / "services_env").write_text(f"GOOD=1\n{line}\n")
     done = entrypoint(tmp_path, {}, "env")
@@ -177,7 +220,12 @@ def test_entrypoint_refuses_what_is_no_variable_and_does_not_repeat_it(tmp_path:
 def entrypoint(secrets: Path, given: dict[str, str], *command: str) -> subprocess.CompletedProcess[str]:
     environment = {"PATH": os.environ["PATH"], "LUNGUAGE_SECRETS": str(secrets), **given}
     return subprocess.run(
-        [str(DEPLOY / "entrypoint.sh"), *command], env=environment, capture_output=True, text=True, timeout=60, check=False
+        [str(DEPLOY / "entrypoint.sh"), *command],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
 
 
@@ -190,21 +238,32 @@ def test_scripts_are_executable_and_parse(name: str) -> None:
 def instructions() -> list[tuple[str, str]]:
     text = (DEPLOY / "Dockerfile").read_text(encoding="utf-8")
     joined = re.sub(r"\\\n", " ", re.sub(r"^#.*\n", "", text, flags=re.MULTILINE))
-    return [(line.split(maxsplit=1)[0], line.split(maxsplit=1)[1]) for line in joined.splitlines() if line.strip()]
+    return [
+        (line.split(maxsplit=1)[0], line.split(maxsplit=1)[1]) for line in joined.splitlines() if line.strip()
+    ]
 
 
 def test_the_dockerfile_knows_only_instructions_that_exist_and_ends_without_root() -> None:
     names = [name for name, _ in instructions()]
-    assert set(names) <= {"FROM", "WORKDIR", "COPY", "RUN", "ENV", "USER", "ENTRYPOINT", "CMD"}, "ARG would keep a secret in the image"
+    assert set(names) <= {"FROM", "WORKDIR", "COPY", "RUN", "ENV", "USER", "ENTRYPOINT", "CMD"}, (
+        "ARG would keep a secret in the image"
+    )
     users = [value for name, value in instructions() if name == "USER"]
     assert users == ["10001:10001"]
     assert all(re.search(r":\d+\.\d+\.\d+-", value) for name, value in instructions() if name == "FROM")
 
 
 def test_everything_the_dockerfile_copies_exists_and_is_sent_to_the_engine() -> None:
-    allowed = {line[1:] for line in (DEPLOY / "Dockerfile.dockerignore").read_text(encoding="utf-8").splitlines() if line.startswith("!")}
+    allowed = {
+        line[1:]
+        for line in (DEPLOY / "Dockerfile.dockerignore").read_text(encoding="utf-8").splitlines()
+        if line.startswith("!")
+    }
     sources = {
-        source for name, value in instructions() if name == "COPY" and not value.startswith("--from") for source in shlex.split(value)[:-1]
+        source
+        for name, value in instructions()
+        if name == "COPY" and not value.startswith("--from")
+        for source in shlex.split(value)[:-1]
     }
     assert sources == allowed
     assert [source for source in sources if not (REPOSITORY / source).exists()] == []
@@ -212,9 +271,13 @@ def test_everything_the_dockerfile_copies_exists_and_is_sent_to_the_engine() -> 
 
 def test_the_image_installs_only_what_is_locked_by_hash() -> None:
     installs = [value for name, value in instructions() if name == "RUN" and "pip install" in value]
-    assert all("--require-hashes" in value or "--no-deps --no-build-isolation ." in value for value in installs)
+    assert all(
+        "--require-hashes" in value or "--no-deps --no-build-isolation ." in value for value in installs
+    )
     lock = (REPOSITORY / "requirements-scale.lock").read_text(encoding="utf-8")
-    pins = re.findall(r"^[a-z0-9][^\n]*==[^\n]*\\\n(?=    --hash=sha256:[0-9a-f]{64})", lock, flags=re.MULTILINE)
+    pins = re.findall(
+        r"^[a-z0-9][^\n]*==[^\n]*\\\n(?=    --hash=sha256:[0-9a-f]{64})", lock, flags=re.MULTILINE
+    )
     assert len(pins) == len(re.findall(r"^[a-z0-9].*==", lock, flags=re.MULTILINE)) > 100
     assert "://" not in lock, "the lock names no index host"
     for package in ("dagster-postgres", "dagster-celery", "redis", "s3fs", "openai", "hatchling"):

@@ -37,9 +37,13 @@ class Surroundings:
 
     def inspect(self, destination: list[str] | None, **_: Any) -> SimpleNamespace:
         self.asked.append(destination)
-        answering = {name: tasks for name, tasks in self.workers.items() if destination is None or name in destination}
+        answering = {
+            name: tasks for name, tasks in self.workers.items() if destination is None or name in destination
+        }
         return SimpleNamespace(
-            query_task=lambda ids: {name: {t: ["active", {}] for t in tasks if t in ids} for name, tasks in answering.items()}
+            query_task=lambda ids: {
+                name: {t: ["active", {}] for t in tasks if t in ids} for name, tasks in answering.items()
+            }
         )
 
     @contextmanager
@@ -48,7 +52,9 @@ class Surroundings:
         client = SimpleNamespace(lrange=lambda name, *_: entries if name == "dagster" else [])
         yield SimpleNamespace(
             default_channel=SimpleNamespace(
-                client=client, priority_steps=[0, 3], _q_for_pri=lambda queue, step: f"{queue}\x06\x16{step}" if step else queue
+                client=client,
+                priority_steps=[0, 3],
+                _q_for_pri=lambda queue, step: f"{queue}\x06\x16{step}" if step else queue,
             )
         )
 
@@ -57,7 +63,11 @@ class Surroundings:
 def around(monkeypatch: pytest.MonkeyPatch) -> Surroundings:
     found = Surroundings()
     monkeypatch.setattr(celery_launcher, "ANSWER_WITHIN_S", 0.0)
-    monkeypatch.setattr(Backend, "get_task_meta", lambda _self, _task, **_: {"status": "PENDING", "result": None, **found.record})
+    monkeypatch.setattr(
+        Backend,
+        "get_task_meta",
+        lambda _self, _task, **_: {"status": "PENDING", "result": None, **found.record},
+    )
     monkeypatch.setattr(Celery, "connection_for_read", lambda _self: found.connection())
     monkeypatch.setattr("celery.app.control.Control.inspect", property(lambda _self: found.inspect))
     return found
@@ -72,12 +82,18 @@ def empty() -> None:
     nothing()
 
 
-def health(status: dg.DagsterRunStatus = dg.DagsterRunStatus.STARTED, *, launched: bool = True) -> tuple[WorkerStatus, str]:
+def health(
+    status: dg.DagsterRunStatus = dg.DagsterRunStatus.STARTED, *, launched: bool = True
+) -> tuple[WorkerStatus, str]:
     """What the launcher says of a run in an instance of its own."""
     with dg.DagsterInstance.ephemeral() as instance:
-        launcher = WatchedCeleryLauncher(default_queue="dagster", broker="memory://", backend="cache+memory://")
+        launcher = WatchedCeleryLauncher(
+            default_queue="dagster", broker="memory://", backend="cache+memory://"
+        )
         launcher.register_instance(instance)
-        run = instance.create_run_for_job(empty, status=status, tags={DAGSTER_CELERY_TASK_ID_TAG: TASK} if launched else {})
+        run = instance.create_run_for_job(
+            empty, status=status, tags={DAGSTER_CELERY_TASK_ID_TAG: TASK} if launched else {}
+        )
         result = launcher.check_run_worker_health(run)
         return result.status, result.msg or ""
 
@@ -129,7 +145,9 @@ def test_a_run_that_ended_while_its_worker_was_asked_is_left_alone(around: Surro
 def test_a_run_of_the_command_line_is_neither_judged_nor_stopped(around: Surroundings) -> None:
     assert health(launched=False)[0] is WorkerStatus.RUNNING
     with dg.DagsterInstance.ephemeral() as instance:
-        launcher = WatchedCeleryLauncher(default_queue="dagster", broker="memory://", backend="cache+memory://")
+        launcher = WatchedCeleryLauncher(
+            default_queue="dagster", broker="memory://", backend="cache+memory://"
+        )
         launcher.register_instance(instance)
         run = instance.create_run_for_job(empty, status=dg.DagsterRunStatus.STARTED)
         assert launcher.terminate(run.run_id) is False

@@ -1,4 +1,6 @@
-"""deploy/proxy.conf in a real nginx: nobody gets to the UI without a login, from another site, or without TLS."""
+"""deploy/proxy.conf in a real nginx: nobody gets to the UI without a login, from another site, or without
+TLS.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ import pytest
 from compose_file import DEPLOY, services
 
 NGINX = shutil.which("nginx") or ("/usr/sbin/nginx" if Path("/usr/sbin/nginx").exists() else None)
-pytestmark = pytest.mark.skipif(NGINX is None and not os.environ.get("CI"), reason="needs nginx, and it was not found")
+pytestmark = pytest.mark.skipif(
+    NGINX is None and not os.environ.get("CI"), reason="needs nginx, and it was not found"
+)
 
 MAIN = """
 daemon off; pid {folder}/nginx.pid; error_log {folder}/error.log;
@@ -43,12 +47,21 @@ class Proxy:
     port: int
     received: list[tuple[str, dict[str, str]]] = field(default_factory=list)
 
-    def ask(self, path: str = "/graphql", *, method: str = "GET", user: str | None = "alice:open sesame", **headers: str) -> int:
+    def ask(
+        self,
+        path: str = "/graphql",
+        *,
+        method: str = "GET",
+        user: str | None = "alice:open sesame",
+        **headers: str,
+    ) -> int:
         """The status of a request; `Origin` and other headers as keywords, '_' for '-'."""
         given = {name.replace("_", "-"): value for name, value in headers.items()}
         if user is not None:
             given["Authorization"] = "Basic " + base64.b64encode(user.encode()).decode()
-        connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=60, context=ssl._create_unverified_context())
+        connection = http.client.HTTPSConnection(
+            "127.0.0.1", self.port, timeout=60, context=ssl._create_unverified_context()
+        )
         try:
             connection.request(method, path, headers=given)
             return connection.getresponse().status
@@ -90,11 +103,24 @@ def behind(received: list[tuple[str, dict[str, str]]]) -> Iterator[int]:
 
 def write_secrets(folder: Path) -> None:
     """As deploy/README.md says, in the same commands."""
-    password = subprocess.run(["openssl", "passwd", "-6", "open sesame"], capture_output=True, text=True, check=True, timeout=60)
+    password = subprocess.run(
+        ["openssl", "passwd", "-6", "open sesame"], capture_output=True, text=True, check=True, timeout=60
+    )
     (folder / "proxy_users").write_text(f"alice:{password.stdout}")
     subprocess.run(
         [
-            *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=localhost"),
+            *(
+                "openssl",
+                "req",
+                "-x509",
+                "-newkey",
+                "rsa:2048",
+                "-nodes",
+                "-days",
+                "1",
+                "-subj",
+                "/CN=localhost",
+            ),
             *("-keyout", str(folder / "tls_key"), "-out", str(folder / "tls_certificate")),
         ],
         check=True,
@@ -119,8 +145,18 @@ def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
         text = (DEPLOY / "proxy.conf").read_text(encoding="utf-8")
         text = text.replace("/run/secrets", str(folder)).replace("webserver:3000", f"127.0.0.1:{webserver}")
         (folder / "proxy.conf").write_text(text.replace("listen 8443", f"listen 127.0.0.1:{running.port}"))
-        (folder / "nginx.conf").write_text(MAIN.format(folder=folder, user="user root;" if os.geteuid() == 0 else ""))
-        command = [NGINX, "-p", str(folder), "-c", str(folder / "nginx.conf"), "-e", str(folder / "error.log")]
+        (folder / "nginx.conf").write_text(
+            MAIN.format(folder=folder, user="user root;" if os.geteuid() == 0 else "")
+        )
+        command = [
+            NGINX,
+            "-p",
+            str(folder),
+            "-c",
+            str(folder / "nginx.conf"),
+            "-e",
+            str(folder / "error.log"),
+        ]
         checked = subprocess.run([*command, "-t"], capture_output=True, text=True, timeout=60, check=False)
         assert checked.returncode == 0, checked.stderr
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
@@ -163,7 +199,12 @@ def test_a_login_opens_the_ui_and_goes_no_further(proxy: Proxy) -> None:
 
 def test_a_request_that_another_site_makes_is_refused_in_spite_of_the_login(proxy: Proxy) -> None:
     before = len(proxy.received)
-    for origin in ("https://evil.example", "null", f"http://127.0.0.1:{proxy.port}", f"https://127.0.0.1:{proxy.port}.evil.example"):
+    for origin in (
+        "https://evil.example",
+        "null",
+        f"http://127.0.0.1:{proxy.port}",
+        f"https://127.0.0.1:{proxy.port}.evil.example",
+    ):
         assert proxy.ask(method="POST", Origin=origin) == 403, origin
     assert len(proxy.received) == before
     assert proxy.ask(method="POST", Origin=f"https://127.0.0.1:{proxy.port}") == 200
@@ -172,7 +213,11 @@ def test_a_request_that_another_site_makes_is_refused_in_spite_of_the_login(prox
 def test_live_updates_get_through(proxy: Proxy) -> None:
     assert proxy.ask(Upgrade="websocket", Connection="Upgrade", Sec_WebSocket_Protocol="graphql-ws") == 101
     _, headers = proxy.received[-1]
-    assert (headers["Upgrade"], headers["Connection"], headers["Sec-WebSocket-Protocol"]) == ("websocket", "upgrade", "graphql-ws")
+    assert (headers["Upgrade"], headers["Connection"], headers["Sec-WebSocket-Protocol"]) == (
+        "websocket",
+        "upgrade",
+        "graphql-ws",
+    )
 
 
 def test_nothing_is_served_without_tls(proxy: Proxy) -> None:

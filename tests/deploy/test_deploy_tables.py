@@ -13,13 +13,19 @@ import pytest
 from click.testing import CliRunner
 from upath import UPath
 
-from lunguage_assets.cli import commands
-from lunguage_assets.corpus.synthetic import write_sample
+from lunguage_assets.cli.main import commands
 from lunguage_assets.errors import ConfigurationError, CorpusMismatch
-from lunguage_assets.home import Corpus, Home
+from lunguage_assets.home.home import Corpus, Home
+from lunguage_assets.home.store import (
+    is_stored,
+    partition_path,
+    read_table,
+    remove_abandoned_files,
+    write_table,
+)
+from lunguage_assets.home.table_place import OWNER, TABLES_VARIABLE, load_tables, move_tables, open_place
 from lunguage_assets.orchestration.io_manager import build_catalog
-from lunguage_assets.store import is_stored, partition_path, read_table, remove_abandoned_files, write_table
-from lunguage_assets.table_place import OWNER, TABLES_VARIABLE, load_tables, move_tables, open_place
+from lunguage_assets.sample import write_sample
 from lunguage_assets.tables import TERMS
 
 SYNTHETIC = Corpus("sample", "synthetic")
@@ -55,7 +61,9 @@ def test_without_a_place_tables_lie_in_the_home_and_nothing_is_recorded(home: Ho
     assert sorted(path.name for path in home.root.iterdir()) == ["corpus.json"]
 
 
-def test_a_home_keeps_the_place_that_it_was_made_with(home: Home, bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_home_keeps_the_place_that_it_was_made_with(
+    home: Home, bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv(TABLES_VARIABLE, bucket + "/")
     home.claim(SYNTHETIC)
     monkeypatch.delenv(TABLES_VARIABLE)
@@ -65,7 +73,9 @@ def test_a_home_keeps_the_place_that_it_was_made_with(home: Home, bucket: str, m
     assert not (home.root / "tables").exists()
 
 
-def test_another_place_in_the_environment_is_refused_not_followed(home: Home, bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_place_in_the_environment_is_refused_not_followed(
+    home: Home, bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv(TABLES_VARIABLE, bucket)
     home.claim(SYNTHETIC)
     monkeypatch.setenv(TABLES_VARIABLE, bucket + "-other")
@@ -84,7 +94,9 @@ def test_a_home_whose_tables_are_in_its_folder_does_not_follow_the_environment(
         home.claim(SYNTHETIC)
 
 
-def test_two_homes_never_share_a_place(home: Home, bucket: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_two_homes_never_share_a_place(
+    home: Home, bucket: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv(TABLES_VARIABLE, bucket)
     home.claim(SYNTHETIC)
     other = Home(tmp_path / "other")
@@ -95,7 +107,9 @@ def test_two_homes_never_share_a_place(home: Home, bucket: str, monkeypatch: pyt
     home.claim(SYNTHETIC)
 
 
-def test_a_place_that_nothing_can_open_is_refused_with_the_remedy(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_place_that_nothing_can_open_is_refused_with_the_remedy(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv(TABLES_VARIABLE, "nowhere://tables")
     with pytest.raises(ConfigurationError, match="lunguage-assets\\[scale\\]"):
         home.claim(SYNTHETIC)
@@ -106,7 +120,10 @@ def test_an_interrupted_claim_goes_on(home: Home, bucket: str, monkeypatch: pyte
     home.claim(SYNTHETIC)
     (UPath(bucket) / OWNER).unlink()  # killed between the two ends of the record
     home.claim(SYNTHETIC)
-    assert json.loads((UPath(bucket) / OWNER).read_text())["home"] == json.loads((home.root / "tables_at.json").read_text())["home"]
+    assert (
+        json.loads((UPath(bucket) / OWNER).read_text())["home"]
+        == json.loads((home.root / "tables_at.json").read_text())["home"]
+    )
 
 
 def test_moved_tables_are_the_same_tables(home: Home, bucket: str) -> None:
@@ -116,7 +133,11 @@ def test_moved_tables_are_the_same_tables(home: Home, bucket: str) -> None:
     before = (home.root / "tables" / "terms" / "second.parquet").read_bytes()
     assert move_tables(home.root, open_place(bucket)) == 2
     assert partition_path(home.tables, "terms", "second").read_bytes() == before
-    assert sorted(path.name for path in UPath(bucket).rglob("*") if path.is_file()) == [OWNER, "first.parquet", "second.parquet"]
+    assert sorted(path.name for path in UPath(bucket).rglob("*") if path.is_file()) == [
+        OWNER,
+        "first.parquet",
+        "second.parquet",
+    ]
     assert move_tables(home.root, home.root / "moved back") == 2
     assert home.tables == home.root / "moved back"
 
@@ -142,11 +163,16 @@ def test_saved_tables_come_back_also_to_another_place(home: Home, bucket: str, t
     saved = tmp_path / "saved"
     done = CliRunner().invoke(commands, ["tables", "save", "--home", str(home.root), str(saved)])
     assert done.exit_code == 0, done.output
-    assert (saved / "terms" / "first.parquet").read_bytes() == (home.root / "tables" / "terms" / "first.parquet").read_bytes()
+    assert (saved / "terms" / "first.parquet").read_bytes() == (
+        home.root / "tables" / "terms" / "first.parquet"
+    ).read_bytes()
     with pytest.raises(ConfigurationError, match="expected none"):
         load_tables(home.root, saved)
     assert load_tables(home.root, saved, open_place(bucket)) == 1
-    assert list(read_table(TERMS, partition_path(home.tables, "terms", "first"))[TERMS.key[0]]) == ["opacity", "first"]
+    assert list(read_table(TERMS, partition_path(home.tables, "terms", "first"))[TERMS.key[0]]) == [
+        "opacity",
+        "first",
+    ]
 
 
 def test_moving_from_the_command_line_makes_the_views_again(home: Home, bucket: str) -> None:
@@ -157,11 +183,15 @@ def test_moving_from_the_command_line_makes_the_views_again(home: Home, bucket: 
     assert bucket in done.output
     with duckdb.connect(str(home.database), read_only=True) as connection:
         connection.register_filesystem(UPath(bucket).fs)
-        found = connection.execute("SELECT report_batch, count(*) FROM terms GROUP BY 1 ORDER BY 1").fetchall()
+        found = connection.execute(
+            "SELECT report_batch, count(*) FROM terms GROUP BY 1 ORDER BY 1"
+        ).fetchall()
     assert found == [("first", 2), ("second", 2)]
 
 
-def test_views_over_other_storage_show_tables_that_come_later(home: Home, bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_views_over_other_storage_show_tables_that_come_later(
+    home: Home, bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv(TABLES_VARIABLE, bucket)
     home.claim(SYNTHETIC)
     build_catalog(home.tables, home.database)
@@ -172,13 +202,17 @@ def test_views_over_other_storage_show_tables_that_come_later(home: Home, bucket
         assert connection.execute("SELECT DISTINCT report_batch FROM terms").fetchall() == [("late.batch",)]
 
 
-def test_nothing_is_searched_for_leftovers_on_object_storage(home: Home, bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_searched_for_leftovers_on_object_storage(
+    home: Home, bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv(TABLES_VARIABLE, bucket)
     home.claim(SYNTHETIC)
     assert remove_abandoned_files(home.tables) == 0
 
 
-def test_registering_a_delivery_claims_the_place(home: Home, bucket: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_registering_a_delivery_claims_the_place(
+    home: Home, bucket: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv(TABLES_VARIABLE, bucket)
     write_sample(tmp_path / "delivery", reports=5, seed=3)
     home.register(tmp_path / "delivery", "first")

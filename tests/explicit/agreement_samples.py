@@ -1,4 +1,6 @@
-"""Small invented comparison matches, one line per answer, and the coefficients of agreement in plain loops."""
+"""Small invented comparison matches, one line per answer, and the coefficients of agreement in plain
+loops.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def matches_frame(answers: Iterable[Answer], version: str = "v") -> pd.DataFrame
 
 
 def winners_frame(winners: Iterable[tuple[str, str, str]], version: str = "v") -> pd.DataFrame:
-    """Matches that were never swapped, from (phrase_a, phrase_b, winner); '' is an invalid answer. Repetitions are numbered."""
+    """Matches that were never swapped, from (phrase_a, phrase_b, winner); '' is an invalid answer.
+    Repetitions are numbered.
+    """
     seen: dict[tuple[str, str], int] = {}
     answers: list[Answer] = []
     for a, b, winner in winners:
@@ -39,8 +43,12 @@ def winners_frame(winners: Iterable[tuple[str, str, str]], version: str = "v") -
     return matches_frame(answers, version)
 
 
-def simulated_panel(judges: Iterable[str], phrases: int = 42, repetitions: int = 10, noise: float = 0.07) -> dict[str, pd.DataFrame]:
-    """Judges that share a view of every sentence pair and each depart from it with probability `noise`; positions by coin."""
+def simulated_panel(
+    judges: Iterable[str], phrases: int = 42, repetitions: int = 10, noise: float = 0.07
+) -> dict[str, pd.DataFrame]:
+    """Judges that share a view of every sentence pair and each depart from it with probability `noise`;
+    positions by coin.
+    """
     names = [f"phrase {i:02d}" for i in range(phrases)]
     pairs = list(combinations(range(phrases), 2))
     shape = (len(pairs), repetitions)
@@ -52,7 +60,13 @@ def simulated_panel(judges: Iterable[str], phrases: int = 42, repetitions: int =
     for number, judge in enumerate(judges):
         prefers_b = view ^ (np.random.default_rng(100 + number).random(shape) < noise)
         panel[judge] = matches_frame(
-            (names[a], names[b], r, bool(swapped[i, r]), "sentence_1" if prefers_b[i, r] == swapped[i, r] else "sentence_2")
+            (
+                names[a],
+                names[b],
+                r,
+                bool(swapped[i, r]),
+                "sentence_1" if prefers_b[i, r] == swapped[i, r] else "sentence_2",
+            )
             for i, (a, b) in enumerate(pairs)
             for r in range(repetitions)
         )
@@ -78,6 +92,8 @@ def plain_alpha(ratings: np.ndarray) -> float | None:
     pooled = [value for row in units for value in row]
     if len(set(pooled)) < 2:
         return None
-    within = sum(sum(a != b for a, b in combinations(row, 2)) * 2 / (len(row) - 1) for row in units) / len(pooled)
+    within = sum(sum(a != b for a, b in combinations(row, 2)) * 2 / (len(row) - 1) for row in units) / len(
+        pooled
+    )
     overall = sum(a != b for a, b in combinations(pooled, 2)) * 2 / (len(pooled) * (len(pooled) - 1))
     return 1 - within / overall

@@ -8,8 +8,14 @@ from typing import Any
 
 import pandas as pd
 
-from lunguage_assets.explicit.rating.published import ruler_sentences
-from lunguage_assets.judges.protocol import Choice, ComparisonAnswer, ComparisonQuestion, ExtractionAnswer, ExtractionQuestion
+from lunguage_assets.judges.protocol import (
+    Choice,
+    ComparisonAnswer,
+    ComparisonQuestion,
+    ExtractionAnswer,
+    ExtractionQuestion,
+)
+from lunguage_assets.judges.rules.published import ruler_sentences
 from lunguage_assets.tables import ATTRIBUTES, FINDINGS, HEDGE_VOCABULARY
 
 NAMES = ("pneumonia", "atelectasis", "effusion", "edema", "pneumothorax")
@@ -55,7 +61,9 @@ def own_vocabulary(examples_by_phrase: dict[str, list[str]]) -> pd.DataFrame:
     ])  # fmt: skip
 
 
-SMALL = own_vocabulary({phrase: [f"{phrase} <finding> {i}." for i in range(6)] for phrase in ("may", "likely", "or", "if any")})
+SMALL = own_vocabulary(
+    {phrase: [f"{phrase} <finding> {i}." for i in range(6)] for phrase in ("may", "likely", "or", "if any")}
+)
 
 
 @dataclass

@@ -1,4 +1,6 @@
-"""Invented comparison matches of phrases whose true places are known, for ranking statistics and validation."""
+"""Invented comparison matches of phrases whose true places are known, for ranking statistics and
+validation.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ def names(size: int) -> list[str]:
 
 
 def noisy(seed: int = 0, gap: float = 2.0, noise: float = 5.0, shared: float = 3.0) -> Decide:
-    """Places `gap` apart, the first phrase highest; noise of the sentence pair, which judges share, and of the judge."""
+    """Places `gap` apart, the first phrase highest; noise of the sentence pair, which judges share, and of
+    the judge.
+    """
 
     def decide(a: str, b: str, repetition: int, judge: str) -> bool:
         pair = np.random.default_rng([seed, int(a[1:]), int(b[1:]), repetition])
@@ -43,7 +47,9 @@ def decided_by_pair(seed: int = 0, upsets: float = 0.2) -> Decide:
 
 def recorded(size: int, judges: list[str], decide: Decide, repetitions: int = 10) -> dict[str, pd.DataFrame]:
     """A `COMPARISON_MATCHES` frame per judge; the coin of the position is that of the repetition's number."""
-    meetings = [(a, b, repetition) for a, b in combinations(names(size), 2) for repetition in range(repetitions)]
+    meetings = [
+        (a, b, repetition) for a, b in combinations(names(size), 2) for repetition in range(repetitions)
+    ]
     frames = {}
     for judge in judges:
         wins = [decide(a, b, repetition, judge) for a, b, repetition in meetings]
@@ -61,7 +67,10 @@ def recorded(size: int, judges: list[str], decide: Decide, repetitions: int = 10
                     "invalid" if won is None else "sentence_1" if won != swap else "sentence_2"
                     for won, swap in zip(wins, swapped, strict=True)
                 ],
-                "winner": [None if won is None else a if won else b for won, (a, b, _) in zip(wins, meetings, strict=True)],
+                "winner": [
+                    None if won is None else a if won else b
+                    for won, (a, b, _) in zip(wins, meetings, strict=True)
+                ],
                 "vocabulary_version": ["v"] * len(meetings),
             }
         )
@@ -70,6 +79,8 @@ def recorded(size: int, judges: list[str], decide: Decide, repetitions: int = 10
 
 def ranked(matches: dict[str, pd.DataFrame], settings: ExplicitSettings) -> pd.DataFrame:
     """The ranking of those matches."""
-    phrases = sorted({phrase for frame in matches.values() for phrase in [*frame["phrase_a"], *frame["phrase_b"]]})
+    phrases = sorted(
+        {phrase for frame in matches.values() for phrase in [*frame["phrase_a"], *frame["phrase_b"]]}
+    )
     vocabulary = own_vocabulary({phrase: [f"{phrase} <finding>."] for phrase in phrases})
     return reference_ranking(vocabulary, matches, settings)

@@ -54,7 +54,9 @@ def test_a_ranker_is_the_panel_or_one_judge(write) -> None:  # type: ignore[no-u
 
 
 def test_two_slots_of_one_provider_have_their_own_keys(write) -> None:  # type: ignore[no-untyped-def]
-    judges = load_judges(write(VALID.replace("[panels.both]", '[judges.other]\nprovider = "cues"\n[panels.both]')))
+    judges = load_judges(
+        write(VALID.replace("[panels.both]", '[judges.other]\nprovider = "cues"\n[panels.both]'))
+    )
     assert make_judge("other", judges).key == "other"
     assert make_judge("other", judges).identity == make_judge("cues-2.b_1", judges).identity
 
@@ -72,7 +74,9 @@ def test_two_slots_of_one_provider_have_their_own_keys(write) -> None:  # type: 
     ("[judges.lexicon]", "[judges.GPT]", "judges.GPT", "lower-case"),
     ("[judges.lexicon]", '[judges."a b"]', "judges.a b", "lower-case"),
 ])  # fmt: skip
-def test_a_wrong_file_is_refused_by_name_and_field(write, old: str, new: str, field: str, problem: str) -> None:  # type: ignore[no-untyped-def]
+def test_a_wrong_file_is_refused_by_name_and_field(
+    write, old: str, new: str, field: str, problem: str
+) -> None:  # type: ignore[no-untyped-def]
     assert old in VALID
     path = write(VALID.replace(old, new, 1))
     with pytest.raises(ConfigurationError) as caught:

@@ -1,4 +1,6 @@
-"""The expert study: reading what people filled in, and their agreement with ranking, judges and each other."""
+"""The expert study: reading what people filled in, and their agreement with ranking, judges and each
+other.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,15 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from lunguage_assets.errors import InputError
-from lunguage_assets.explicit.analysis.expert_agreement import expert_agreement
-from lunguage_assets.explicit.analysis.experts import Expert, Experts, Responses, load_experts, load_responses, undescribed
+from lunguage_assets.explicit.analysis.experts.expert_agreement import expert_agreement
+from lunguage_assets.explicit.analysis.experts.experts import (
+    Expert,
+    Experts,
+    Responses,
+    load_experts,
+    load_responses,
+    undescribed,
+)
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import REFERENCE_RANKING
 from lunguage_assets.tables.agreement import EXPERT_AGREEMENT
@@ -81,25 +90,43 @@ STUDY = responses("ann bob cyd", {
 
 JUDGES = {
     "gpt": winners_frame(
-        [("likely", "may", "likely")] * 6 + [("likely", "may", "may")] * 4 + [("may", "or", "or")] * 3 + [("if any", "likely", "")]
+        [("likely", "may", "likely")] * 6
+        + [("likely", "may", "may")] * 4
+        + [("may", "or", "or")] * 3
+        + [("if any", "likely", "")]
     ),
     "none": winners_frame([("likely", "may", "")]),
 }
 
 
 def study(
-    answers: Responses = STUDY, experts: Experts = NOBODY, judges: dict[str, pd.DataFrame] | None = None, **options: Any
+    answers: Responses = STUDY,
+    experts: Experts = NOBODY,
+    judges: dict[str, pd.DataFrame] | None = None,
+    **options: Any,
 ) -> pd.DataFrame:
     settings = SETTINGS.model_copy(update=options)
-    frame = expert_agreement(answers, experts, "panel", ranking(PLACES), JUDGES if judges is None else judges, settings)
+    frame = expert_agreement(
+        answers, experts, "panel", ranking(PLACES), JUDGES if judges is None else judges, settings
+    )
     EXPERT_AGREEMENT.to_arrow(frame)
     return frame
 
 
 def measured(
-    frame: pd.DataFrame, measure: str, first: str = "", second: str = "", coding: str = "none", group: str = "all"
+    frame: pd.DataFrame,
+    measure: str,
+    first: str = "",
+    second: str = "",
+    coding: str = "none",
+    group: str = "all",
 ) -> dict[str, Any]:
-    rows = frame[(frame[["measure", "first", "second", "coding", "group"]] == [measure, first, second, coding, group]).all(axis=1)]
+    rows = frame[
+        (
+            frame[["measure", "first", "second", "coding", "group"]]
+            == [measure, first, second, coding, group]
+        ).all(axis=1)
+    ]
     assert len(rows) == 1, f"{measure} {first!r} {second!r} {coding} {group}: {len(rows)} rows"
     return {str(name): None if pd.isna(value) else value for name, value in rows.iloc[0].items()}
 
@@ -139,15 +166,21 @@ def test_agreement_among_experts_by_hand() -> None:
     assert (position["n"], position["left_out"]) == (4, 1)
     # As phrases: likely twice, may 1 + 2 + 3 times, or 1 + 3 times.
     chance = (2 / 12) ** 2 + (6 / 12) ** 2 + (4 / 12) ** 2
-    assert measured(frame, "fleiss kappa", coding="phrase")["value"] == pytest.approx((2 / 3 - chance) / (1 - chance))
+    assert measured(frame, "fleiss kappa", coding="phrase")["value"] == pytest.approx(
+        (2 / 3 - chance) / (1 - chance)
+    )
     assert measured(frame, "krippendorff alpha", coding="phrase")["n"] == 5
 
 
 def test_writers_and_readers_are_averaged_apart() -> None:
-    experts = Experts({"ann": Expert("ann", "writer"), "bob": Expert("bob", "reader"), "cyd": Expert("cyd", "reader")})
+    experts = Experts(
+        {"ann": Expert("ann", "writer"), "bob": Expert("bob", "reader"), "cyd": Expert("cyd", "reader")}
+    )
     frame = study(experts=experts)
     assert measured(frame, "with ranking", "", "panel", group="writer")["value"] == 1.0
-    assert measured(frame, "with ranking", "", "panel", group="reader")["value"] == pytest.approx((3 / 4 + 2 / 3) / 2)
+    assert measured(frame, "with ranking", "", "panel", group="reader")["value"] == pytest.approx(
+        (3 / 4 + 2 / 3) / 2
+    )
     assert measured(frame, "with expert", group="reader")["value"] == 2 / 4
     assert not (frame.loc[frame["measure"] == "fleiss kappa", "group"] == "writer").any()
 
@@ -158,7 +191,11 @@ def test_ties_of_a_judge_are_broken_by_a_seeded_coin_whatever_the_order_of_the_r
     answers = responses("ann", pairs)
     first, again, other = (
         measured(study(answers, judges={"gpt": frame}, seed=seed), "with judge", "ann", "gpt")["value"]
-        for frame, seed in ((tied, 0), (tied.sample(frac=1, random_state=2).reset_index(drop=True), 0), (tied, 1))
+        for frame, seed in (
+            (tied, 0),
+            (tied.sample(frac=1, random_state=2).reset_index(drop=True), 0),
+            (tied, 1),
+        )
     )
     assert first == again
     assert first != other
@@ -190,7 +227,10 @@ def test_experts_who_all_answer_first_have_no_kappa_of_positions() -> None:
 
 def test_twenty_experts_with_gaps() -> None:
     random = np.random.default_rng(0)
-    answers = responses(" ".join(f"e{i}" for i in range(20)), {(f"a{i}", f"b{i}"): random.integers(-1, 2, 20).tolist() for i in range(50)})
+    answers = responses(
+        " ".join(f"e{i}" for i in range(20)),
+        {(f"a{i}", f"b{i}"): random.integers(-1, 2, 20).tolist() for i in range(50)},
+    )
     frame = study(answers, judges={})
     assert len(frame[(frame["measure"] == "with expert") & (frame["first"] != "")]) == 190
     kappa = measured(frame, "fleiss kappa", coding="phrase")
@@ -204,7 +244,9 @@ def test_twenty_experts_with_gaps() -> None:
     st.lists(st.booleans(), min_size=4, max_size=4),
 )
 @examples(max_examples=30, deadline=None)
-def test_showing_pairs_the_other_way_round_changes_no_agreement(chosen: list[list[int]], turned: list[bool]) -> None:
+def test_showing_pairs_the_other_way_round_changes_no_agreement(
+    chosen: list[list[int]], turned: list[bool]
+) -> None:
     pairs = [("likely", "may"), ("may", "or"), ("if any", "likely"), ("or", "if any")]
     straight = responses("ann bob cyd", dict(zip(pairs, chosen, strict=True)))
     mirrored = responses("ann bob cyd", {
@@ -234,10 +276,16 @@ def write(path: Path, text: str, encoding: str = "utf-8") -> Path:
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
-def test_what_people_fill_in_is_read_and_every_left_out_row_and_entry_named(tmp_path: Path, encoding: str) -> None:
+def test_what_people_fill_in_is_read_and_every_left_out_row_and_entry_named(
+    tmp_path: Path, encoding: str
+) -> None:
     found = load_responses(write(tmp_path / "r.csv", FILLED.replace("\n", "\r\n"), encoding))
     assert found.experts == ("Ann", "bob", "cyd")
-    assert list(zip(found.phrase_1, found.phrase_2, strict=True)) == [("likely", "may"), ("or", "if any"), ("could", "may")]
+    assert list(zip(found.phrase_1, found.phrase_2, strict=True)) == [
+        ("likely", "may"),
+        ("or", "if any"),
+        ("could", "may"),
+    ]
     assert found.chosen.tolist() == [[0, 1, -1], [0, 1, -2], [1, 1, -1]]
     assert found.left_out_rows == 4
     assert found.ignored == ("comment",)
@@ -257,7 +305,10 @@ def test_left_out_rows_and_silent_experts_are_in_the_result(tmp_path: Path) -> N
     frame = study(load_responses(write(tmp_path / "r.csv", text)))
     assert measured(frame, "not compared")["reasons"] == "unusable row: 1"
     assert measured(frame, "not compared", "dan")["reasons"] == "column without any answer: 3"
-    assert measured(frame, "with ranking", "ann", "panel")["reasons"] == "missing answer: 1; unreadable answer: 1"
+    assert (
+        measured(frame, "with ranking", "ann", "panel")["reasons"]
+        == "missing answer: 1; unreadable answer: 1"
+    )
 
 
 @pytest.mark.parametrize(
@@ -271,9 +322,19 @@ def test_left_out_rows_and_silent_experts_are_in_the_result(tmp_path: Path) -> N
         ("phrase_1,phrase_2,ann,ann\na,b,1,2\n", "repeated columns"),
         ("phrase_1,phrase_2,ann\na,a,1\n", "no usable row"),
     ],
-    ids=["empty", "header only", "a phrase column is missing", "no expert", "semicolons", "two of one name", "no usable row"],
+    ids=[
+        "empty",
+        "header only",
+        "a phrase column is missing",
+        "no expert",
+        "semicolons",
+        "two of one name",
+        "no usable row",
+    ],
 )
-def test_a_file_that_cannot_be_used_is_refused_with_its_name_and_a_remedy(tmp_path: Path, text: str, said: str) -> None:
+def test_a_file_that_cannot_be_used_is_refused_with_its_name_and_a_remedy(
+    tmp_path: Path, text: str, said: str
+) -> None:
     with pytest.raises(InputError, match=r"filled\.csv") as refused:
         load_responses(write(tmp_path / "filled.csv", text))
     assert said in str(refused.value)

@@ -1,4 +1,6 @@
-"""The log of a fit says why a sentence stands where it stands, and nothing of what the sentence says (explicit.md section 5)."""
+"""The log of a fit says why a sentence stands where it stands, and nothing of what the sentence says
+(explicit.md section 5).
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,9 @@ from lunguage_assets.explicit.hedges.hedging import hedge_phrases
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.explicit.rating.ranking import reference_ranking
-from lunguage_assets.judges.cues import CuesJudge
-from lunguage_assets.judges.lexicon import LexiconJudge
 from lunguage_assets.judges.protocol import Judge
+from lunguage_assets.judges.rules.cues import CuesJudge
+from lunguage_assets.judges.rules.lexicon import LexiconJudge
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import HEDGE_PHRASES
 from lunguage_assets.tables.explicit import FIT_LOG
@@ -44,7 +46,9 @@ def fit(
 
 
 @pytest.mark.parametrize("settings", [PUBLISHED, ECONOMY])
-def test_the_log_ends_where_the_fit_ends(stick: tuple[pd.DataFrame, pd.DataFrame], settings: ExplicitSettings) -> None:
+def test_the_log_ends_where_the_fit_ends(
+    stick: tuple[pd.DataFrame, pd.DataFrame], settings: ExplicitSettings
+) -> None:
     tables = fit(invented_findings(30), stick, settings)
     FIT_LOG.to_arrow(tables.log)
     last = tables.log.groupby("sentence_key").last()
@@ -58,7 +62,9 @@ def test_the_log_ends_where_the_fit_ends(stick: tuple[pd.DataFrame, pd.DataFrame
     assert (valid.groupby(tables.log["sentence_key"]).sum().loc[fitted.index] == fitted["answers"]).all()
 
 
-def test_every_place_can_be_computed_again_from_the_log_alone(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+def test_every_place_can_be_computed_again_from_the_log_alone(
+    stick: tuple[pd.DataFrame, pd.DataFrame],
+) -> None:
     log = fit(invented_findings(20), stick).log
     ranking = stick[1].set_index("phrase")
     for _, rows in log.groupby("sentence_key"):
@@ -66,12 +72,19 @@ def test_every_place_can_be_computed_again_from_the_log_alone(stick: tuple[pd.Da
         for step in rows.itertuples():
             for answer in step.answers.split():
                 opponent = ranking.loc[step.opponent]
-                mu, variance = trueskill.update(mu, variance, opponent["mu"], opponent["sigma"] ** 2, answer.endswith("=won"))
-            assert (mu, variance**0.5) == (pytest.approx(step.mu, abs=1e-9), pytest.approx(step.sigma, abs=1e-9))
+                mu, variance = trueskill.update(
+                    mu, variance, opponent["mu"], opponent["sigma"] ** 2, answer.endswith("=won")
+                )
+            assert (mu, variance**0.5) == (
+                pytest.approx(step.mu, abs=1e-9),
+                pytest.approx(step.sigma, abs=1e-9),
+            )
             assert (ranking["mu"] > mu).sum() == step.rank
 
 
-def test_a_step_without_a_valid_answer_is_logged_and_moves_nothing(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+def test_a_step_without_a_valid_answer_is_logged_and_moves_nothing(
+    stick: tuple[pd.DataFrame, pd.DataFrame],
+) -> None:
     log = fit(findings_frame([finding(0)]), stick, panel=[ScriptedJudge(lambda question: "invalid")]).log
     assert log["step"].tolist() == list(range(10))
     assert set(log["answers"]) == {"scripted=invalid"}
@@ -79,7 +92,9 @@ def test_a_step_without_a_valid_answer_is_logged_and_moves_nothing(stick: tuple[
     assert (log["mu"] == 25.0).all()
 
 
-def test_identical_sentences_are_logged_once_and_unmaskable_ones_not_at_all(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+def test_identical_sentences_are_logged_once_and_unmaskable_ones_not_at_all(
+    stick: tuple[pd.DataFrame, pd.DataFrame],
+) -> None:
     rows = [
         finding(0, ent="edema"),
         finding(1, ent="mass"),
@@ -111,7 +126,9 @@ def test_a_batch_without_tentative_pairs_has_an_empty_log(stick: tuple[pd.DataFr
     FIT_LOG.to_arrow(tables.log)
 
 
-def test_the_log_does_not_depend_on_the_order_of_the_findings(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+def test_the_log_does_not_depend_on_the_order_of_the_findings(
+    stick: tuple[pd.DataFrame, pd.DataFrame],
+) -> None:
     findings = invented_findings(15)
     mixed = findings.iloc[np.random.default_rng(0).permutation(len(findings))]
     pd.testing.assert_frame_equal(fit(mixed, stick).log, fit(findings, stick).log, check_exact=True)
@@ -119,13 +136,17 @@ def test_the_log_does_not_depend_on_the_order_of_the_findings(stick: tuple[pd.Da
 
 @pytest.mark.parametrize("settings", [PUBLISHED, ECONOMY])
 @pytest.mark.parametrize("at_once", [1, 7])
-def test_fitting_in_chunks_changes_nothing(stick: tuple[pd.DataFrame, pd.DataFrame], at_once: int, settings: ExplicitSettings) -> None:
+def test_fitting_in_chunks_changes_nothing(
+    stick: tuple[pd.DataFrame, pd.DataFrame], at_once: int, settings: ExplicitSettings
+) -> None:
     findings = invented_findings(20)
     hedges = hedge_phrases(findings, PANEL[0])
     whole_log: list[pa.Table] = []
     chunk_logs: list[pa.Table] = []
     whole = fit_pairs(findings, hedges, *stick, PANEL, load_anchors(), settings, keep_log=whole_log.append)
-    parts = fit_pairs(findings, hedges, *stick, PANEL, load_anchors(), settings, keep_log=chunk_logs.append, at_once=at_once)
+    parts = fit_pairs(
+        findings, hedges, *stick, PANEL, load_anchors(), settings, keep_log=chunk_logs.append, at_once=at_once
+    )
     pd.testing.assert_frame_equal(parts, whole, check_exact=True)
     assert len(chunk_logs) > len(whole_log) == 1
     assert pa.concat_tables(chunk_logs).equals(whole_log[0])

@@ -14,18 +14,24 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
+from lunguage_assets.draws import coins, mix, smallest, text_hash, text_hashes
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.draws import coins, mix, smallest, text_hash, text_hashes
 from lunguage_assets.explicit.fit.fit_log import FitLog
-from lunguage_assets.explicit.fit.fitting import EXAMPLES_DRAWN_FROM, STOPS, Reference, fit_pairs, fit_sentences
+from lunguage_assets.explicit.fit.fitting import (
+    EXAMPLES_DRAWN_FROM,
+    STOPS,
+    Reference,
+    fit_pairs,
+    fit_sentences,
+)
 from lunguage_assets.explicit.fit.probability import Anchor, calibrate, load_anchors
 from lunguage_assets.explicit.fit.reference import draw_probability
 from lunguage_assets.explicit.hedges.hedging import hedge_phrases
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating.ranking import reference_ranking
-from lunguage_assets.judges.cues import CuesJudge
-from lunguage_assets.judges.lexicon import LexiconJudge
 from lunguage_assets.judges.protocol import Choice, ComparisonQuestion, Judge
+from lunguage_assets.judges.rules.cues import CuesJudge
+from lunguage_assets.judges.rules.lexicon import LexiconJudge
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import FITTED_PROBABILITIES, HEDGE_PHRASES
 
@@ -72,8 +78,12 @@ def rank_of(mu: float, reference: Reference) -> int:
     return sum(1 for place in reference.mu.tolist() if place > mu)
 
 
-def fit_one(sentence: str, reference: Reference, panel: Sequence[Judge], options: ExplicitSettings) -> FitOfOne:
-    """The page's algorithm for one sentence, written without arrays; only the hashed draws are shared with the code under test."""
+def fit_one(
+    sentence: str, reference: Reference, panel: Sequence[Judge], options: ExplicitSettings
+) -> FitOfOne:
+    """The page's algorithm for one sentence, written without arrays; only the hashed draws are shared with
+    the code under test.
+    """
     beta, tau, b = 4.167, 0.083, 25.0 / 6.0
     mu, variance = 25.0, 8.333**2
     counts = [0] * len(reference.mu)
@@ -83,16 +93,24 @@ def fit_one(sentence: str, reference: Reference, panel: Sequence[Judge], options
     seed = mix(text_hash(options.seed, "fit"), text_hashes([sentence]))
     while True:
         best, opponent = -1.0, -1
-        for i, (place, spread) in enumerate(zip(reference.mu.tolist(), reference.variance.tolist(), strict=True)):
+        for i, (place, spread) in enumerate(
+            zip(reference.mu.tolist(), reference.variance.tolist(), strict=True)
+        ):
             c2 = 2 * b * b + variance + spread
             draw = math.sqrt(2 * b * b / c2) * math.exp(-((mu - place) ** 2) / (2 * c2))
             if counts[i] < options.opponent_limit and draw > best:
                 best, opponent = draw, i
         keys = [mix(seed, steps + void, text_hash(judge.key)) for judge in panel]
-        playing = range(len(panel)) if steps < options.panel_steps else [min(range(len(panel)), key=lambda j: int(mix(keys[j], 2)[0]))]
+        playing = (
+            range(len(panel))
+            if steps < options.panel_steps
+            else [min(range(len(panel)), key=lambda j: int(mix(keys[j], 2)[0]))]
+        )
         results, said_by = [], []
         for j in playing:
-            theirs = reference.sentences[opponent][int(smallest(mix(keys[j], 0), reference.hashes[opponent])[0])]
+            theirs = reference.sentences[opponent][
+                int(smallest(mix(keys[j], 0), reference.hashes[opponent])[0])
+            ]
             second = options.position == "coin" and bool(coins(mix(keys[j], 1))[0])
             shown = (theirs, sentence) if second else (sentence, theirs)
             said = panel[j].compare([ComparisonQuestion(*shown, steps + void)])[0].answer
@@ -116,7 +134,16 @@ def fit_one(sentence: str, reference: Reference, panel: Sequence[Judge], options
             history.append(rank_of(mu, reference))
         else:
             void += 1
-        log.append(Step(reference.phrases[opponent], best, " ".join(said_by), mu, math.sqrt(variance), rank_of(mu, reference)))
+        log.append(
+            Step(
+                reference.phrases[opponent],
+                best,
+                " ".join(said_by),
+                mu,
+                math.sqrt(variance),
+                rank_of(mu, reference),
+            )
+        )
         stop = ""
         if len(history) >= options.patience and len(set(history[-options.patience :])) == 1:
             stop = "stable rank"
@@ -148,16 +175,30 @@ def moody(rate: float) -> Callable[[ComparisonQuestion], Choice]:
     ExplicitSettings(seed=9, opponent_limit=1, panel_steps=100, patience=30, step_limit=100),
 ])  # fmt: skip
 @pytest.mark.parametrize("rate", [0.0, 0.2, 0.7])
-def test_lockstep_fits_equal_fits_of_one_sentence_at_a_time(reference: Reference, options: ExplicitSettings, rate: float) -> None:
-    panel = [ScriptedJudge(moody(rate), key="moody"), *PANEL] if rate < 0.7 else [ScriptedJudge(moody(rate), key="moody")]
+def test_lockstep_fits_equal_fits_of_one_sentence_at_a_time(
+    reference: Reference, options: ExplicitSettings, rate: float
+) -> None:
+    panel = (
+        [ScriptedJudge(moody(rate), key="moody"), *PANEL]
+        if rate < 0.7
+        else [ScriptedJudge(moody(rate), key="moody")]
+    )
     sentences = sorted(set(invented_findings(40)["masked_sentence"]))[:25]
     log = FitLog([judge.key for judge in panel], reference.phrases)
     fits = fit_sentences(sentences, reference, panel, options, log)
     logged = log.table(sentences).to_pandas().groupby("sentence_key", sort=False)
     for i, sentence in enumerate(sentences):
         expected = fit_one(sentence, reference, panel, options)
-        assert (STOPS[fits.stop[i]], fits.steps[i], fits.void[i]) == (expected.stop, expected.steps, expected.void)
-        assert (fits.answers[i], fits.invalid[i], fits.rank[i]) == (expected.answers, expected.invalid, rank_of(expected.mu, reference))
+        assert (STOPS[fits.stop[i]], fits.steps[i], fits.void[i]) == (
+            expected.stop,
+            expected.steps,
+            expected.void,
+        )
+        assert (fits.answers[i], fits.invalid[i], fits.rank[i]) == (
+            expected.answers,
+            expected.invalid,
+            rank_of(expected.mu, reference),
+        )
         assert fits.mu[i] == pytest.approx(expected.mu, abs=1e-9)
         assert fits.variance[i] == pytest.approx(expected.variance, abs=1e-9)
         rows = logged.get_group(sentence)
@@ -166,10 +207,14 @@ def test_lockstep_fits_equal_fits_of_one_sentence_at_a_time(reference: Reference
         assert rows["answers"].tolist() == [step.answers for step in expected.log]
         assert rows["rank"].tolist() == [step.rank for step in expected.log]
         for column, values in (("draw_probability", "draw"), ("mu", "mu"), ("sigma", "sigma")):
-            assert rows[column].to_numpy() == pytest.approx([getattr(step, values) for step in expected.log], abs=1e-9)
+            assert rows[column].to_numpy() == pytest.approx(
+                [getattr(step, values) for step in expected.log], abs=1e-9
+            )
 
 
-def fitted(rows: list[dict[str, object]], stick: tuple[pd.DataFrame, pd.DataFrame], panel: Sequence[Judge] = PANEL) -> pd.DataFrame:
+def fitted(
+    rows: list[dict[str, object]], stick: tuple[pd.DataFrame, pd.DataFrame], panel: Sequence[Judge] = PANEL
+) -> pd.DataFrame:
     findings = findings_frame(rows)
     hedges = hedge_phrases(findings, PANEL[0])
     frame = fit_pairs(findings, hedges, *stick, panel, load_anchors(), PUBLISHED)
@@ -179,7 +224,9 @@ def fitted(rows: list[dict[str, object]], stick: tuple[pd.DataFrame, pd.DataFram
 
 @given(st.permutations(range(12)), st.integers(1, 12))
 @examples(max_examples=15, deadline=None)
-def test_a_fit_does_not_depend_on_batch_composition_or_order(stick: tuple[pd.DataFrame, pd.DataFrame], order: list[int], size: int) -> None:
+def test_a_fit_does_not_depend_on_batch_composition_or_order(
+    stick: tuple[pd.DataFrame, pd.DataFrame], order: list[int], size: int
+) -> None:
     rows = [finding(i, ent="edema", sent=f"{word} edema {place}.") for i, (word, place) in enumerate(
         (word, place) for word in ("Possible", "Likely", "There may be", "Suspected") for place in ("today", "again", "at the bases")
     )]  # fmt: skip
@@ -189,7 +236,10 @@ def test_a_fit_does_not_depend_on_batch_composition_or_order(stick: tuple[pd.Dat
 
 
 def test_identical_masked_sentences_are_fitted_once(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
-    rows = [finding(i, ent=ent, sent=f"Possible {ent}.") for i, ent in enumerate(["edema", "pneumonia", "edema", "mass"])]
+    rows = [
+        finding(i, ent=ent, sent=f"Possible {ent}.")
+        for i, ent in enumerate(["edema", "pneumonia", "edema", "mass"])
+    ]
     judge = ScriptedJudge(lambda question: PANEL[0].compare([question])[0].answer)
     frame = fitted(rows, stick, [judge])
     assert frame["sentence_key"].nunique() == 1
@@ -211,7 +261,9 @@ def test_after_k_steps_one_judge_plays(stick: tuple[pd.DataFrame, pd.DataFrame])
     assert beyond.max() > 0
 
 
-def test_an_unmaskable_pair_takes_the_mean_place_of_its_phrases(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+def test_an_unmaskable_pair_takes_the_mean_place_of_its_phrases(
+    stick: tuple[pd.DataFrame, pd.DataFrame],
+) -> None:
     rows = [finding(0, sent="Possible opacity or collapse.", masked_sentence=None, mask_state="not located")]
     frame = fitted(rows, stick)
     expected = 1.0 / (1.0 + math.exp(-0.08899 * ((22.9237 + 20.0270) / 2 - 24.89)))
@@ -225,7 +277,9 @@ def test_an_unmaskable_pair_takes_the_mean_place_of_its_phrases(stick: tuple[pd.
 
 def test_an_unmaskable_pair_is_never_shown_to_a_judge(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
     judge = ScriptedJudge()
-    fitted([finding(0, sent="Possible opacity.", masked_sentence=None, mask_state="not located")], stick, [judge])
+    fitted(
+        [finding(0, sent="Possible opacity.", masked_sentence=None, mask_state="not located")], stick, [judge]
+    )
     assert judge.compared == []
 
 
@@ -235,14 +289,24 @@ def test_a_pair_without_place_and_phrase_has_no_information(stick: tuple[pd.Data
     assert frame["p_source"].tolist() == ["none"]
 
 
-def test_ten_steps_without_a_valid_answer_leave_the_pair_unfitted(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+def test_ten_steps_without_a_valid_answer_leave_the_pair_unfitted(
+    stick: tuple[pd.DataFrame, pd.DataFrame],
+) -> None:
     frame = fitted([finding(0)], stick, [ScriptedJudge(lambda question: "invalid")])
     row = frame.iloc[0]
-    assert (row["stop"], row["steps"], row["answers"], row["invalid_answers"], row["p_source"]) == ("no valid answers", 10, 0, 10, "phrase")
+    assert (row["stop"], row["steps"], row["answers"], row["invalid_answers"], row["p_source"]) == (
+        "no valid answers",
+        10,
+        0,
+        10,
+        "phrase",
+    )
     assert frame["mu"].isna().all()
 
 
-def test_a_judge_that_always_answers_sentence_1_leaves_findings_near_the_middle(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+def test_a_judge_that_always_answers_sentence_1_leaves_findings_near_the_middle(
+    stick: tuple[pd.DataFrame, pd.DataFrame],
+) -> None:
     rows = [finding(i, sent=f"Possible pneumonia, film {i}.") for i in range(40)]
     frame = fitted(rows, stick, [ScriptedJudge()])
     assert frame["mu"].mean() == pytest.approx(25.0, abs=2.5)  # the position coin cancels the bias
@@ -258,7 +322,9 @@ def test_with_a_fixed_position_the_finding_is_shown_first(stick: tuple[pd.DataFr
 
 
 def test_definite_and_history_rows_are_not_pairs(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
-    frame = fitted([finding(0), finding(1, status="dp"), finding(2, section="hist"), finding(3, status="tn")], stick)
+    frame = fitted(
+        [finding(0), finding(1, status="dp"), finding(2, section="hist"), finding(3, status="tn")], stick
+    )
     assert [name.rsplit(":", 1)[1] for name in frame["finding_id"]] == ["0", "3"]
 
 
@@ -267,7 +333,13 @@ def test_a_batch_without_tentative_pairs_is_an_empty_table(stick: tuple[pd.DataF
 
 
 def test_more_certain_hedges_get_higher_probabilities(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
-    hedges = ["Most likely # at the left base.", "Probable #.", "Opacity may represent #.", "# cannot be excluded.", "Minimal #, if any."]
+    hedges = [
+        "Most likely # at the left base.",
+        "Probable #.",
+        "Opacity may represent #.",
+        "# cannot be excluded.",
+        "Minimal #, if any.",
+    ]
     frame = fitted([finding(i, sent=text.replace("#", "pneumonia")) for i, text in enumerate(hedges)], stick)
     assert frame["p"].tolist() == sorted(frame["p"], reverse=True)
     assert (frame["p_low"] < frame["p"]).all()
@@ -287,7 +359,10 @@ def test_an_empty_panel_is_refused(stick: tuple[pd.DataFrame, pd.DataFrame]) -> 
 
 
 def test_the_first_phrase_in_ranking_order_wins_an_equal_draw_probability() -> None:
-    place, known = np.array([30.0, 20.0]), tuple(text_hashes([text]) for text in ("A <finding>.", "B <finding>."))
+    place, known = (
+        np.array([30.0, 20.0]),
+        tuple(text_hashes([text]) for text in ("A <finding>.", "B <finding>.")),
+    )
     reference = Reference(place, np.ones(2), (("A <finding>.",), ("B <finding>.",)), known)
     judge = ScriptedJudge(lambda question: "invalid")
     fit_sentences(["Possible <finding>."], reference, [judge], ExplicitSettings(position="fixed"))
@@ -295,12 +370,16 @@ def test_the_first_phrase_in_ranking_order_wins_an_equal_draw_probability() -> N
 
 
 def test_a_fit_ends_when_no_opponent_is_left() -> None:
-    reference = Reference(np.array([25.0]), np.ones(1), (("A <finding>.",),), (text_hashes(["A <finding>."]),))
+    reference = Reference(
+        np.array([25.0]), np.ones(1), (("A <finding>.",),), (text_hashes(["A <finding>."]),)
+    )
     fits = fit_sentences(["Possible <finding>."], reference, PANEL, ExplicitSettings(opponent_limit=5))
     assert (fits.steps[0], STOPS[fits.stop[0]]) == (5, "no opponent left")
 
 
-def test_opponents_are_drawn_from_a_stable_part_of_very_many_examples(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+def test_opponents_are_drawn_from_a_stable_part_of_very_many_examples(
+    stick: tuple[pd.DataFrame, pd.DataFrame],
+) -> None:
     def drawn_from(size: int) -> set[str]:
         vocabulary = stick[0].copy()
         vocabulary.at[0, "example_sentences"] = [f"Example {i} of <finding>." for i in range(size)]
@@ -312,10 +391,19 @@ def test_opponents_are_drawn_from_a_stable_part_of_very_many_examples(stick: tup
     assert len(drawn_from(600) - drawn_from(601)) <= 1
 
 
-def test_unusable_anchors_are_found_before_any_judge_is_asked(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+def test_unusable_anchors_are_found_before_any_judge_is_asked(
+    stick: tuple[pd.DataFrame, pd.DataFrame],
+) -> None:
     findings, judge = findings_frame([finding(0)]), ScriptedJudge()
     with pytest.raises(MethodError, match="no anchor phrase 'surely'"):
-        fit_pairs(findings, hedge_phrases(findings, PANEL[0]), *stick, [judge], [Anchor("surely", 0.9, 0.8, 0.95)], PUBLISHED)
+        fit_pairs(
+            findings,
+            hedge_phrases(findings, PANEL[0]),
+            *stick,
+            [judge],
+            [Anchor("surely", 0.9, 0.8, 0.95)],
+            PUBLISHED,
+        )
     assert judge.calls == 0
 
 
@@ -332,14 +420,22 @@ def tiny(places: dict[str, float]) -> Reference:
     """A reference of invented phrases with one sentence each."""
     sentences = tuple((f"{phrase} <finding>.",) for phrase in places)
     return Reference(
-        np.array(list(places.values())), np.ones(len(places)), sentences, tuple(text_hashes(known) for known in sentences), tuple(places)
+        np.array(list(places.values())),
+        np.ones(len(places)),
+        sentences,
+        tuple(text_hashes(known) for known in sentences),
+        tuple(places),
     )
 
 
 def test_the_draw_probability_takes_b_unrounded() -> None:
-    expected = math.sqrt(2 * (25 / 6) ** 2 / (2 * (25 / 6) ** 2 + 3.0)) * math.exp(-(4.0**2) / (2 * (2 * (25 / 6) ** 2 + 3.0)))
+    expected = math.sqrt(2 * (25 / 6) ** 2 / (2 * (25 / 6) ** 2 + 3.0)) * math.exp(
+        -(4.0**2) / (2 * (2 * (25 / 6) ** 2 + 3.0))
+    )
     assert draw_probability(24.0, 2.0, 20.0, 1.0) == pytest.approx(expected, abs=1e-12)
-    rounded = math.sqrt(2 * 4.167**2 / (2 * 4.167**2 + 3.0)) * math.exp(-(4.0**2) / (2 * (2 * 4.167**2 + 3.0)))
+    rounded = math.sqrt(2 * 4.167**2 / (2 * 4.167**2 + 3.0)) * math.exp(
+        -(4.0**2) / (2 * (2 * 4.167**2 + 3.0))
+    )
     assert abs(draw_probability(24.0, 2.0, 20.0, 1.0) - rounded) > 1e-6
 
 
@@ -354,7 +450,9 @@ def test_a_phrase_at_exactly_the_same_place_is_not_above() -> None:
 def test_a_ruler_of_two_phrases_fits_until_no_opponent_is_left(wins: bool) -> None:
     reference = tiny({"likely": 35.0, "may": 15.0})
     judge = ScriptedJudge(lambda question: "sentence_1" if wins else "sentence_2")
-    fits = fit_sentences(["Possible <finding>."], reference, [judge], ExplicitSettings(position="fixed", patience=11))
+    fits = fit_sentences(
+        ["Possible <finding>."], reference, [judge], ExplicitSettings(position="fixed", patience=11)
+    )
     assert (STOPS[fits.stop[0]], fits.steps[0], fits.counts[0].tolist()) == ("no opponent left", 10, [5, 5])
     assert (fits.mu[0] > 25.0) == wins
 
@@ -365,7 +463,9 @@ def test_a_ranking_without_phrases_is_refused(stick: tuple[pd.DataFrame, pd.Data
 
 
 @pytest.mark.parametrize("column", ["mu", "sigma"])
-def test_a_ranking_with_places_that_are_not_numbers_is_refused(stick: tuple[pd.DataFrame, pd.DataFrame], column: str) -> None:
+def test_a_ranking_with_places_that_are_not_numbers_is_refused(
+    stick: tuple[pd.DataFrame, pd.DataFrame], column: str
+) -> None:
     broken = stick[1].copy()
     broken.loc[3, column] = np.nan
     with pytest.raises(MethodError, match="not numbers"):
@@ -381,26 +481,42 @@ def test_a_phrase_without_any_valid_match_is_no_opponent(stick: tuple[pd.DataFra
     assert len(found.phrases) == len(own) - 1
 
 
-def test_an_anchor_without_any_valid_match_is_found_before_any_judge_is_asked(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
-    own, judge, findings = stick[1].assign(ruler="own", n_matches=100), ScriptedJudge(), findings_frame([finding(0)])
+def test_an_anchor_without_any_valid_match_is_found_before_any_judge_is_asked(
+    stick: tuple[pd.DataFrame, pd.DataFrame],
+) -> None:
+    own, judge, findings = (
+        stick[1].assign(ruler="own", n_matches=100),
+        ScriptedJudge(),
+        findings_frame([finding(0)]),
+    )
     own.loc[own["phrase"] == "less likely", "n_matches"] = 0
     with pytest.raises(MethodError, match="'less likely'"):
-        fit_pairs(findings, hedge_phrases(findings, PANEL[0]), stick[0], own, [judge], load_anchors(), PUBLISHED)
+        fit_pairs(
+            findings, hedge_phrases(findings, PANEL[0]), stick[0], own, [judge], load_anchors(), PUBLISHED
+        )
     assert judge.calls == 0
 
 
-def test_an_anchor_without_a_place_is_found_before_any_judge_is_asked(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+def test_an_anchor_without_a_place_is_found_before_any_judge_is_asked(
+    stick: tuple[pd.DataFrame, pd.DataFrame],
+) -> None:
     broken, judge, findings = stick[1].copy(), ScriptedJudge(), findings_frame([finding(0)])
     broken.loc[broken["phrase"] == "most likely", "mu"] = np.nan
     with pytest.raises(MethodError, match="'most likely' have places that are not numbers"):
-        fit_pairs(findings, hedge_phrases(findings, PANEL[0]), stick[0], broken, [judge], load_anchors(), PUBLISHED)
+        fit_pairs(
+            findings, hedge_phrases(findings, PANEL[0]), stick[0], broken, [judge], load_anchors(), PUBLISHED
+        )
     assert judge.calls == 0
 
 
-def test_the_place_stays_the_filters_whatever_the_interval_is_made_from(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+def test_the_place_stays_the_filters_whatever_the_interval_is_made_from(
+    stick: tuple[pd.DataFrame, pd.DataFrame],
+) -> None:
     frame = fitted([finding(i, sent=f"Possible pneumonia, film {i}.") for i in range(20)], stick)
     line = calibrate(stick[1], load_anchors())
-    assert frame["p"].to_numpy() == pytest.approx(1 / (1 + np.exp(-line.alpha * (frame["mu"].to_numpy() - line.mu_half))), abs=1e-12)
+    assert frame["p"].to_numpy() == pytest.approx(
+        1 / (1 + np.exp(-line.alpha * (frame["mu"].to_numpy() - line.mu_half))), abs=1e-12
+    )
     assert frame["fit"].eq("paper").all()
     assert (frame["mu"] != frame["mu_centre"]).any()
     assert (frame["mu"] - frame["mu_centre"]).abs().max() < 1.0

@@ -19,9 +19,9 @@ from lunguage_assets.explicit.hedges.hedging import (
     review_queue,
     unknown_corrections,
 )
-from lunguage_assets.judges.answers import parse_phrase_list
-from lunguage_assets.judges.lexicon import LexiconJudge
+from lunguage_assets.judges.asking.answers import parse_phrase_list
 from lunguage_assets.judges.protocol import ExtractionAnswer
+from lunguage_assets.judges.rules.lexicon import LexiconJudge
 from lunguage_assets.tables import HEDGE_PHRASES
 
 LEXICON = LexiconJudge.bundled("lexicon")
@@ -31,7 +31,9 @@ def saying(*phrases: str, valid: bool = True) -> ScriptedJudge:
     return ScriptedJudge(phrases=lambda question: ExtractionAnswer(phrases, valid))
 
 
-def extracted(judge: ScriptedJudge | LexiconJudge, *rows: dict[str, object], corrections: pd.DataFrame | None = None) -> pd.DataFrame:
+def extracted(
+    judge: ScriptedJudge | LexiconJudge, *rows: dict[str, object], corrections: pd.DataFrame | None = None
+) -> pd.DataFrame:
     frame = hedge_phrases(findings_frame(rows), judge, corrections)
     HEDGE_PHRASES.to_arrow(frame)
     return frame
@@ -67,7 +69,9 @@ def test_parsing_never_fails(text: str) -> None:
 
 @pytest.mark.parametrize("cell", ["measurement", "severity", "onset"])
 def test_a_phrase_that_the_row_states_otherwise_is_dropped(cell: str) -> None:
-    frame = extracted(saying("Possible", "mild"), finding(0, sent="Possible mild pneumonia.", **{cell: "Mild, stable"}))
+    frame = extracted(
+        saying("Possible", "mild"), finding(0, sent="Possible mild pneumonia.", **{cell: "Mild, stable"})
+    )
     assert frame["phrases"].tolist() == [["possible"]]
     assert frame["dropped"].tolist() == [["mild"]]
 
@@ -79,16 +83,22 @@ def test_the_filter_compares_whole_words() -> None:
 
 @pytest.mark.parametrize("kept", ["or", "to"])
 def test_or_and_to_are_never_dropped(kept: str) -> None:
-    frame = extracted(saying(kept), finding(0, sent=f"One {kept} two cm pneumonia.", measurement=f"one {kept} two cm"))
+    frame = extracted(
+        saying(kept), finding(0, sent=f"One {kept} two cm pneumonia.", measurement=f"one {kept} two cm")
+    )
     assert frame["phrases"].tolist() == [[kept]]
 
 
 def test_difficult_to_assess_is_always_dropped() -> None:
-    assert extracted(saying("Difficult to  assess"), finding(0))["dropped"].tolist() == [["difficult to assess"]]
+    assert extracted(saying("Difficult to  assess"), finding(0))["dropped"].tolist() == [
+        ["difficult to assess"]
+    ]
 
 
 def test_phrases_are_lower_case_distinct_and_in_order_of_appearance() -> None:
-    frame = extracted(saying("Or", "LIKELY", "likely.", "may"), finding(0, sent="May be edema, likely, or pneumonia."))
+    frame = extracted(
+        saying("Or", "LIKELY", "likely.", "may"), finding(0, sent="May be edema, likely, or pneumonia.")
+    )
     assert frame["phrases"].tolist() == [["may", "likely", "or"]]
 
 
@@ -101,7 +111,9 @@ def test_phrases_are_lower_case_distinct_and_in_order_of_appearance() -> None:
     (saying("likely", valid=False), finding(0), "invalid answer"),
     (saying("likely", "or"), finding(0, same_name_in_sentence=True), "several phrases; same name twice"),
 ])  # fmt: skip
-def test_error_prone_pairs_are_flagged_with_the_reason(judge: ScriptedJudge, row: dict[str, object], reason: str) -> None:
+def test_error_prone_pairs_are_flagged_with_the_reason(
+    judge: ScriptedJudge, row: dict[str, object], reason: str
+) -> None:
     frame = extracted(judge, row)
     assert frame["review_reason"].tolist() == [reason]
     assert frame["needs_review"].tolist() == [bool(reason)]
@@ -115,7 +127,9 @@ def test_an_invalid_answer_has_no_phrases() -> None:
 
 def test_definite_and_history_rows_are_not_asked_about() -> None:
     judge = saying("likely")
-    frame = extracted(judge, finding(0, status="dp"), finding(1, section="hist"), finding(2, status="tn", section="impr"))
+    frame = extracted(
+        judge, finding(0, status="dp"), finding(1, section="hist"), finding(2, status="tn", section="impr")
+    )
     assert len(frame) == len(judge.extracted) == 1
 
 
@@ -133,7 +147,9 @@ def corrections_file(folder: Path, text: str) -> Path:
 def test_a_correction_overrides_and_needs_no_review(tmp_path: Path) -> None:
     row = finding(0, severity="mild")
     corrections = load_corrections(
-        corrections_file(tmp_path, f"finding_id,phrases,remark\n{row['finding_id']},May Represent; mild,by me\n")
+        corrections_file(
+            tmp_path, f"finding_id,phrases,remark\n{row['finding_id']},May Represent; mild,by me\n"
+        )
     )
     frame = extracted(saying("likely", "or"), row, corrections=corrections)
     assert frame["phrases"].tolist() == [["may represent", "mild"]]
@@ -149,7 +165,9 @@ def test_a_correction_can_say_that_there_is_no_hedge(tmp_path: Path) -> None:
 
 def test_corrections_of_unknown_findings_are_reported(tmp_path: Path) -> None:
     row = finding(0)
-    corrections = load_corrections(corrections_file(tmp_path, f"finding_id,phrases\ns1:9,or\n{row['finding_id']},or\ns1:10,or\n"))
+    corrections = load_corrections(
+        corrections_file(tmp_path, f"finding_id,phrases\ns1:9,or\n{row['finding_id']},or\ns1:10,or\n")
+    )
     frame = extracted(saying("likely"), row, corrections=corrections)
     assert unknown_corrections(corrections, frame) == ["s1:10", "s1:9"]
     assert unknown_corrections(None, frame) == []
@@ -158,10 +176,17 @@ def test_corrections_of_unknown_findings_are_reported(tmp_path: Path) -> None:
 def test_pairs_tell_whether_they_have_the_corrections_that_are_theirs(tmp_path: Path) -> None:
     row = finding(0)
     others = "s1:9,or\n"
-    corrections = load_corrections(corrections_file(tmp_path, f"finding_id,phrases\n{others}{row['finding_id']},Likely; not\n"))
-    before, after = extracted(saying("likely"), row), extracted(saying("likely"), row, corrections=corrections)
+    corrections = load_corrections(
+        corrections_file(tmp_path, f"finding_id,phrases\n{others}{row['finding_id']},Likely; not\n")
+    )
+    before, after = (
+        extracted(saying("likely"), row),
+        extracted(saying("likely"), row, corrections=corrections),
+    )
     assert [has_corrections(frame, corrections) for frame in (before, after)] == [False, True]
-    assert [has_corrections(frame, None) for frame in (before, after)] == [True, False], "one that was taken back"
+    assert [has_corrections(frame, None) for frame in (before, after)] == [True, False], (
+        "one that was taken back"
+    )
     emptied = load_corrections(corrections_file(tmp_path, f"finding_id,phrases\n{row['finding_id']},\n"))
     assert not has_corrections(after, emptied)
     of_others = load_corrections(corrections_file(tmp_path, f"finding_id,phrases\n{others}"))
@@ -192,7 +217,12 @@ def test_the_review_queue_suggests_the_phrases_of_the_findings_own_clause() -> N
         finding(1, ent="effusion", sent="Likely effusion."),
     ]
     frame = extracted(
-        ScriptedJudge(phrases=lambda q: ExtractionAnswer(("likely", "cannot be excluded") if "while" in q.sentence else ("likely",))), *rows
+        ScriptedJudge(
+            phrases=lambda q: ExtractionAnswer(
+                ("likely", "cannot be excluded") if "while" in q.sentence else ("likely",)
+            )
+        ),
+        *rows,
     )
     queue = review_queue(frame)
     assert queue.columns.tolist() == list(REVIEW_COLUMNS)
@@ -212,6 +242,8 @@ def test_half_a_character_is_an_invalid_answer() -> None:
 
 def test_the_error_of_a_repeated_correction_shows_no_cell(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
-        load_corrections(corrections_file(tmp_path, "finding_id,phrases\nSecret sentence,or\nSecret sentence,may\n"))
+        load_corrections(
+            corrections_file(tmp_path, "finding_id,phrases\nSecret sentence,or\nSecret sentence,may\n")
+        )
     assert "Secret" not in str(caught.value)
     assert "row 2, column 'finding_id'" in str(caught.value)

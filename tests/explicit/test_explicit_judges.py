@@ -13,27 +13,39 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
+from lunguage_assets.draws import text_hash
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.draws import text_hash
-from lunguage_assets.explicit.rating.published import published_ranking, ruler_sentences
-from lunguage_assets.judges import cues, lexicon, reading
-from lunguage_assets.judges.cues import CuesJudge
-from lunguage_assets.judges.lexicon import LexiconJudge
-from lunguage_assets.judges.protocol import ComparisonAnswer, ComparisonQuestion, ExtractionQuestion, Judge, ask_to_compare
+from lunguage_assets.judges.protocol import (
+    ComparisonAnswer,
+    ComparisonQuestion,
+    ExtractionQuestion,
+    Judge,
+    ask_to_compare,
+)
+from lunguage_assets.judges.rules import cues, lexicon, reading
+from lunguage_assets.judges.rules.cues import CuesJudge
+from lunguage_assets.judges.rules.lexicon import LexiconJudge
+from lunguage_assets.judges.rules.published import published_ranking, ruler_sentences
 
 LEXICON, CUES = LexiconJudge.bundled("lexicon"), CuesJudge.bundled("cues")
 JUDGES: list[Judge] = [LEXICON, CUES]
 both = pytest.mark.parametrize("judge", JUDGES, ids=["lexicon", "cues"])
-SENTENCES = [(entry.phrase, sentence) for entry in published_ranking() for sentence in ruler_sentences()[entry.phrase]]
+SENTENCES = [
+    (entry.phrase, sentence) for entry in published_ranking() for sentence in ruler_sentences()[entry.phrase]
+]
 
 
 def phrases(judge: Judge, sentence: str, finding: str) -> tuple[str, ...]:
-    return judge.extract([ExtractionQuestion(finding, sentence, sentence.replace(finding, "<finding>"))])[0].phrases
+    return judge.extract([ExtractionQuestion(finding, sentence, sentence.replace(finding, "<finding>"))])[
+        0
+    ].phrases
 
 
 @both
 @pytest.mark.parametrize(("phrase", "sentence"), SENTENCES)
-def test_every_published_phrase_is_extracted_and_no_part_of_it(judge: Judge, phrase: str, sentence: str) -> None:
+def test_every_published_phrase_is_extracted_and_no_part_of_it(
+    judge: Judge, phrase: str, sentence: str
+) -> None:
     found = judge.extract([ExtractionQuestion("x", sentence, sentence)])[0].phrases
     assert found == (("either", "or") if phrase == "either" else (phrase,))
 
@@ -50,7 +62,9 @@ def test_every_published_phrase_is_extracted_and_no_part_of_it(judge: Judge, phr
     ("This suggests edema; effusion could be present.", {"edema": "suggests", "effusion": "could be"}),
     ("A fracture of the left sixth rib is possible; effusion is not excluded.", {"fracture": "possible", "effusion": "not excluded"}),
 ])  # fmt: skip
-def test_each_finding_of_a_sentence_gets_its_own_hedge(judge: Judge, sentence: str, expected: dict[str, str]) -> None:
+def test_each_finding_of_a_sentence_gets_its_own_hedge(
+    judge: Judge, sentence: str, expected: dict[str, str]
+) -> None:
     assert {finding: phrases(judge, sentence, finding) for finding in expected} == {
         finding: (hedge,) for finding, hedge in expected.items()
     }
@@ -59,7 +73,11 @@ def test_each_finding_of_a_sentence_gets_its_own_hedge(judge: Judge, sentence: s
 @both
 def test_a_list_shares_its_governing_hedge(judge: Judge) -> None:
     sentence = "Opacity may represent atelectasis or pneumonia."
-    assert phrases(judge, sentence, "atelectasis") == phrases(judge, sentence, "pneumonia") == ("may represent", "or")
+    assert (
+        phrases(judge, sentence, "atelectasis")
+        == phrases(judge, sentence, "pneumonia")
+        == ("may represent", "or")
+    )
 
 
 @both
@@ -80,14 +98,18 @@ def test_a_statement_without_hedges_gives_the_valid_empty_list(judge: Judge) -> 
 
 @both
 def test_without_a_known_place_all_hedges_of_the_sentence_are_given(judge: Judge) -> None:
-    answer = judge.extract([ExtractionQuestion("infiltrate", "Likely edema. Pneumonia cannot be excluded.", None)])[0]
+    answer = judge.extract(
+        [ExtractionQuestion("infiltrate", "Likely edema. Pneumonia cannot be excluded.", None)]
+    )[0]
     assert answer.phrases == ("likely", "cannot be excluded")
 
 
 @both
 @given(st.sampled_from(SENTENCES), st.sampled_from(SENTENCES), st.integers(0, 20))
 @examples(max_examples=200, deadline=None)
-def test_which_sentence_is_shown_first_does_not_matter(judge: Judge, one: tuple[str, str], two: tuple[str, str], replicate: int) -> None:
+def test_which_sentence_is_shown_first_does_not_matter(
+    judge: Judge, one: tuple[str, str], two: tuple[str, str], replicate: int
+) -> None:
     if one[1] == two[1]:
         return
     here = judge.compare([ComparisonQuestion(one[1], two[1], replicate)])[0]
@@ -98,7 +120,8 @@ def test_which_sentence_is_shown_first_does_not_matter(judge: Judge, one: tuple[
 @both
 def test_ties_are_a_fair_coin(judge: Judge) -> None:
     tied = [
-        ComparisonQuestion(f"Possible <finding> {a}.", f"Possible <finding> {b}.") for a, b in combinations("bcdefghijklmnopqrstuvwxyz", 2)
+        ComparisonQuestion(f"Possible <finding> {a}.", f"Possible <finding> {b}.")
+        for a, b in combinations("bcdefghijklmnopqrstuvwxyz", 2)
     ]
     first = sum(answer.answer == "sentence_1" for answer in judge.compare(tied))
     assert 0.4 < first / len(tied) < 0.6
@@ -106,7 +129,10 @@ def test_ties_are_a_fair_coin(judge: Judge) -> None:
 
 @both
 def test_identical_sentences_are_decided_by_the_replicate_alone(judge: Judge) -> None:
-    questions = [ComparisonQuestion("Possible <finding>.", "Possible <finding>.", replicate) for replicate in range(200)]
+    questions = [
+        ComparisonQuestion("Possible <finding>.", "Possible <finding>.", replicate)
+        for replicate in range(200)
+    ]
     answers = [answer.answer for answer in judge.compare(questions)]
     assert answers == [answer.answer for answer in judge.compare(questions)]
     assert 60 < answers.count("sentence_1") < 140
@@ -126,11 +152,16 @@ def test_answers_do_not_depend_on_the_python_hash_seed(judge: Judge) -> None:
         "from lunguage_assets.judges.configuration import load_judges, make_judge\n"
         "from lunguage_assets.judges.protocol import ComparisonQuestion as Q\n"
         f"judge = make_judge('{judge.key}', load_judges())\n"
-        "print(judge.identity, [a.answer for a in judge.compare([Q(f'Possible <finding> {i}.', f'Possible <finding> {i + 1}.') for i in range(40)])])"
+        "print(judge.identity, [a.answer for a in judge.compare([Q(f'Possible <finding> {i}.', "
+        "f'Possible <finding> {i + 1}.') for i in range(40)])])"
     )
     runs = {
         subprocess.run(
-            [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
         ).stdout
         for seed in ("1", "2")
     }
@@ -160,14 +191,19 @@ def test_the_two_offline_judges_agree_like_two_judges_and_not_like_one() -> None
         for a, b in combinations(by_phrase, 2)
         for r in range(4)
     ]
-    same = [one.answer == two.answer for one, two in zip(LEXICON.compare(questions), CUES.compare(questions), strict=True)]
+    same = [
+        one.answer == two.answer
+        for one, two in zip(LEXICON.compare(questions), CUES.compare(questions), strict=True)
+    ]
     assert 0.75 < sum(same) / len(same) < 0.92
 
 
 def test_only_the_lexicon_judge_can_reach_the_published_ranking() -> None:
     def from_explicit(module: ModuleType) -> set[str]:
         return {
-            name for name, value in vars(module).items() if str(getattr(value, "__module__", "")).startswith("lunguage_assets.explicit")
+            name
+            for name, value in vars(module).items()
+            if str(getattr(value, "__module__", "")).startswith("lunguage_assets.explicit")
         }
 
     assert from_explicit(lexicon) == {"published_ranking"}

@@ -1,4 +1,6 @@
-"""The order-free ranking: the mode of the same model given all matches at once, and how far TrueSkill is from it."""
+"""The order-free ranking: the mode of the same model given all matches at once, and how far TrueSkill is from
+it.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def played(games: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def log_posterior(mu: np.ndarray, winner: np.ndarray, loser: np.ndarray) -> float:
-    """As explicit.md states the model: prior N(25, 8.333^2), win when a difference of variance 2 x 4.167^2 is positive."""
+    """As explicit.md states the model: prior N(25, 8.333^2), win when a difference of variance 2 x 4.167^2 is
+    positive.
+    """
     likelihood = norm.logcdf(mu[winner] - mu[loser], scale=np.sqrt(2.0 * 4.167**2)).sum()
     return float(likelihood + norm.logpdf(mu, 25.0, 8.333).sum())
 
@@ -39,7 +43,9 @@ def log_posterior(mu: np.ndarray, winner: np.ndarray, loser: np.ndarray) -> floa
 def test_the_places_are_the_mode_of_the_posterior(games: list[tuple[int, int]]) -> None:
     winner, loser = played(games)
     places = order_free_places(winner, loser, 5)
-    found = minimize(lambda mu: -log_posterior(mu, winner, loser), np.full(5, MU), method="BFGS", options={"gtol": 1e-9})
+    found = minimize(
+        lambda mu: -log_posterior(mu, winner, loser), np.full(5, MU), method="BFGS", options={"gtol": 1e-9}
+    )
     np.testing.assert_allclose(places.mu, found.x, atol=1e-4)
     step = 1e-3
     for i in range(5):
@@ -57,7 +63,11 @@ def test_the_deviation_is_that_of_the_curvature_at_the_mode() -> None:
     for i in range(size):
         for j in range(size):
             corners = [
-                si * sj * log_posterior(places.mu + step * (si * np.eye(size)[i] + sj * np.eye(size)[j]), winner, loser)
+                si
+                * sj
+                * log_posterior(
+                    places.mu + step * (si * np.eye(size)[i] + sj * np.eye(size)[j]), winner, loser
+                )
                 for si in (-1, 1)
                 for sj in (-1, 1)
             ]
@@ -109,7 +119,9 @@ def test_the_ranking_states_both_estimates_and_their_agreement() -> None:
     assert agreement.spearman > 0.97
     assert 0.0 < agreement.largest_deviation < 4.0
     assert (ranking["sd_order_free"] > 0.0).all()
-    shifted = ranking.assign(mu_order_free=np.where(ranking["phrase"] == "p03", ranking["mu"] - 9.0, ranking["mu_order_free"]))
+    shifted = ranking.assign(
+        mu_order_free=np.where(ranking["phrase"] == "p03", ranking["mu"] - 9.0, ranking["mu_order_free"])
+    )
     deviating = compare_with_order(shifted)
     assert deviating is not None
     assert (deviating.phrase, deviating.largest_deviation) == ("p03", pytest.approx(9.0))

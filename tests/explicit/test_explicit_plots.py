@@ -1,4 +1,6 @@
-"""Pictures: readable at any size of the data, the same bytes for the same data, and no picture breaks on little or nothing."""
+"""Pictures: readable at any size of the data, the same bytes for the same data, and no picture breaks on
+little or nothing.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +14,13 @@ import pytest
 from matplotlib.image import imread
 from recorded_samples import noisy, ranked, recorded
 
-from lunguage_assets.explicit.analysis.robustness import ranking_robustness
-from lunguage_assets.explicit.analysis.validation import fit_validation
+from lunguage_assets.explicit.analysis.trust.robustness import ranking_robustness
+from lunguage_assets.explicit.analysis.trust.validation import fit_validation
 from lunguage_assets.explicit.fit.probability import Anchor, calibrate
 from lunguage_assets.explicit.fit.probability import probability as probability_of
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating.ranking import reference_ranking
-from lunguage_assets.release import plots
+from lunguage_assets.pictures import plots
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import COMPARISON_MATCHES, HEDGE_PHRASES, REFERENCE_RANKING
 from lunguage_assets.tables.validation import FIT_VALIDATION, RANKING_ROBUSTNESS
@@ -37,7 +39,9 @@ CALIBRATION = calibrate(PUBLISHED, ANCHORS)
 def fitted(size: int) -> pd.DataFrame:
     mu = np.linspace(2.0, 48.0, size)
     p, low, high = probability_of(mu, np.full(size, 1.5), CALIBRATION)
-    return pd.DataFrame({"finding_id": [f"s:{i}" for i in range(size)], "mu": mu, "p": p, "p_low": low, "p_high": high})
+    return pd.DataFrame(
+        {"finding_id": [f"s:{i}" for i in range(size)], "mu": mu, "p": p, "p_low": low, "p_high": high}
+    )
 
 
 PICTURES: dict[str, Callable[[], bytes]] = {
@@ -85,7 +89,9 @@ def drawn(monkeypatch: pytest.MonkeyPatch, draw: Callable[[], bytes]) -> matplot
     return kept[0]
 
 
-@pytest.mark.parametrize("name", ["vocabulary", "published ranking", "calibration", "robustness", "curves", "spread"])
+@pytest.mark.parametrize(
+    "name", ["vocabulary", "published ranking", "calibration", "robustness", "curves", "spread"]
+)
 def test_no_two_texts_of_an_axis_overlap(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With 42 phrases as with few: tick labels, titles and axis labels, measured as they are drawn."""
     figure = drawn(monkeypatch, PICTURES[name])
@@ -93,7 +99,11 @@ def test_no_two_texts_of_an_axis_overlap(name: str, monkeypatch: pytest.MonkeyPa
     for axes in figure.axes:
         texts += [axes.title, axes.xaxis.label, axes.yaxis.label, axes._left_title, *axes.texts]
         texts += [*axes.get_xticklabels(), *axes.get_yticklabels()]
-    boxes = [(text.get_text(), text.get_window_extent()) for text in texts if text.get_visible() and text.get_text()]
+    boxes = [
+        (text.get_text(), text.get_window_extent())
+        for text in texts
+        if text.get_visible() and text.get_text()
+    ]
     boxes = [(label, box) for label, box in boxes if figure.bbox.overlaps(box)]
     assert len(boxes) > 5
     for i, (label, box) in enumerate(boxes):
@@ -101,7 +111,10 @@ def test_no_two_texts_of_an_axis_overlap(name: str, monkeypatch: pytest.MonkeyPa
             assert not box.overlaps(another), f"{label!r} overlaps {other!r}"
 
 
-@pytest.mark.parametrize("name", ["ranking", "calibration", "robustness", "curves", "spread", "order-free", "vocabulary", "probabilities"])
+@pytest.mark.parametrize(
+    "name",
+    ["ranking", "calibration", "robustness", "curves", "spread", "order-free", "vocabulary", "probabilities"],
+)
 def test_every_panel_names_what_it_shows(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     figure = drawn(monkeypatch, PICTURES[name])
     assert all(axes.get_xlabel() or axes.get_ylabel() for axes in figure.axes)
@@ -110,7 +123,9 @@ def test_every_panel_names_what_it_shows(name: str, monkeypatch: pytest.MonkeyPa
 def test_the_ranking_shows_every_phrase_with_its_interval(monkeypatch: pytest.MonkeyPatch) -> None:
     axes = drawn(monkeypatch, PICTURES["ranking"]).axes[0]
     assert [label.get_text() for label in axes.get_yticklabels()] == RANKING["phrase"].tolist()[::-1]
-    (bars,) = [container for container in axes.containers if hasattr(container, "has_xerr") and container.has_xerr]
+    (bars,) = [
+        container for container in axes.containers if hasattr(container, "has_xerr") and container.has_xerr
+    ]
     ends = np.array([segment[:, 0] for segment in bars.lines[2][0].get_segments()])
     expected = RANKING[["mu_low", "mu_high"]].to_numpy()[::-1]
     np.testing.assert_allclose(ends, expected)
@@ -120,6 +135,8 @@ def test_the_calibration_picture_shows_no_finding_without_a_place(monkeypatch: p
     frame = fitted(20)
     frame.loc[3, "mu"] = np.nan
     axes = drawn(monkeypatch, lambda: plots.calibration_plot(frame, CALIBRATION, ANCHORS)).axes[1]
-    points = max((line.get_xydata() for container in axes.containers for line in container.lines[:1]), key=len)
+    points = max(
+        (line.get_xydata() for container in axes.containers for line in container.lines[:1]), key=len
+    )
     assert len(points) == 19
     assert np.isfinite(points).all()

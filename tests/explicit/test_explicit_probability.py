@@ -14,9 +14,15 @@ from scipy.stats import norm
 
 from lunguage_assets.errors import InputError, MethodError
 from lunguage_assets.explicit.fit.probability import Anchor, Calibration, calibrate, load_anchors, probability
-from lunguage_assets.explicit.rating.published import published_ranking
+from lunguage_assets.judges.rules.published import published_ranking
 
-PUBLISHED = pd.DataFrame({"phrase": [e.phrase for e in published_ranking()], "mu": [e.mu for e in published_ranking()], "mu_sd": 0.0})
+PUBLISHED = pd.DataFrame(
+    {
+        "phrase": [e.phrase for e in published_ranking()],
+        "mu": [e.mu for e in published_ranking()],
+        "mu_sd": 0.0,
+    }
+)
 
 
 def ranking(mu: dict[str, float], mu_sd: float = 0.0) -> pd.DataFrame:
@@ -24,7 +30,9 @@ def ranking(mu: dict[str, float], mu_sd: float = 0.0) -> pd.DataFrame:
 
 
 def line(mu_sd: float = 0.0, width: float = 0.0) -> Calibration:
-    anchors = [Anchor(a.phrase, a.probability, a.probability - width, a.probability + width) for a in load_anchors()]
+    anchors = [
+        Anchor(a.phrase, a.probability, a.probability - width, a.probability + width) for a in load_anchors()
+    ]
     return calibrate(PUBLISHED.assign(mu_sd=mu_sd), anchors)
 
 
@@ -34,7 +42,9 @@ def test_the_published_anchors_and_ranking_give_the_published_line() -> None:
     assert round(calibration.mu_half, 2) == 24.89
 
 
-@pytest.mark.parametrize(("mu", "p"), [(7.0716, 0.170), (43.4369, 0.839), (24.889, 0.5), (48.58, 0.892), (0.41, 0.102)])
+@pytest.mark.parametrize(
+    ("mu", "p"), [(7.0716, 0.170), (43.4369, 0.839), (24.889, 0.5), (48.58, 0.892), (0.41, 0.102)]
+)
 def test_published_places_have_their_published_probabilities(mu: float, p: float) -> None:
     assert probability(mu, 0.0, calibrate(PUBLISHED, load_anchors()))[0] == pytest.approx(p, abs=1e-3)
 
@@ -55,11 +65,15 @@ def test_each_source_of_uncertainty_widens_the_interval() -> None:
     assert width(line(), 1.0) > 0.0
     assert width(line(mu_sd=1.0), 0.0) > 0.0
     assert width(line(width=0.02), 0.0) > 0.0
-    assert width(line(mu_sd=1.0, width=0.02), 1.0) > max(width(line(), 1.0), width(line(mu_sd=1.0), 0.0), width(line(width=0.02), 0.0))
+    assert width(line(mu_sd=1.0, width=0.02), 1.0) > max(
+        width(line(), 1.0), width(line(mu_sd=1.0), 0.0), width(line(width=0.02), 0.0)
+    )
 
 
 @given(st.lists(st.floats(-20, 80), min_size=1, max_size=30), st.floats(0, 10), st.floats(0, 3))
-def test_probabilities_rise_with_mu_inside_their_intervals(mus: list[float], sigma: float, mu_sd: float) -> None:
+def test_probabilities_rise_with_mu_inside_their_intervals(
+    mus: list[float], sigma: float, mu_sd: float
+) -> None:
     p, low, high = probability(sorted(mus), np.full(len(mus), sigma), line(mu_sd, 0.02))
     assert (np.diff(p) >= 0).all()
     assert ((low > 0) & (low <= p) & (p <= high) & (high < 1)).all()
@@ -128,7 +142,9 @@ def test_more_than_two_anchors_are_fitted_on_the_logit_scale() -> None:
     ({"less likely": 25.0, "most likely": 25.0}, "same place"),
     ({"less likely": 40.0, "most likely": 10.0}, "inverted"),
 ])  # fmt: skip
-def test_missing_equal_or_inverted_anchors_are_an_error_with_the_remedy(mu: dict[str, float], problem: str) -> None:
+def test_missing_equal_or_inverted_anchors_are_an_error_with_the_remedy(
+    mu: dict[str, float], problem: str
+) -> None:
     with pytest.raises(MethodError, match=problem) as caught:
         calibrate(ranking(mu), load_anchors())
     assert 'ruler = "published"' in str(caught.value)
@@ -158,7 +174,9 @@ def test_ratings_become_anchors_with_the_confidence_interval_of_their_mean(tmp_p
 
 
 def test_a_single_or_extreme_rating_keeps_the_interval_inside_0_and_1(tmp_path: Path) -> None:
-    anchors = load_anchors(ratings_file(tmp_path, ["r,less likely,s,2", "r,most likely,s,95", "q,most likely,s,100"]))
+    anchors = load_anchors(
+        ratings_file(tmp_path, ["r,less likely,s,2", "r,most likely,s,95", "q,most likely,s,100"])
+    )
     assert all(0.0 < anchor.low <= anchor.probability <= anchor.high < 1.0 for anchor in anchors)
 
 

@@ -1,4 +1,6 @@
-"""The reference ranking: pooled matches in random orders, intervals by sentence pairs (explicit.md section 3)."""
+"""The reference ranking: pooled matches in random orders, intervals by sentence pairs (explicit.md section
+3).
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,9 @@ from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.explicit.rating.matches import comparison_matches
 from lunguage_assets.explicit.rating.ranking import collect_answers, random_orders, reference_ranking
-from lunguage_assets.judges.cues import CuesJudge
-from lunguage_assets.judges.lexicon import LexiconJudge
 from lunguage_assets.judges.protocol import ComparisonQuestion
+from lunguage_assets.judges.rules.cues import CuesJudge
+from lunguage_assets.judges.rules.lexicon import LexiconJudge
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import COMPARISON_MATCHES, HEDGE_PHRASES, REFERENCE_RANKING
 
@@ -66,7 +68,9 @@ def test_mu_and_sigma_are_the_packages_averaged_over_the_orders() -> None:
     matches = played(("one", noisy(0.8)), ("two", LexiconJudge.bundled("two")))
     frame = ranked(matches).set_index("phrase")
     answers = collect_answers(sorted(ORDER), matches)
-    game = package.TrueSkill(mu=25.0, sigma=8.333, beta=4.167, tau=0.083, draw_probability=0.0, backend="scipy")
+    game = package.TrueSkill(
+        mu=25.0, sigma=8.333, beta=4.167, tau=0.083, draw_probability=0.0, backend="scipy"
+    )
     totals = np.zeros((4, 2))
     for order in random_orders(answers, SETTINGS).tolist():
         ratings = [game.create_rating() for _ in range(4)]
@@ -74,7 +78,9 @@ def test_mu_and_sigma_are_the_packages_averaged_over_the_orders() -> None:
             w, l = answers.winner[match], answers.loser[match]  # noqa: E741
             ratings[w], ratings[l] = package.rate_1vs1(ratings[w], ratings[l], env=game)
         totals += [[rating.mu, rating.sigma] for rating in ratings]
-    np.testing.assert_allclose(frame.loc[sorted(ORDER), ["mu", "sigma"]].to_numpy(), totals / SETTINGS.orders, atol=1e-9)
+    np.testing.assert_allclose(
+        frame.loc[sorted(ORDER), ["mu", "sigma"]].to_numpy(), totals / SETTINGS.orders, atol=1e-9
+    )
 
 
 def test_the_orders_are_different_random_permutations() -> None:
@@ -86,7 +92,9 @@ def test_the_orders_are_different_random_permutations() -> None:
 
 def test_the_ranking_does_not_depend_on_row_order() -> None:
     matches = played(("one", noisy(0.8)), ("two", CuesJudge.bundled("two")))
-    shuffled = {key: frame.sample(frac=1.0, random_state=3).reset_index(drop=True) for key, frame in matches.items()}
+    shuffled = {
+        key: frame.sample(frac=1.0, random_state=3).reset_index(drop=True) for key, frame in matches.items()
+    }
     pd.testing.assert_frame_equal(ranked(matches), ranked(shuffled), check_exact=True)
 
 
@@ -114,14 +122,20 @@ def test_an_own_vocabulary_of_no_or_one_phrase_cannot_be_ranked(phrases: int) ->
 
 
 def test_two_phrases_are_ranked() -> None:
-    vocabulary = own_vocabulary({phrase: [f"{phrase} <finding> {i}." for i in range(4)] for phrase in ("likely", "may")})
-    frame = reference_ranking(vocabulary, {"one": comparison_matches(vocabulary, noisy(1.0), SETTINGS)}, SETTINGS)
+    vocabulary = own_vocabulary(
+        {phrase: [f"{phrase} <finding> {i}." for i in range(4)] for phrase in ("likely", "may")}
+    )
+    frame = reference_ranking(
+        vocabulary, {"one": comparison_matches(vocabulary, noisy(1.0), SETTINGS)}, SETTINGS
+    )
     assert frame["phrase"].tolist() == ["likely", "may"]
     assert frame["win_rate"].tolist() == [1.0, 0.0]
 
 
 def test_a_phrase_without_a_valid_match_stays_at_the_prior() -> None:
-    judge = ScriptedJudge(lambda q: "invalid" if "or <" in q.sentence_1 + q.sentence_2 else noisy(1.0).choose(q))
+    judge = ScriptedJudge(
+        lambda q: "invalid" if "or <" in q.sentence_1 + q.sentence_2 else noisy(1.0).choose(q)
+    )
     frame = ranked(played(("one", judge))).set_index("phrase")
     assert frame.loc["or", ["mu", "sigma"]].tolist() == pytest.approx([25.0, 8.333])
     assert frame.loc["or", "n_matches"] == 0
@@ -148,7 +162,9 @@ def test_intervals_contain_the_value_and_narrow_with_more_sentence_pairs() -> No
 def test_a_copy_of_a_judge_does_not_narrow_the_intervals() -> None:
     # all judges see the same sentence pairs: an agreeing second judge brings no second sample of sentences
     alone = ranked(played(("one", noisy(0.8))), SETTINGS.model_copy(update={"bootstrap": 300}))
-    twice = ranked(played(("one", noisy(0.8)), ("two", noisy(0.8))), SETTINGS.model_copy(update={"bootstrap": 300}))
+    twice = ranked(
+        played(("one", noisy(0.8)), ("two", noisy(0.8))), SETTINGS.model_copy(update={"bootstrap": 300})
+    )
     spread = (alone["mu_high"] - alone["mu_low"]).mean(), (twice["mu_high"] - twice["mu_low"]).mean()
     assert spread[1] > 0.85 * spread[0]
 
@@ -190,13 +206,19 @@ def test_the_published_ruler_has_the_published_places_taken_as_given() -> None:
     assert frame["mu_sd"].eq(0.0).all()
     assert frame["judges"].tolist() == [["one"]] * 42
     other_panel = reference_ranking(vocabulary, {"one": empty}, SETTINGS, ["rules, version 2"])
-    assert set(frame["ranking_version"]).isdisjoint(other_panel["ranking_version"]), "fits of two panels never pass for one another's"
+    assert set(frame["ranking_version"]).isdisjoint(other_panel["ranking_version"]), (
+        "fits of two panels never pass for one another's"
+    )
     assert frame["ruler"].eq("published").all()
 
 
 def test_a_judge_that_lacks_matches_is_refused_not_left_out_in_silence() -> None:
     matches = played(("one", noisy(0.9)), ("two", noisy(0.9)))
-    for lacking in (COMPARISON_MATCHES.frame(), matches["two"].iloc[1:], matches["two"].assign(vocabulary_version="older")):
+    for lacking in (
+        COMPARISON_MATCHES.frame(),
+        matches["two"].iloc[1:],
+        matches["two"].assign(vocabulary_version="older"),
+    ):
         with pytest.raises(MethodError, match="matches of judge 'two'"):
             reference_ranking(SMALL, matches | {"two": lacking}, SETTINGS)
 
@@ -213,13 +235,19 @@ def test_a_ranking_without_orders_of_play_agrees() -> None:
     frame = comparison_matches(vocabulary, ScriptedJudge(choose), SETTINGS)  # type: ignore[arg-type]
     ranking = reference_ranking(vocabulary, {"one": frame}, SETTINGS).sort_values("phrase")
     won = np.array([int(name[1]) for name in frame["winner"]])
-    lost = np.array([int(a[1]) + int(b[1]) for a, b in zip(frame["phrase_a"], frame["phrase_b"], strict=True)]) - won
+    lost = (
+        np.array([int(a[1]) + int(b[1]) for a, b in zip(frame["phrase_a"], frame["phrase_b"], strict=True)])
+        - won
+    )
     games = np.zeros((len(won), 8))
     games[np.arange(len(won)), won], games[np.arange(len(won)), lost] = 1.0, -1.0
     scale = math.sqrt(2.0) * trueskill.BETA
 
     def loss(mu: np.ndarray) -> float:
-        return float(-norm.logcdf(games @ mu / scale).sum() + (((mu - trueskill.MU) / trueskill.SIGMA) ** 2).sum() / 2.0)
+        return float(
+            -norm.logcdf(games @ mu / scale).sum()
+            + (((mu - trueskill.MU) / trueskill.SIGMA) ** 2).sum() / 2.0
+        )
 
     place = minimize(loss, np.full(8, trueskill.MU)).x
     assert spearmanr(place, ranking["mu"]).statistic > 0.97

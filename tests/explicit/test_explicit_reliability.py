@@ -1,4 +1,6 @@
-"""Coefficients of agreement: against textbooks and plain loops, undefined cases, and their bootstrap intervals."""
+"""Coefficients of agreement: against textbooks and plain loops, undefined cases, and their bootstrap
+intervals.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from lunguage_assets.explicit.analysis import reliability
-from lunguage_assets.explicit.analysis.reliability import Resampling, fleiss_kappa, independent, krippendorff_alpha, pairwise_agreement
+from lunguage_assets.explicit.analysis.reliability import (
+    Resampling,
+    fleiss_kappa,
+    independent,
+    krippendorff_alpha,
+    pairwise_agreement,
+)
 
 FLEISS_1971_STYLE = [
     [0, 0, 0, 0, 14], [0, 2, 6, 4, 2], [0, 0, 3, 5, 6], [0, 3, 9, 2, 0], [2, 2, 8, 1, 1],
@@ -27,9 +35,13 @@ KRIPPENDORFF_2011 = np.array([
     [_, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, _],
     [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, _],
 ]).T  # fmt: skip
-"""The worked example of Krippendorff (2011): four observers, twelve units, missing values; nominal alpha 0.743."""
+"""The worked example of Krippendorff (2011): four observers, twelve units, missing values; nominal alpha
+0.743.
+"""
 
-ratings_tables = st.tuples(st.integers(1, 9), st.integers(2, 5)).flatmap(lambda shape: arrays(np.int64, shape, elements=st.integers(-1, 3)))
+ratings_tables = st.tuples(st.integers(1, 9), st.integers(2, 5)).flatmap(
+    lambda shape: arrays(np.int64, shape, elements=st.integers(-1, 3))
+)
 
 
 def alone(ratings: np.ndarray) -> Resampling:
@@ -52,8 +64,16 @@ def test_alpha_of_the_worked_example_of_krippendorff() -> None:
 @given(ratings_tables)
 def test_both_coefficients_equal_plain_loops_and_the_sums_that_are_resampled(ratings: np.ndarray) -> None:
     for estimate, plain, totals in (
-        (fleiss_kappa, plain_kappa, lambda: reliability.fleiss_from_totals(reliability.fleiss_terms(ratings).sum(axis=0)[None, :])),
-        (krippendorff_alpha, plain_alpha, lambda: reliability.alpha_from_totals(reliability.alpha_terms(ratings).sum(axis=0)[None, :])),
+        (
+            fleiss_kappa,
+            plain_kappa,
+            lambda: reliability.fleiss_from_totals(reliability.fleiss_terms(ratings).sum(axis=0)[None, :]),
+        ),
+        (
+            krippendorff_alpha,
+            plain_alpha,
+            lambda: reliability.alpha_from_totals(reliability.alpha_terms(ratings).sum(axis=0)[None, :]),
+        ),
     ):
         expected = plain(ratings)
         found = estimate(ratings, alone(ratings)).value
@@ -65,17 +85,25 @@ def test_both_coefficients_equal_plain_loops_and_the_sums_that_are_resampled(rat
 
 
 @given(ratings_tables, st.permutations(range(4)), st.randoms())
-def test_names_of_categories_and_raters_do_not_matter(ratings: np.ndarray, names: list[int], random: Any) -> None:
+def test_names_of_categories_and_raters_do_not_matter(
+    ratings: np.ndarray, names: list[int], random: Any
+) -> None:
     renamed = np.where(ratings >= 0, np.array(names)[np.maximum(ratings, 0)], ratings)
     reordered = renamed[:, random.sample(range(ratings.shape[1]), ratings.shape[1])]
     for coefficient in (fleiss_kappa, krippendorff_alpha):
-        before, after = coefficient(ratings, alone(ratings)).value, coefficient(reordered, alone(ratings)).value
+        before, after = (
+            coefficient(ratings, alone(ratings)).value,
+            coefficient(reordered, alone(ratings)).value,
+        )
         assert before == (None if after is None else pytest.approx(after, abs=1e-12))
 
 
 @given(ratings_tables)
 def test_pairwise_agreement_is_a_share_and_symmetric(ratings: np.ndarray) -> None:
-    table, mirrored = pairwise_agreement(ratings, alone(ratings)), pairwise_agreement(ratings[:, ::-1], alone(ratings))
+    table, mirrored = (
+        pairwise_agreement(ratings, alone(ratings)),
+        pairwise_agreement(ratings[:, ::-1], alone(ratings)),
+    )
     raters = ratings.shape[1]
     turned = {tuple(sorted((raters - 1 - a, raters - 1 - b))): i for i, (a, b) in enumerate(mirrored.pairs)}
     for i, pair in enumerate(table.pairs):
@@ -84,7 +112,9 @@ def test_pairwise_agreement_is_a_share_and_symmetric(ratings: np.ndarray) -> Non
         assert value == mirrored.of_pair(turned[pair]).value
 
 
-def test_large_vocabularies_do_not_go_through_the_package_and_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_vocabularies_do_not_go_through_the_package_and_give_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     ratings = np.random.default_rng(0).integers(-1, 30, (400, 4))
     by_package = krippendorff_alpha(ratings, alone(ratings)).value
     monkeypatch.setattr(reliability, "_PACKAGE_CELLS", 0)
@@ -102,7 +132,10 @@ def test_intervals_contain_the_value_and_repeating_answers_within_a_cluster_does
     ratings = np.random.default_rng(3).integers(0, 2, (60, 2))
     once = Resampling(np.arange(60), 0, 200)
     tenfold = Resampling(np.repeat(np.arange(60), 10), 0, 200)
-    single, repeated = pairwise_agreement(ratings, once).of_pair(0), pairwise_agreement(np.repeat(ratings, 10, axis=0), tenfold).of_pair(0)
+    single, repeated = (
+        pairwise_agreement(ratings, once).of_pair(0),
+        pairwise_agreement(np.repeat(ratings, 10, axis=0), tenfold).of_pair(0),
+    )
     assert (single.low, single.high) == pytest.approx((repeated.low, repeated.high))
     assert single.low < single.value < single.high
     kappa = fleiss_kappa(ratings, once)

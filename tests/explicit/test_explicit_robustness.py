@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from recorded_samples import noisy, ranked, recorded
 
-from lunguage_assets.explicit.analysis.robustness import kept_answers, ranking_robustness
-from lunguage_assets.explicit.draws import mix, text_hashes
+from lunguage_assets.draws import mix, text_hashes
+from lunguage_assets.explicit.analysis.trust.robustness import kept_answers, ranking_robustness
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating.ranking import collect_answers, reference_ranking
 from lunguage_assets.settings import ExplicitSettings
@@ -25,7 +25,13 @@ RANKING = ranked(MATCHES, SETTINGS)
 def test_five_comparisons_of_every_pair_are_kept_with_the_answers_of_all_judges() -> None:
     answers = collect_answers(sorted(RANKING["phrase"]), MATCHES)
     kept = kept_answers(answers, 5, mix(7))
-    pairs = Counter(zip(np.minimum(answers.winner, answers.loser)[kept], np.maximum(answers.winner, answers.loser)[kept], strict=True))
+    pairs = Counter(
+        zip(
+            np.minimum(answers.winner, answers.loser)[kept],
+            np.maximum(answers.winner, answers.loser)[kept],
+            strict=True,
+        )
+    )
     assert len(pairs) == 66
     assert set(pairs.values()) == {5 * 3}
     assert set(Counter(answers.match[kept].tolist()).values()) == {3}
@@ -36,23 +42,32 @@ def test_five_comparisons_of_every_pair_are_kept_with_the_answers_of_all_judges(
 def test_the_same_comparisons_are_kept_whoever_judged() -> None:
     alone = collect_answers(sorted(RANKING["phrase"]), {"two": MATCHES["two"]})
     together = collect_answers(sorted(RANKING["phrase"]), MATCHES)
-    assert set(alone.match[kept_answers(alone, 5, mix(7))].tolist()) == set(together.match[kept_answers(together, 5, mix(7))].tolist())
+    assert set(alone.match[kept_answers(alone, 5, mix(7))].tolist()) == set(
+        together.match[kept_answers(together, 5, mix(7))].tolist()
+    )
 
 
 def test_half_of_the_comparisons_change_more_than_the_order_of_play_alone() -> None:
     frame = ranking_robustness(RANKING, MATCHES, SETTINGS)
     RANKING_ROBUSTNESS.to_arrow(frame)
-    assert frame[["comparisons", "repeat"]].to_numpy().tolist() == [[n, repeat] for n in (5, 10) for repeat in range(10)]
+    assert frame[["comparisons", "repeat"]].to_numpy().tolist() == [
+        [n, repeat] for n in (5, 10) for repeat in range(10)
+    ]
     assert set(frame.loc[frame["comparisons"] == 5, "answers"]) == {66 * 5 * 3}
     mean = frame.groupby("comparisons")[["mean_abs_mu", "spearman"]].mean()
     assert mean.loc[5, "mean_abs_mu"] > mean.loc[10, "mean_abs_mu"] > 0.0
     assert mean.loc[10, "spearman"] > 0.97
-    assert frame.loc[frame["comparisons"] == 5, "mean_abs_mu"].nunique() == 10, "every repeat draws its own half"
+    assert frame.loc[frame["comparisons"] == 5, "mean_abs_mu"].nunique() == 10, (
+        "every repeat draws its own half"
+    )
 
 
 def test_changes_are_measured_against_the_stored_ranking() -> None:
     moved = RANKING.assign(mu=RANKING["mu"] + 1000.0)
-    frame, of_moved = ranking_robustness(RANKING, MATCHES, SETTINGS, 2), ranking_robustness(moved, MATCHES, SETTINGS, 2)
+    frame, of_moved = (
+        ranking_robustness(RANKING, MATCHES, SETTINGS, 2),
+        ranking_robustness(moved, MATCHES, SETTINGS, 2),
+    )
     assert of_moved["mean_abs_mu"].tolist() == pytest.approx([1000.0] * 4, abs=1.0)
     assert of_moved["mean_abs_rank"].tolist() == frame["mean_abs_rank"].tolist()
     reversed_ranking = RANKING.assign(mu=-RANKING["mu"])

@@ -1,4 +1,6 @@
-"""The whole explicit stage on the synthetic corpus: what a person would expect of it without knowing the figures."""
+"""The whole explicit stage on the synthetic corpus: what a person would expect of it without knowing the
+figures.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +12,15 @@ import pytest
 
 from lunguage_assets.corpus.delivery import find_delivery
 from lunguage_assets.corpus.intake import take_in
-from lunguage_assets.corpus.synthetic import write_sample
 from lunguage_assets.explicit.fit.fitting import fit_pairs
 from lunguage_assets.explicit.fit.probability import load_anchors
 from lunguage_assets.explicit.hedges.hedging import hedge_phrases
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating.matches import comparison_matches
-from lunguage_assets.explicit.rating.published import published_ranking
 from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.judges.configuration import load_judges, make_judge
+from lunguage_assets.judges.rules.published import published_ranking
+from lunguage_assets.sample import write_sample
 from lunguage_assets.settings import CorpusSettings, ExplicitSettings
 
 
@@ -37,8 +39,15 @@ def run(folder: Path, reports: int) -> Run:
     panel = [make_judge(key, configuration) for key in configuration.panel_members]
     hedges = hedge_phrases(findings, make_judge(configuration.extractor, configuration))
     vocabulary = hedge_vocabulary(hedges, settings)
-    ranking = reference_ranking(vocabulary, {judge.key: comparison_matches(vocabulary, judge, settings) for judge in panel}, settings)
-    return Run(findings, vocabulary, ranking, fit_pairs(findings, hedges, vocabulary, ranking, panel, load_anchors(), settings))
+    ranking = reference_ranking(
+        vocabulary, {judge.key: comparison_matches(vocabulary, judge, settings) for judge in panel}, settings
+    )
+    return Run(
+        findings,
+        vocabulary,
+        ranking,
+        fit_pairs(findings, hedges, vocabulary, ranking, panel, load_anchors(), settings),
+    )
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +84,12 @@ def test_a_likely_finding_is_more_probable_than_a_possible_one_than_a_less_likel
     alone = sample.fitted[sample.fitted["phrases"].map(len) == 1]
     mean = alone.groupby(alone["phrases"].map(lambda phrases: phrases[0]))["p"].mean()
     assert (
-        mean["most likely"] > mean["likely"] > mean["may represent"] > mean["possible"] > mean["cannot be excluded"] > mean["less likely"]
+        mean["most likely"]
+        > mean["likely"]
+        > mean["may represent"]
+        > mean["possible"]
+        > mean["cannot be excluded"]
+        > mean["less likely"]
     )
 
 

@@ -1,4 +1,6 @@
-"""TrueSkill in closed form equals the package, match by match, in any number of orders (explicit.md section 3)."""
+"""TrueSkill in closed form equals the package, match by match, in any number of orders (explicit.md section
+3).
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ def random_matches(players: int, matches: int, seed: int) -> tuple[np.ndarray, n
     return np.where(first, one, two), np.where(first, two, one)
 
 
-def play_with_package(winners: np.ndarray, losers: np.ndarray, players: int, order: np.ndarray, backend: str | None) -> np.ndarray:
+def play_with_package(
+    winners: np.ndarray, losers: np.ndarray, players: int, order: np.ndarray, backend: str | None
+) -> np.ndarray:
     game = package.TrueSkill(mu=MU, sigma=SIGMA, beta=BETA, tau=TAU, draw_probability=0.0, backend=backend)
     ratings = [game.create_rating() for _ in range(players)]
     for match in order.tolist():
@@ -52,7 +56,10 @@ def test_waves_are_exactly_sequential_play(players: int, matches: int, seed: int
         m, v = np.full(players, MU), np.full(players, SIGMA**2)
         for match in (match for match in order if match >= 0):
             w, l = winners[match], losers[match]  # noqa: E741
-            (m[w], v[w]), (m[l], v[l]) = update(m[w], v[w], m[l], v[l], True), update(m[l], v[l], m[w], v[w], False)
+            (m[w], v[w]), (m[l], v[l]) = (
+                update(m[w], v[w], m[l], v[l], True),
+                update(m[l], v[l], m[w], v[w], False),
+            )
         np.testing.assert_allclose(mu[row], m, rtol=0, atol=1e-11)
         np.testing.assert_allclose(sigma[row], np.sqrt(v), rtol=0, atol=1e-11)
 
@@ -72,7 +79,8 @@ def test_no_matches_leave_the_prior() -> None:
 
 
 def test_corrections_keep_their_digits_where_the_cdf_is_zero() -> None:
-    # Laplace's continued fraction of the Mills ratio: pdf(t)/cdf(t) for t = -x is x + 1/(x + 2/(x + 3/(x + ...)))
+    # Laplace's continued fraction of the Mills ratio: pdf(t)/cdf(t) for t = -x is x + 1/(x + 2/(x + 3/(x +
+    # ...)))
     for x in (6.0, 20.0, 40.0, 300.0, 5000.0):
         tail = x
         for k in range(400, 0, -1):
@@ -91,6 +99,8 @@ def test_corrections_are_finite_and_w_is_a_share(t: float) -> None:
 
 
 def test_a_sure_win_changes_nothing_but_the_added_uncertainty() -> None:
-    mu, variance = update(np.array([500.0]), np.array([1.0]), np.array([0.0]), np.array([1.0]), np.array([True]))
+    mu, variance = update(
+        np.array([500.0]), np.array([1.0]), np.array([0.0]), np.array([1.0]), np.array([True])
+    )
     assert mu[0] == 500.0
     assert variance[0] == pytest.approx(1.0 + TAU**2)

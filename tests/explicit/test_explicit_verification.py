@@ -1,4 +1,6 @@
-"""The ranking is verified by the package `trueskill`: over full match sequences, and as a check that can fail."""
+"""The ranking is verified by the package `trueskill`: over full match sequences, and as a check that can
+fail.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ import numpy as np
 import pytest
 from recorded_samples import noisy, ranked, recorded
 
-from lunguage_assets.explicit.analysis.verification import play_with_package, verify_with_package
+from lunguage_assets.explicit.analysis.trust.verification import play_with_package, verify_with_package
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.explicit.rating.ranking import reference_ranking
@@ -30,10 +32,15 @@ def whole_corpus(per_pair: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize(
     ("backend", "per_pair", "tolerance"),
-    [pytest.param(None, 40, 1e-5, marks=pytest.mark.slow), pytest.param("scipy", 10, 1e-9, marks=pytest.mark.slow)],
+    [
+        pytest.param(None, 40, 1e-5, marks=pytest.mark.slow),
+        pytest.param("scipy", 10, 1e-9, marks=pytest.mark.slow),
+    ],
 )
 def test_a_full_sequence_equals_the_package(backend: str | None, per_pair: int, tolerance: float) -> None:
-    """40 per pair are the published corpus' 34,440 matches, 10 those of one judge (the scipy backend is ten times as slow)."""
+    """40 per pair are the published corpus' 34,440 matches, 10 those of one judge (the scipy backend is ten
+    times as slow).
+    """
     winners, losers, order = whole_corpus(per_pair)
     assert len(order) == 861 * per_pair
     closed = np.concatenate(trueskill.play(winners, losers, 42, order[None]))

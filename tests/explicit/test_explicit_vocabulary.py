@@ -1,4 +1,6 @@
-"""The vocabulary: ten examples, usable ones, and the published ruler for a corpus too small (explicit.md section 1)."""
+"""The vocabulary: ten examples, usable ones, and the published ruler for a corpus too small (explicit.md
+section 1).
+"""
 
 from __future__ import annotations
 
@@ -10,8 +12,8 @@ from explicit_samples import finding, findings_frame
 
 from lunguage_assets.explicit.hedges.hedging import hedge_phrases
 from lunguage_assets.explicit.hedges.vocabulary import NO_EXAMPLE, PUBLISHED_RULER, TOO_FEW, hedge_vocabulary
-from lunguage_assets.explicit.rating.published import published_ranking, ruler_sentences
-from lunguage_assets.judges.lexicon import LexiconJudge
+from lunguage_assets.judges.rules.lexicon import LexiconJudge
+from lunguage_assets.judges.rules.published import published_ranking, ruler_sentences
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import HEDGE_PHRASES, HEDGE_VOCABULARY
 
@@ -20,8 +22,15 @@ LEXICON = LexiconJudge.bundled("lexicon")
 
 
 def hedges(counts: dict[str, int], **values: object) -> pd.DataFrame:
-    rows = [finding(0, sent=f"Patchy opacity, {phrase} pneumonia, film {i}.", **values) for phrase, n in counts.items() for i in range(n)]
-    numbered = [{**row, "row": i, "finding_id": f"s50000000:{i}", "study_id": "s50000000"} for i, row in enumerate(rows)]
+    rows = [
+        finding(0, sent=f"Patchy opacity, {phrase} pneumonia, film {i}.", **values)
+        for phrase, n in counts.items()
+        for i in range(n)
+    ]
+    numbered = [
+        {**row, "row": i, "finding_id": f"s50000000:{i}", "study_id": "s50000000"}
+        for i, row in enumerate(rows)
+    ]
     return hedge_phrases(findings_frame(numbered), LEXICON)
 
 
@@ -36,10 +45,16 @@ def test_phrases_with_ten_examples_are_retained_and_the_others_listed_with_the_r
     assert result["retained"].to_dict() == {"likely": True, "possible": True, "probable": False}
     assert result["n_examples"].to_dict() == {"likely": 12, "possible": 10, "probable": 9}
     assert result.loc["probable", "reason"] == TOO_FEW
-    assert [len(sentences) for sentences in result["example_sentences"]] == [len(ids) for ids in result["example_ids"]] == [12, 10, 9]
+    assert (
+        [len(sentences) for sentences in result["example_sentences"]]
+        == [len(ids) for ids in result["example_ids"]]
+        == [12, 10, 9]
+    )
 
 
-@pytest.mark.parametrize("values", [{"masked_sentence": None, "mask_state": "not located"}, {"same_name_in_sentence": True}])
+@pytest.mark.parametrize(
+    "values", [{"masked_sentence": None, "mask_state": "not located"}, {"same_name_in_sentence": True}]
+)
 def test_a_phrase_whose_examples_cannot_be_masked_is_not_retained(values: dict[str, object]) -> None:
     unusable = hedges({"probable": 10}, **values)
     unusable["finding_id"] = "u" + unusable["finding_id"]
@@ -50,7 +65,9 @@ def test_a_phrase_whose_examples_cannot_be_masked_is_not_retained(values: dict[s
 
 
 @pytest.mark.parametrize("counts", [{}, {"likely": 10}, {"likely": 10, "possible": 10}, {"likely": 2}])
-def test_a_vocabulary_of_no_one_or_two_phrases_falls_back_to_the_published_ruler(counts: dict[str, int]) -> None:
+def test_a_vocabulary_of_no_one_or_two_phrases_falls_back_to_the_published_ruler(
+    counts: dict[str, int],
+) -> None:
     result = vocabulary(hedges(counts), ExplicitSettings())
     assert result["retained"].sum() == 42
     assert result["ruler"].eq("published").all()
@@ -62,7 +79,10 @@ def test_two_own_phrases_are_enough_when_the_settings_say_so() -> None:
 
 
 def test_the_published_ruler_can_be_asked_for_and_lists_the_corpus_phrases_it_does_not_have() -> None:
-    result = vocabulary(hedges({"likely": 10, "possible": 10, "presumably": 11}), ExplicitSettings(ruler="published", ruler_minimum=2))
+    result = vocabulary(
+        hedges({"likely": 10, "possible": 10, "presumably": 11}),
+        ExplicitSettings(ruler="published", ruler_minimum=2),
+    )
     assert result["retained"].sum() == 42
     assert result.loc["presumably", "reason"] == PUBLISHED_RULER
     assert not result.loc["presumably", "retained"]
@@ -76,7 +96,10 @@ def test_the_bundled_ruler_has_ten_distinct_masked_sentences_per_phrase_that_no_
     for phrase, known in sentences.items():
         assert len(known) >= 10, phrase
         assert all(
-            sentence.count("<finding>") == 1 and sentence.endswith(".") and f" {phrase}" in f" {sentence.lower()}" for sentence in known
+            sentence.count("<finding>") == 1
+            and sentence.endswith(".")
+            and f" {phrase}" in f" {sentence.lower()}"
+            for sentence in known
         )
 
 

@@ -1,4 +1,6 @@
-"""Small invented reports for the tests of the implicit half, and one call that takes them through all of its stages."""
+"""Small invented reports for the tests of the implicit half, and one call that takes them through all of its
+stages.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +13,14 @@ import numpy as np
 import pandas as pd
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
-from lunguage_assets.implicit.accounting import account
-from lunguage_assets.implicit.blacklist import Blacklist, load_blacklist
-from lunguage_assets.implicit.conflict_rules import RULES
-from lunguage_assets.implicit.deduplicate import deduplicate
-from lunguage_assets.implicit.embedders import LexicalEmbedder
-from lunguage_assets.implicit.expand import Expansion, expand
-from lunguage_assets.implicit.pathways import PathwayDictionary, load_dictionary
-from lunguage_assets.implicit.resolve import Resolution, resolve
+from lunguage_assets.implicit.encoders import LexicalEmbedder
+from lunguage_assets.implicit.expansion.expand import Expansion, expand
+from lunguage_assets.implicit.merging.blacklist import Blacklist, load_blacklist
+from lunguage_assets.implicit.merging.deduplicate import deduplicate
+from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
+from lunguage_assets.implicit.resolution.accounting import account
+from lunguage_assets.implicit.resolution.conflict_rules import RULES
+from lunguage_assets.implicit.resolution.resolve import Resolution, resolve
 from lunguage_assets.settings import ImplicitSettings
 from lunguage_assets.tables import ATTRIBUTES, FINDINGS, FITTED_PROBABILITIES, REJECTED, REPORTS, TERMS
 
@@ -69,16 +71,34 @@ def identity(row: int, study: str = STUDY) -> str:
 
 
 def frames(rows: Iterable[Said]) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """FINDINGS, FITTED_PROBABILITIES and REPORTS; a row's number is its position unless given, references are row numbers or tokens."""
+    """FINDINGS, FITTED_PROBABILITIES and REPORTS; a row's number is its position unless given, references are
+    row numbers or tokens.
+    """
     findings, fitted, delivered, views = [], [], {}, {}
     for position, row in enumerate(rows):
         number = position if row.row is None else row.row
         own = identity(number, row.study)
         past = row.section == "hist" or bool(row.attributes.get("past_hx"))
         findings.append(
-            {"finding_id": own, "subject_id": "p00000001", "study_id": row.study, "sequence": 1, "section": row.section}
-            | {"sent_idx": number if row.sent_idx is None else row.sent_idx, "sent": "invented", "ent_idx": number, "ent": row.ent}
-            | {"name": vocabulary().finding(row.ent), "cat": "PF", "status": row.status, "location": row.location}
+            {
+                "finding_id": own,
+                "subject_id": "p00000001",
+                "study_id": row.study,
+                "sequence": 1,
+                "section": row.section,
+            }
+            | {
+                "sent_idx": number if row.sent_idx is None else row.sent_idx,
+                "sent": "invented",
+                "ent_idx": number,
+                "ent": row.ent,
+            }
+            | {
+                "name": vocabulary().finding(row.ent),
+                "cat": "PF",
+                "status": row.status,
+                "location": row.location,
+            }
             | {"location_parts": list(vocabulary().location_parts(row.location))}
             | {name: row.attributes.get(name, "") for name in ATTRIBUTES}
             | {"evidence": _tokens(row.evidence, row.study), "associate": _tokens(row.associate, row.study)}
@@ -141,7 +161,12 @@ class TableEmbedder:
         raise AssertionError("pairs are asked for")
 
     def cosines(self, phrases: Sequence[str], first: Sequence[int], second: Sequence[int]) -> np.ndarray:
-        return np.array([self._listed.get(frozenset((phrases[a], phrases[b])), float(a == b)) for a, b in zip(first, second, strict=True)])
+        return np.array(
+            [
+                self._listed.get(frozenset((phrases[a], phrases[b])), float(a == b))
+                for a, b in zip(first, second, strict=True)
+            ]
+        )
 
 
 @dataclass
@@ -182,11 +207,18 @@ def record(frame: pd.DataFrame, finding_id: str) -> dict[str, Any]:
 
 
 def deduplicated(
-    rows: Iterable[Said], *, embedder: Any = None, history: str = "exclude", listed: Blacklist | None = None, threshold: float = 0.9
+    rows: Iterable[Said],
+    *,
+    embedder: Any = None,
+    history: str = "exclude",
+    listed: Blacklist | None = None,
+    threshold: float = 0.9,
 ) -> pd.DataFrame:
     findings, fitted, _ = frames(rows)
     settings = ImplicitSettings(history=history, merge_threshold=threshold)
-    return deduplicate(findings, fitted, embedder or LexicalEmbedder(vocabulary()), listed or blacklist(), settings)
+    return deduplicate(
+        findings, fitted, embedder or LexicalEmbedder(vocabulary()), listed or blacklist(), settings
+    )
 
 
 def run(
@@ -199,17 +231,25 @@ def run(
     listed: Blacklist | None = None,
     pathways: PathwayDictionary | None = None,
 ) -> Outcome:
-    """Deduplicate, expand, resolve and account; `shuffle` seeds a random order of the input rows of every stage."""
+    """Deduplicate, expand, resolve and account; `shuffle` seeds a random order of the input rows of every
+    stage.
+    """
     findings, fitted, reports = frames(list(rows))
     settings = ImplicitSettings(history=history)
     merged = deduplicate(
-        mixed(findings, shuffle), mixed(fitted, shuffle), embedder or LexicalEmbedder(vocabulary()), listed or blacklist(), settings
+        mixed(findings, shuffle),
+        mixed(fitted, shuffle),
+        embedder or LexicalEmbedder(vocabulary()),
+        listed or blacklist(),
+        settings,
     )
     known = pathways or dictionary()
     expansion = expand(mixed(merged, shuffle), known, vocabulary())
     given = Expansion(mixed(expansion.matches, shuffle), mixed(expansion.expansions, shuffle))
     resolution = resolve(mixed(merged, shuffle), given, known, "v1", rules=rules)
-    return Outcome(merged, expansion, resolution, account(reports, REJECTED.frame(), merged, expansion, resolution))
+    return Outcome(
+        merged, expansion, resolution, account(reports, REJECTED.frame(), merged, expansion, resolution)
+    )
 
 
 def mixed(frame: pd.DataFrame, seed: int | None) -> pd.DataFrame:

@@ -12,17 +12,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from implicit_reports import Said, blacklist, deduplicated, frames, mixed, said
 
-from lunguage_assets.implicit.blacklist import Blacklist
-from lunguage_assets.implicit.deduplicate import compared_phrases, complete_link, deduplicate
-from lunguage_assets.implicit.distinctions import marks
-from lunguage_assets.implicit.linearise import linearised
+from lunguage_assets.implicit.merging.blacklist import Blacklist
+from lunguage_assets.implicit.merging.deduplicate import compared_phrases, complete_link, deduplicate
+from lunguage_assets.implicit.merging.distinctions import marks
+from lunguage_assets.implicit.merging.linearise import linearised
 from lunguage_assets.implicit.rows import claim_preference, read_rows
 from lunguage_assets.settings import ImplicitSettings
 from lunguage_assets.tables import ATTRIBUTES, FINDING_COLUMNS
 
 
 class AnyCosines:
-    """Cosines of pairs that mean nothing, many of them alike and many at the threshold: what the worst encoder may say."""
+    """Cosines of pairs that mean nothing, many of them alike and many at the threshold: what the worst
+    encoder may say.
+    """
 
     def __init__(self, salt: int) -> None:
         self.identity, self._salt = f"any-{salt}", salt
@@ -33,7 +35,9 @@ class AnyCosines:
 
     def cosine(self, one: str, other: str) -> float:
         said_ = f"{self._salt} {min(one, other)} | {max(one, other)}"
-        return (0.0, 0.9, 0.9, 0.95, 0.9999999, 1.0, 1.0000002)[blake2b(said_.encode(), digest_size=4).digest()[0] % 7]
+        return (0.0, 0.9, 0.9, 0.95, 0.9999999, 1.0, 1.0000002)[
+            blake2b(said_.encode(), digest_size=4).digest()[0] % 7
+        ]
 
     def cosines(self, phrases: Sequence[str], first: Sequence[int], second: Sequence[int]) -> np.ndarray:
         self.asked = list(phrases)
@@ -48,7 +52,9 @@ findings_said = st.builds(
     said,
     st.sampled_from(["opacity", "opacities", "nodule", "effusion", "pleural effusion", "shadow", "mass"]),
     st.sampled_from(["dp", "dp", "dn", "tp", "tn"]),
-    location=st.sampled_from(["", "", "RUL", "right upper lobe", "left", "left-sided", "RLL", "lower lung", "lung", "T8", "T9"]),
+    location=st.sampled_from(
+        ["", "", "RUL", "right upper lobe", "left", "left-sided", "RLL", "lower lung", "lung", "T8", "T9"]
+    ),
     p=st.sampled_from([None, 0.3, 0.5, 0.7]),
     section=st.sampled_from(["find", "find", "impr", "hist"]),
     sent_idx=st.integers(0, 2),
@@ -61,8 +67,16 @@ reports = st.lists(findings_said, max_size=10)
 any_cosines = st.builds(AnyCosines, st.integers(0, 10_000))
 own_lists = st.builds(
     Blacklist,
-    st.lists(st.sampled_from([("opacity", "shadow"), ("nodule", "effusion"), ("lung", "lobe")]), unique=True, max_size=3),
-    st.lists(st.sampled_from([("opacity", "nodule"), ("mass", "shadow lung"), ("opacity rul", "opacity lung")]), unique=True, max_size=3),
+    st.lists(
+        st.sampled_from([("opacity", "shadow"), ("nodule", "effusion"), ("lung", "lobe")]),
+        unique=True,
+        max_size=3,
+    ),
+    st.lists(
+        st.sampled_from([("opacity", "nodule"), ("mass", "shadow lung"), ("opacity rul", "opacity lung")]),
+        unique=True,
+        max_size=3,
+    ),
 )
 thorough = settings(max_examples=60, deadline=None)
 
@@ -87,19 +101,29 @@ def test_whatever_the_similarities_no_group_holds_what_must_stay_apart(
     for group in merged_groups(rows, frame):
         for one, other in combinations(group, 2):
             said_one, said_other = linearised(one), linearised(other)
-            assert (one.study_id, one.positive, one.currency) == (other.study_id, other.positive, other.currency)
+            assert (one.study_id, one.positive, one.currency) == (
+                other.study_id,
+                other.positive,
+                other.currency,
+            )
             assert not blacklist().separates_phrases(said_one, said_other)
-            assert not blacklist().separates_phrases(", ".join(one.location_parts), ", ".join(other.location_parts))
+            assert not blacklist().separates_phrases(
+                ", ".join(one.location_parts), ", ".join(other.location_parts)
+            )
             assert not marks(said_one).differ(marks(said_other))
             assert said_one == said_other or round(encoder.cosine(said_one, said_other), 6) >= threshold
-        sides = {word for row in group for word in " ".join(row.location_parts).split() if word in SIDES_AND_LOBES}
+        sides = {
+            word for row in group for word in " ".join(row.location_parts).split() if word in SIDES_AND_LOBES
+        }
         assert not {"right", "left"} <= sides
         assert not {"upper", "lower"} <= sides
 
 
 @thorough
 @given(reports, any_cosines, own_lists)
-def test_whatever_the_similarities_a_users_own_lists_are_kept(rows: list[Said], encoder: AnyCosines, listed: Blacklist) -> None:
+def test_whatever_the_similarities_a_users_own_lists_are_kept(
+    rows: list[Said], encoder: AnyCosines, listed: Blacklist
+) -> None:
     for group in merged_groups(rows, deduplicated(rows, embedder=encoder, listed=listed)):
         for one, other in combinations(group, 2):
             assert not listed.separates_phrases(linearised(one), linearised(other))
@@ -114,7 +138,9 @@ UNITED = (*ATTRIBUTES, "evidence", "associate")
 def test_whatever_the_similarities_nothing_said_changes_and_every_row_has_one_place(
     rows: list[Said], encoder: AnyCosines, history: str
 ) -> None:
-    """Side, lobe, wording, polarity and currency above all; and every merged row points to a row that stays."""
+    """Side, lobe, wording, polarity and currency above all; and every merged row points to a row that
+    stays.
+    """
     findings, _, _ = frames(rows)
     frame = deduplicated(rows, embedder=encoder, history=history).set_index("finding_id")
     delivered = findings.set_index("finding_id").loc[frame.index]
@@ -122,7 +148,9 @@ def test_whatever_the_similarities_nothing_said_changes_and_every_row_has_one_pl
     assert {"status", "location", "location_parts", "currency", "sent", "ent"} <= set(fixed)
     pd.testing.assert_frame_equal(frame[fixed], delivered[fixed], check_dtype=False)
     others = frame.index[frame["merged_ids"].str.len() == 0]
-    pd.testing.assert_frame_equal(frame.loc[others, list(ATTRIBUTES)], delivered.loc[others, list(ATTRIBUTES)], check_dtype=False)
+    pd.testing.assert_frame_equal(
+        frame.loc[others, list(ATTRIBUTES)], delivered.loc[others, list(ATTRIBUTES)], check_dtype=False
+    )
     merged = frame[frame["disposition"] == "merged"]
     assert (frame.loc[merged["merged_into"], "disposition"] == "kept").all()
     assert sorted(merged.index) == sorted(one for ids in frame["merged_ids"] for one in ids)
@@ -145,7 +173,9 @@ def test_the_survivor_is_the_preferred_row_of_its_group(rows: list[Said], encode
 
 @thorough
 @given(reports, any_cosines, st.integers(0, 1000))
-def test_merging_does_not_depend_on_the_order_of_the_rows(rows: list[Said], encoder: AnyCosines, seed: int) -> None:
+def test_merging_does_not_depend_on_the_order_of_the_rows(
+    rows: list[Said], encoder: AnyCosines, seed: int
+) -> None:
     findings, fitted, _ = frames(rows)
     options = ImplicitSettings(history="keep")
     one = deduplicate(findings, fitted, encoder, blacklist(), options)
@@ -166,14 +196,18 @@ def test_the_phrases_that_are_exported_are_those_that_an_encoder_is_asked(
 
 
 pair_lists = st.lists(
-    st.tuples(st.integers(0, 6), st.integers(0, 6), st.sampled_from([0.9, 0.95, 1.0])).filter(lambda pair: pair[0] < pair[1]),
+    st.tuples(st.integers(0, 6), st.integers(0, 6), st.sampled_from([0.9, 0.95, 1.0])).filter(
+        lambda pair: pair[0] < pair[1]
+    ),
     unique_by=lambda pair: pair[:2],
 )
 
 
 @settings(max_examples=300, deadline=None)
 @given(pair_lists, st.randoms(use_true_random=False))
-def test_complete_links_are_complete_and_cannot_grow(pairs: list[tuple[int, int, float]], dice: object) -> None:
+def test_complete_links_are_complete_and_cannot_grow(
+    pairs: list[tuple[int, int, float]], dice: object
+) -> None:
     listed = {(a, b) for a, b, _ in pairs}
     found = complete_link(7, pairs)
     members = [member for group in found for member in group]

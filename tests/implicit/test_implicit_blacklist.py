@@ -8,8 +8,8 @@ import pytest
 from implicit_reports import blacklist
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.implicit.blacklist import Blacklist, load_blacklist
-from lunguage_assets.implicit.distinctions import marks
+from lunguage_assets.implicit.merging.blacklist import Blacklist, load_blacklist
+from lunguage_assets.implicit.merging.distinctions import marks
 
 
 def test_the_packaged_list_holds_the_papers_36_pairs() -> None:
@@ -51,7 +51,9 @@ def test_the_packaged_list_holds_the_papers_36_pairs() -> None:
         "mass-atelectasis",
         "nodule-consolidation",
     ]
-    assert {frozenset(pair) for pair in blacklist().term_pairs} == {frozenset(pair.split("-")) for pair in expected}
+    assert {frozenset(pair) for pair in blacklist().term_pairs} == {
+        frozenset(pair.split("-")) for pair in expected
+    }
     assert len(expected) == 36
 
 

@@ -1,4 +1,6 @@
-"""Proof that the generated cases reach every rule, event and kind of conflict, and that no rule can be left out unnoticed."""
+"""Proof that the generated cases reach every rule, event and kind of conflict, and that no rule can be left
+out unnoticed.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +11,16 @@ import pytest
 from implicit_reports import Outcome, Said, run, said
 from test_implicit_properties import ENTS, PLACES, oracle_violations
 
-from lunguage_assets.implicit.conflict_rules import RULES
-from lunguage_assets.implicit.guarantees import violations
-from lunguage_assets.implicit.study_resolver import StudyResolver
+from lunguage_assets.implicit.resolution.conflict_rules import RULES
+from lunguage_assets.implicit.resolution.guarantees import violations
+from lunguage_assets.implicit.resolution.study_resolver import StudyResolver
 from lunguage_assets.tables import CONFLICT_SOURCES, CONFLICT_TYPES, MATCH_REASONS
 
 POSSIBLE_CONFLICTS = {(kind, source) for kind in CONFLICT_TYPES for source in CONFLICT_SOURCES} - {
-    # A generated negative row with the key of a stated negative one is always "already stated": the place is the same, and no
-    # packaged negative sub-finding has a measurement that could contradict. Differing certainty is counted, as suppressed.
+    # A generated negative row with the key of a stated negative one is always "already stated": the place is
+    # the same, and no
+    # packaged negative sub-finding has a measurement that could contradict. Differing certainty is counted,
+    # as suppressed.
     ("duplicate_neg", "original-expansion"),
     ("repeat_dn", "original-expansion"),
 }
@@ -37,11 +41,19 @@ def sample() -> tuple[Said, ...]:
     rows: list[Said] = []
     for study in range(600):
         view = dice.choice(["", "ap", "pa, lateral", "lateral"])
-        ents, places, measurements = dice.sample(ENTS, 4), dice.sample(PLACES, 3), ["", "", "", "5 mm", "8 mm", "normal"]
+        ents, places, measurements = (
+            dice.sample(ENTS, 4),
+            dice.sample(PLACES, 3),
+            ["", "", "", "5 mm", "8 mm", "normal"],
+        )
         if study % 4 == 0:  # things that meet often: what several diagnoses show, deny, or measure
             ents, places, measurements = dice.choice(THEMES), ["", "", "right"], ["", "", "5 mm", "8 mm"]
         elif study % 4 == 1:
-            ents, places, measurements = ("cardiomegaly", "heart size"), ("", "cardiothoracic"), ("", "normal")
+            ents, places, measurements = (
+                ("cardiomegaly", "heart size"),
+                ("", "cardiothoracic"),
+                ("", "normal"),
+            )
         for _ in range(dice.randrange(2, 10)):
             rows.append(
                 said(
@@ -52,7 +64,11 @@ def sample() -> tuple[Said, ...]:
                     section=dice.choice(["find", "find", "find", "impr", "hist"]),
                     view=view,
                     study=f"s{study:08d}",
-                    evidence=[dice.randrange(5000)] if dice.random() < 0.2 else [len(rows) - 1] if dice.random() < 0.3 else [],
+                    evidence=[dice.randrange(5000)]
+                    if dice.random() < 0.2
+                    else [len(rows) - 1]
+                    if dice.random() < 0.3
+                    else [],
                     measurement=dice.choice(measurements),
                     severity=dice.choice(["", "", "severe"]),
                     past_hx=dice.choice(["", "", "", "", "old"]),
@@ -95,7 +111,10 @@ def test_the_sample_reaches_every_event_and_rule_of_the_log() -> None:
 
 def test_the_sample_reaches_every_reason_of_a_match() -> None:
     reached = set(outcome().expansion.matches["reason"])
-    assert reached == set(MATCH_REASONS) - {"device", "no pathway for this refinement"}  # these have tests of their own
+    assert reached == set(MATCH_REASONS) - {
+        "device",
+        "no pathway for this refinement",
+    }  # these have tests of their own
 
 
 def test_the_sample_holds_what_it_must() -> None:
@@ -116,8 +135,12 @@ def test_the_order_of_the_rules_matters() -> None:
     assert oracle_violations(run(sample(), rules=[RULES[1], RULES[0], RULES[2]]))
 
 
-def test_children_resolved_before_their_parents_decide_although_they_are_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The denied edema's consolidation would deny a volume loss that the atelectasis shows: definite against definite, both gone."""
+def test_children_resolved_before_their_parents_decide_although_they_are_gone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The denied edema's consolidation would deny a volume loss that the atelectasis shows: definite against
+    definite, both gone.
+    """
     rows = [said("CHF"), said("pulmonary edema", "dn"), said("atelectasis")]
     assert "volume loss" in run(rows).names()
     in_order = StudyResolver._rank
@@ -127,7 +150,9 @@ def test_children_resolved_before_their_parents_decide_although_they_are_gone(mo
 
 def test_without_taking_subtrees_along_rows_are_orphaned(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(StudyResolver, "_living_children", lambda self, row: [])
-    monkeypatch.setattr(StudyResolver, "_numbered", lambda self: sorted(self.living.values(), key=lambda row: row.finding_id))
+    monkeypatch.setattr(
+        StudyResolver, "_numbered", lambda self: sorted(self.living.values(), key=lambda row: row.finding_id)
+    )
     assert any("living parent" in found.guarantee for found in violations(run(sample()).rows))
 
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from implicit_reports import AlikeEmbedder, TableEmbedder, vocabulary
 
 from lunguage_assets.errors import MethodError
-from lunguage_assets.implicit.embedders import LexicalEmbedder, make_embedder, pair_cosines
-from lunguage_assets.implicit.linearise import linearise
+from lunguage_assets.implicit.encoders import LexicalEmbedder, make_embedder, pair_cosines
+from lunguage_assets.implicit.merging.linearise import linearise
 from lunguage_assets.settings import ImplicitSettings
 
 
@@ -52,7 +52,10 @@ def test_cosines_are_rounded_so_that_no_last_bit_decides() -> None:
 
 
 words = st.lists(
-    st.sampled_from(["opacity", "effusion", "rul", "left", "nodules", "5", "mm", "of", "lungs", "-", "zzz", "chf"]), max_size=6
+    st.sampled_from(
+        ["opacity", "effusion", "rul", "left", "nodules", "5", "mm", "of", "lungs", "-", "zzz", "chf"]
+    ),
+    max_size=6,
 ).map(" ".join)
 
 
@@ -87,11 +90,17 @@ def test_no_two_words_share_a_column_until_there_are_none_left() -> None:
 def test_encoding_does_not_depend_on_the_interpreters_hash_seed() -> None:
     program = (
         "import sys; sys.path.insert(0, 'tests/implicit'); from implicit_reports import vocabulary;"
-        "from lunguage_assets.implicit.embedders import LexicalEmbedder as L;"
+        "from lunguage_assets.implicit.encoders import LexicalEmbedder as L;"
         "print(L(vocabulary()).encode(['effusion rul patchy mild']).nonzero()[1].tolist())"
     )
     answers = {
-        subprocess.run([sys.executable, "-c", program], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True).stdout
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
         for seed in ("1", "2")
     }
     assert len(answers) == 1
@@ -108,7 +117,9 @@ class Wrong(AlikeEmbedder):
         return self.answer
 
 
-@pytest.mark.parametrize("answer", [np.ones((1, 3)), np.full((2, 3), np.nan), np.ones(2), np.full((2, 3), 2.0), np.zeros((2, 3))])
+@pytest.mark.parametrize(
+    "answer", [np.ones((1, 3)), np.full((2, 3), np.nan), np.ones(2), np.full((2, 3), 2.0), np.zeros((2, 3))]
+)
 def test_an_encoder_that_answers_wrongly_stops_the_run(answer: np.ndarray) -> None:
     with pytest.raises(MethodError, match="wrong"):
         pair_cosines(Wrong(answer), ["a", "b"], [0], [1])

@@ -17,17 +17,21 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lunguage_assets.errors import MethodError
-from lunguage_assets.implicit.embedders import cached
-from lunguage_assets.implicit.embedders.cached import CachedEmbedder
-from lunguage_assets.implicit.embedders.vector_cache import VectorCache
+from lunguage_assets.implicit.encoders import cached
+from lunguage_assets.implicit.encoders.cached import CachedEmbedder
+from lunguage_assets.implicit.encoders.vector_cache import VectorCache
 
 PHRASES = ("opacity", "nodule left", "pleural effusion small", "scar", "mass 5 mm")
 
 
 class Encoder:
-    """Unit vectors that are a function of the phrase, but for `noise` in the last bits; counts what it is asked."""
+    """Unit vectors that are a function of the phrase, but for `noise` in the last bits; counts what it is
+    asked.
+    """
 
-    def __init__(self, identity: str = "invented@1", *, width: int = 8, noise: float = 0.0, fails_at: int = -1) -> None:
+    def __init__(
+        self, identity: str = "invented@1", *, width: int = 8, noise: float = 0.0, fails_at: int = -1
+    ) -> None:
         self.identity, self._width, self._noise, self._fails_at = identity, width, noise, fails_at
         self.asked: list[str] = []
 
@@ -35,7 +39,10 @@ class Encoder:
         if 0 <= self._fails_at <= len(self.asked):
             raise KeyboardInterrupt
         self.asked += phrases
-        rows = [np.frombuffer(blake2b(phrase.encode(), digest_size=self._width).digest(), np.uint8) + 1.0 for phrase in phrases]
+        rows = [
+            np.frombuffer(blake2b(phrase.encode(), digest_size=self._width).digest(), np.uint8) + 1.0
+            for phrase in phrases
+        ]
         vectors = np.array(rows)
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
         return (vectors + self._noise).astype(np.float32)
@@ -62,7 +69,9 @@ def test_only_what_is_new_is_encoded_and_each_vector_is_its_own(tmp_path: Path) 
     assert sorted(inner.asked) == ["mass 5 mm", "scar"]
 
 
-def test_a_run_that_was_killed_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_was_killed_goes_on_where_it_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(cached, "KEPT_EVERY", 2)
     with pytest.raises(KeyboardInterrupt):
         kept(tmp_path, Encoder(fails_at=4)).encode(PHRASES)
@@ -85,7 +94,9 @@ def test_another_revision_shares_nothing(tmp_path: Path) -> None:
     assert len(inner.asked) == len(PHRASES)
 
 
-def test_a_file_under_the_name_of_another_encoder_is_not_believed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_file_under_the_name_of_another_encoder_is_not_believed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     kept(tmp_path, Encoder("invented@1")).encode(PHRASES)
     one, other = VectorCache(tmp_path, "invented@1"), VectorCache(tmp_path, "invented@2")
     one.path.rename(other.path)
@@ -100,15 +111,21 @@ def test_a_file_under_the_name_of_another_encoder_is_not_believed(tmp_path: Path
 
 def test_vectors_of_another_length_than_the_encoder_gives_are_not_mixed_in(tmp_path: Path) -> None:
     kept(tmp_path, Encoder()).encode(PHRASES[:2])
-    np.testing.assert_array_equal(kept(tmp_path, Encoder(width=12)).encode(PHRASES), Encoder(width=12).encode(PHRASES))
+    np.testing.assert_array_equal(
+        kept(tmp_path, Encoder(width=12)).encode(PHRASES), Encoder(width=12).encode(PHRASES)
+    )
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    damage=st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(1, 255)), min_size=1, max_size=4),
+    damage=st.lists(
+        st.tuples(st.floats(0, 1, exclude_max=True), st.integers(1, 255)), min_size=1, max_size=4
+    ),
     cut=st.none() | st.floats(0, 1),
 )
-def test_whatever_happens_to_the_file_no_vector_is_wrong(tmp_path: Path, damage: list[tuple[float, int]], cut: float | None) -> None:
+def test_whatever_happens_to_the_file_no_vector_is_wrong(
+    tmp_path: Path, damage: list[tuple[float, int]], cut: float | None
+) -> None:
     logging.disable(logging.WARNING)
     cache = VectorCache(tmp_path, "invented@1")
     kept(tmp_path, Encoder()).encode(PHRASES)
@@ -118,12 +135,16 @@ def test_whatever_happens_to_the_file_no_vector_is_wrong(tmp_path: Path, damage:
     cache.path.write_bytes(content if cut is None else content[: int(cut * len(content))])
     try:
         for _ in range(2):
-            np.testing.assert_array_equal(kept(tmp_path, Encoder()).encode(PHRASES), Encoder().encode(PHRASES))
+            np.testing.assert_array_equal(
+                kept(tmp_path, Encoder()).encode(PHRASES), Encoder().encode(PHRASES)
+            )
     finally:
         logging.disable(logging.NOTSET)
 
 
-def test_a_damaged_file_is_mended_with_a_note_that_tells_no_phrase(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_damaged_file_is_mended_with_a_note_that_tells_no_phrase(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     cache = VectorCache(tmp_path, "invented@1")
     kept(tmp_path, Encoder()).encode(PHRASES)
     cache.path.write_bytes(b"not a database, for certain" * 100)
@@ -151,9 +172,13 @@ def test_one_damaged_vector_costs_one_phrase(tmp_path: Path, caplog: pytest.LogC
     assert again.asked == []
 
 
-def test_a_place_that_cannot_hold_a_file_costs_time_only(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_place_that_cannot_hold_a_file_costs_time_only(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     (tmp_path / "taken").write_text("a file where a folder should be")
-    np.testing.assert_array_equal(kept(tmp_path / "taken", Encoder()).encode(PHRASES), Encoder().encode(PHRASES))
+    np.testing.assert_array_equal(
+        kept(tmp_path / "taken", Encoder()).encode(PHRASES), Encoder().encode(PHRASES)
+    )
     assert "encodes without it" in caplog.text
 
 
@@ -212,7 +237,9 @@ def test_processes_that_encode_at_once_agree_on_what_is_kept(tmp_path: Path) -> 
     inner = Encoder()
     last = kept(tmp_path, inner).encode([f"phrase {number}" for number in range(300)])
     assert inner.asked == []
-    np.testing.assert_allclose(last, Encoder().encode([f"phrase {number}" for number in range(300)]), atol=1e-6)
+    np.testing.assert_allclose(
+        last, Encoder().encode([f"phrase {number}" for number in range(300)]), atol=1e-6
+    )
     assert _encode(tmp_path, 50) == last[50:250].tobytes()
 
 

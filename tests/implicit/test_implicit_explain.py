@@ -1,4 +1,6 @@
-"""`lunguage explain`: the story of every row of a study, those that are not in the result too, told to the person who asks and nobody else."""
+"""`lunguage explain`: the story of every row of a study, those that are not in the result too, told to the
+person who asks and nobody else.
+"""
 
 from __future__ import annotations
 
@@ -18,16 +20,15 @@ from implicit_reports import STUDY, Said, frames, identity, run, said
 from rich.console import Console
 from test_implicit_properties import reports as reported
 
-from lunguage_assets.cli_explain import TextKeptBack, compare_modes, explain
+from lunguage_assets.cli.explain import TextKeptBack, compare_modes, explain
 from lunguage_assets.errors import ConfigurationError, InvalidTable, LunguageError
-from lunguage_assets.home import Corpus, DataClass, Home
-from lunguage_assets.release.explain import StudyStory, explain_study
-from lunguage_assets.release.explain_html import story_page
-from lunguage_assets.release.explain_text import print_story
-from lunguage_assets.release.explain_wording import NO_PATHWAY, P_SOURCES, RULES, STATUSES
-from lunguage_assets.release.study_record import TABLES_OF_A_STUDY, StudyRecord, read_study
-from lunguage_assets.schema import Table
-from lunguage_assets.store import PARTITIONED_BY, partition_path, write_table
+from lunguage_assets.home.home import Corpus, DataClass, Home
+from lunguage_assets.home.store import PARTITIONED_BY, partition_path, write_table
+from lunguage_assets.release.explain.explain import StudyStory, explain_study
+from lunguage_assets.release.explain.explain_html import story_page
+from lunguage_assets.release.explain.explain_text import print_story
+from lunguage_assets.release.explain.explain_wording import NO_PATHWAY, P_SOURCES, RULES, STATUSES
+from lunguage_assets.release.explain.study_record import TABLES_OF_A_STUDY, StudyRecord, read_study
 from lunguage_assets.tables import (
     FINDINGS,
     INTAKE_NOTES,
@@ -44,6 +45,7 @@ from lunguage_assets.tables import (
 from lunguage_assets.tables import (
     STATUSES as STATUS_CODES,
 )
+from lunguage_assets.tables.schema import Table
 
 SECRET = "The invented sentence that nobody else may read."
 
@@ -87,7 +89,11 @@ def store(home: Home, batch: str, tables: dict[str, Any], *, register: bool = Tr
     for name, frame in tables.items():
         keys = ("panel" if dimension == "ranker" else batch for dimension in PARTITIONED_BY[name])
         write_table(schemas[name], frame, partition_path(home.tables, name, *keys))
-    write_table(REFERENCE_RANKING, REFERENCE_RANKING.frame([RANKING]), partition_path(home.tables, "reference_ranking", "panel"))
+    write_table(
+        REFERENCE_RANKING,
+        REFERENCE_RANKING.frame([RANKING]),
+        partition_path(home.tables, "reference_ranking", "panel"),
+    )
     if register:
         announce(home, batch)
 
@@ -108,7 +114,9 @@ def home_of(root: Path, data_class: DataClass, **batches: Sequence[Said]) -> Hom
     return home
 
 
-def record_of(rows: Sequence[Said], study: str = STUDY, rejected: Sequence[dict[str, Any]] = ()) -> StudyRecord:
+def record_of(
+    rows: Sequence[Said], study: str = STUDY, rejected: Sequence[dict[str, Any]] = ()
+) -> StudyRecord:
     """As read from a store, without one."""
     tables = tables_of(rows, rejected)
     found = {
@@ -134,7 +142,8 @@ def text(told_story: StudyStory) -> str:
     return console.export_text()
 
 
-# what is told -------------------------------------------------------------------------------------------------------------------------
+# what is told
+# -------------------------------------------------------------------------------------------------------------------------
 
 
 @settings(max_examples=25, deadline=None)
@@ -146,14 +155,24 @@ def test_every_row_of_a_study_is_told_of_once_with_what_became_of_it(rows: list[
         found = explain_study(record)
         fates = {row.finding_id: row.fate for row in found.rows}
         assert len(fates) == len(found.rows)
-        everything = {row["finding_id"] for name in ("deduplicated_findings", "expansions") for row in record.tables[name]}
+        everything = {
+            row["finding_id"]
+            for name in ("deduplicated_findings", "expansions")
+            for row in record.tables[name]
+        }
         assert set(fates) == everything
         assert {own for own, fate in fates.items() if fate == "in the result"} == {
             own for own in outcome.ids() if own.startswith(f"{study}:")
         }
-        gone = {row["finding_id"]: row["event"] for row in record.tables["resolution_log"] if row["event"] != "reference lost"}
+        gone = {
+            row["finding_id"]: row["event"]
+            for row in record.tables["resolution_log"]
+            if row["event"] != "reference lost"
+        }
         assert {own: fate for own, fate in fates.items() if fate != "in the result"} == gone
-        assert [row.idx for row in found.rows if row.idx is not None] == list(range(1, len(fates) - len(gone) + 1))
+        assert [row.idx for row in found.rows if row.idx is not None] == list(
+            range(1, len(fates) - len(gone) + 1)
+        )
         assert text(found)
         assert story_page(found).count("<article") == len(fates)
 
@@ -165,7 +184,10 @@ def test_a_tentative_diagnosis_is_told_from_its_sentence_to_its_signs() -> None:
     assert found["said"].startswith("findings, sentence 0")
     assert "canonical name: congestive heart failure" in found["said"]
     assert "no hedging phrase" in found["hedges"]
-    assert "mu 25.00, sigma 1.00, below 1 phrases; 20 steps, 20 valid answers; ended because its rank stayed the same" in found["hedges"]
+    assert (
+        "mu 25.00, sigma 1.00, below 1 phrases; 20 steps, 20 valid answers; ended because its "
+        "rank stayed the same" in found["hedges"]
+    )
     assert "0.600 [0.300, 0.800]: fitted into the ranking" in found["probability"]
     assert "congestive heart failure matches congestive_heart_failure_1" in found["pathway"]
     assert "ent: cardiomegaly > status: dp" in found["pathway"]
@@ -183,8 +205,8 @@ def test_the_phrases_of_a_row_are_told() -> None:
 def test_a_generated_row_is_told_up_to_its_root() -> None:
     found = told(story([said("lobar pneumonia", "dp")]), identity(0) + "/0/0")
     assert (
-        "not in the report: idx 2 (consolidation, dp) implies it by pathway consolidation_1, below idx 1 (lobar pneumonia, dp)"
-        in found["said"]
+        "not in the report: idx 2 (consolidation, dp) implies it by pathway consolidation_1, "
+        "below idx 1 (lobar pneumonia, dp)" in found["said"]
     )
     assert "a bound that follows from the pathway" in found["probability"]
     assert "hedges" not in found
@@ -200,7 +222,10 @@ def test_a_sign_whose_diagnosis_was_merged_is_told_of_the_one_that_holds_it_now(
 
 def test_both_rows_of_a_merge_are_told_of_each_other() -> None:
     rows = [said("nodule", location="right"), said("nodules", location="right", section="impr")]
-    assert "0 (nodule, right, dp; merged): cosine 1.000 (lexical-1)" in told(story(rows), identity(1))["merged into it"]
+    assert (
+        "0 (nodule, right, dp; merged): cosine 1.000 (lexical-1)"
+        in told(story(rows), identity(1))["merged into it"]
+    )
     assert (
         told(story(rows), identity(0))["what became of it"]
         == "merged: it says the same (deduplication). idx 1 (nodules, right, dp) stands for it."
@@ -211,16 +236,27 @@ def test_a_contradiction_is_told_with_its_rule() -> None:
     rows = [said("pneumonia", "dn"), said("pneumonia", "tp", p=0.2)]
     found = story(rows)
     loser = told(found, identity(1))
-    assert "one says present, one absent (original-original): with idx 1 (pneumonia, dn)" in loser["conflicts"]
-    assert loser["what became of it"] == "removed: rule 3: the row with the highest support is kept. No row stands for it."
-    assert "discarded: the diagnosis that implied it is gone" in told(found, identity(1) + "/0")["what became of it"]
+    assert (
+        "one says present, one absent (original-original): with idx 1 (pneumonia, dn)" in loser["conflicts"]
+    )
+    assert (
+        loser["what became of it"]
+        == "removed: rule 3: the row with the highest support is kept. No row stands for it."
+    )
+    assert (
+        "discarded: the diagnosis that implied it is gone"
+        in told(found, identity(1) + "/0")["what became of it"]
+    )
 
 
 def test_history_rows_and_rejected_rows_are_told_too() -> None:
     found = story([said("pneumonia", section="hist")], rejected=[REFUSED])
     assert [row.fate for row in found.rows] == ["excluded", "rejected"]
     assert told(found, identity(0))["what became of it"] == "excluded: history rows take no part."
-    assert "column 'dx_status': found 'maybe', expected positive or negative" in told(found, "Lunguage.csv, row 7")["unknown status"]
+    assert (
+        "column 'dx_status': found 'maybe', expected positive or negative"
+        in told(found, "Lunguage.csv, row 7")["unknown status"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -268,7 +304,8 @@ def test_one_finding_is_chosen_by_number_or_by_id() -> None:
         story(rows, "9")
 
 
-# how it is shown ----------------------------------------------------------------------------------------------------------------------
+# how it is shown
+# ----------------------------------------------------------------------------------------------------------------------
 
 
 def test_text_of_a_report_cannot_command_a_terminal_or_a_browser() -> None:
@@ -287,11 +324,15 @@ def test_text_of_a_report_cannot_command_a_terminal_or_a_browser() -> None:
 def test_the_page_needs_nothing_else() -> None:
     page = story_page(story([said("CHF", "tp", p=0.6, view="pa"), said("nodule", section="hist")]))
     assert "default-src &#39;none&#39;" in page or "default-src 'none'" in page
-    assert not any(word in page for word in ("<script", "<link", "src=", "href=", "url(", "@import", "http://", "https://"))
+    assert not any(
+        word in page
+        for word in ("<script", "<link", "src=", "href=", "url(", "@import", "http://", "https://")
+    )
     assert SECRET in page.replace("&#34;", '"')
 
 
-# finding the study --------------------------------------------------------------------------------------------------------------------
+# finding the study
+# --------------------------------------------------------------------------------------------------------------------
 
 
 def test_a_study_that_came_again_is_told_as_it_came_last(tmp_path: Path) -> None:
@@ -313,8 +354,15 @@ def test_only_the_rows_of_the_study_are_read(tmp_path: Path) -> None:
 
 
 def test_an_unknown_study_is_answered_with_the_nearest_and_the_batches(tmp_path: Path) -> None:
-    home = home_of(tmp_path, "synthetic", first=[said("nodule"), said("nodule", study="s00000012"), said("nodule", study="s99999999")])
-    with pytest.raises(ConfigurationError, match=r"'s00000013'; nearest are s00000012, s00000001, s99999999\. Batches .*: first\."):
+    home = home_of(
+        tmp_path,
+        "synthetic",
+        first=[said("nodule"), said("nodule", study="s00000012"), said("nodule", study="s99999999")],
+    )
+    with pytest.raises(
+        ConfigurationError,
+        match=r"'s00000013'; nearest are s00000012, s00000001, s99999999\. Batches .*: first\.",
+    ):
         read_study(home.tables, "panel", ["first"], "s00000013")
 
 
@@ -328,12 +376,15 @@ def test_a_ranker_without_results_is_answered_with_those_that_have_some(tmp_path
 
 def test_a_table_of_another_schema_is_refused(tmp_path: Path) -> None:
     home = home_of(tmp_path, "synthetic", b=[said("nodule")])
-    write_table(REJECTED, REJECTED.frame(), partition_path(home.tables, LUNGUAGE_PLUS_PLUS.name, "panel", "b"))
+    write_table(
+        REJECTED, REJECTED.frame(), partition_path(home.tables, LUNGUAGE_PLUS_PLUS.name, "panel", "b")
+    )
     with pytest.raises(InvalidTable, match="another schema"):
         read_study(home.tables, "panel", ["b"], STUDY)
 
 
-# the command --------------------------------------------------------------------------------------------------------------------------
+# the command
+# --------------------------------------------------------------------------------------------------------------------------
 
 
 def call(home: Home, *arguments: str | Path) -> Result:
@@ -369,7 +420,7 @@ def test_a_home_that_says_nothing_of_its_text_counts_as_patients(tmp_path: Path)
 
 def test_text_of_patients_is_shown_on_the_terminal_of_the_person_who_asks(tmp_path: Path) -> None:
     home = home_of(tmp_path, "credentialed", b=[said("nodule")])
-    command = [sys.executable, "-m", "lunguage_assets.cli", "explain", STUDY, "--home", str(home.root)]
+    command = [sys.executable, "-m", "lunguage_assets.cli.main", "explain", STUDY, "--home", str(home.root)]
     terminal, end = pty.openpty()
     with subprocess.Popen(command, stdout=end, stderr=end, env={**os.environ, "COLUMNS": "200"}) as process:
         os.close(end)

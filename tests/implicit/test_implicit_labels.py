@@ -1,4 +1,6 @@
-"""Study-level labels: what a study says of each finding, and above all what it does not say (implicit.md section 6)."""
+"""Study-level labels: what a study says of each finding, and above all what it does not say (implicit.md
+section 6).
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,9 @@ from test_implicit_paper_mode import in_mode
 from test_implicit_properties import reports as reported
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.release.documents import write_labels
-from lunguage_assets.release.label_file import LabelList, load_label_list
-from lunguage_assets.release.labels import study_labels
+from lunguage_assets.release.labels.label_file import LabelList, load_label_list
+from lunguage_assets.release.labels.labels import study_labels
+from lunguage_assets.release.report.documents import write_labels
 from lunguage_assets.tables.labels import LABELS
 
 CHEXPERT = {
@@ -75,7 +77,9 @@ def test_a_study_of_which_nothing_is_left_has_all_labels_unmentioned() -> None:
         ("dn", None, "denied", [0, 0, 0, 0.0]),
     ],
 )
-def test_the_targets_of_the_four_statuses(status: str, p: float | None, source: str, targets: list[float | None]) -> None:
+def test_the_targets_of_the_four_statuses(
+    status: str, p: float | None, source: str, targets: list[float | None]
+) -> None:
     found = label("pneumonia", said("pneumonia", status, p=p))
     assert (found["source"], found["status"]) == (source, status)
     assert [None if pd.isna(found[name]) else found[name] for name in POLICIES] == targets
@@ -83,7 +87,13 @@ def test_the_targets_of_the_four_statuses(status: str, p: float | None, source: 
 
 def test_an_implied_sign_is_a_bound_and_keeps_the_certainty_of_its_diagnosis() -> None:
     found = label("cardiomegaly", said("CHF", "tp", p=0.6))
-    assert (found["source"], found["p"], found["p_high"], found["p_source"], found["p_is_bound"]) == ("implied", 0.6, 1.0, "pathway", True)
+    assert (found["source"], found["p"], found["p_high"], found["p_source"], found["p_is_bound"]) == (
+        "implied",
+        0.6,
+        1.0,
+        "pathway",
+        True,
+    )
     assert found["status"] == "tp"
 
 
@@ -101,19 +111,31 @@ def test_a_past_finding_is_not_present_and_not_mentioned() -> None:
 
 
 def test_one_place_is_enough_and_the_denial_of_another_is_none() -> None:
-    """ "No effusion on the left, possibly one on the right": the higher support of the denial is about another place."""
-    found = label("pleural effusion", said("effusion", "dn", location="left"), said("effusion", "tp", p=0.6, location="right"))
+    """ "No effusion on the left, possibly one on the right": the higher support of the denial is about
+    another place.
+    """
+    found = label(
+        "pleural effusion",
+        said("effusion", "dn", location="left"),
+        said("effusion", "tp", p=0.6, location="right"),
+    )
     assert (found["source"], found["p"]) == ("stated", 0.6)
 
 
 def test_a_denial_without_a_place_covers_every_place() -> None:
     for support, source in ((0.6, "denied"), (None, "stated")):
-        rows = [said("effusion", "dn"), said("effusion", "tp" if support else "dp", p=support, location="right")]
+        rows = [
+            said("effusion", "dn"),
+            said("effusion", "tp" if support else "dp", p=support, location="right"),
+        ]
         assert label("pleural effusion", *rows)["source"] == source
 
 
 def test_of_several_places_the_best_supported_one_speaks() -> None:
-    rows = [said("nodule", "tp", p=p, location=place) for p, place in ((0.3, "right"), (0.8, "left"), (0.5, "lower lung"))]
+    rows = [
+        said("nodule", "tp", p=p, location=place)
+        for p, place in ((0.3, "right"), (0.8, "left"), (0.5, "lower lung"))
+    ]
     assert label("lung lesion", *rows)["p"] == 0.8
 
 
@@ -179,7 +201,9 @@ def test_no_finding_is_at_most_as_likely_as_its_most_certain_contradiction_allow
 
 
 def test_a_denied_sign_of_mode_paper_is_still_read_as_absent(tmp_path: Path) -> None:
-    """Mode `paper` stores the diagnosis' p for a sign that the diagnosis denies; a label asks for the presence of the sign."""
+    """Mode `paper` stores the diagnosis' p for a sign that the diagnosis denies; a label asks for the
+    presence of the sign.
+    """
     file = tmp_path / "labels.yaml"
     file.write_text("labels:\n  - name: volume loss\n    findings:\n      - names: [volume loss]\n")
     outcome = in_mode([said("consolidation", "tp", p=0.6)], "paper")
@@ -205,7 +229,9 @@ def test_labels_fit_their_schema_and_never_say_what_no_row_says(rows: list[Said]
     implied = said_something.loc[said_something["source"] == "implied", "finding_id"]
     assert set(current.loc[implied, "source"]) <= {"expansion"}
     order = np.random.default_rng(4).permutation(len(outcome.rows))
-    again = study_labels(outcome.rows.iloc[order], outcome.expansion.matches.iloc[::-1], delivered.iloc[::-1], listed())
+    again = study_labels(
+        outcome.rows.iloc[order], outcome.expansion.matches.iloc[::-1], delivered.iloc[::-1], listed()
+    )
     pd.testing.assert_frame_equal(again, frame)
 
 
@@ -227,14 +253,20 @@ def test_the_files_say_first_that_unmentioned_is_not_absent(tmp_path: Path) -> N
     [
         ("labels:\n  - name: a\n", 2, "labels.0"),
         ("labels:\n  - name: a\n    diagnoses: [plague]\n", 3, "labels.0.diagnoses.0"),
-        ("labels:\n  - name: a\n    findings: [{names: [x], reads: loudly}]\n", 3, "labels.0.findings.0.reads"),
+        (
+            "labels:\n  - name: a\n    findings: [{names: [x], reads: loudly}]\n",
+            3,
+            "labels.0.findings.0.reads",
+        ),
         ("labels:\n  - {name: a, diagnoses: [copd]}\n  - {name: a, diagnoses: [copd]}\n", 3, "labels.1.name"),
         ("labels:\n  - {name: a, diagnoses: [copd], denied_by: [b]}\n", 2, "labels.0.denied_by.0"),
         ("labels:\n  - {name: a, diagnoses: [copd], denied_by: [a]}\n", 2, "labels.0.denied_by.0"),
     ],
     ids=["nothing states it", "unknown diagnosis", "unknown reading", "twice", "unknown label", "circle"],
 )
-def test_an_error_in_the_list_names_line_and_field(content: str, line: int, field: str, tmp_path: Path) -> None:
+def test_an_error_in_the_list_names_line_and_field(
+    content: str, line: int, field: str, tmp_path: Path
+) -> None:
     file = tmp_path / "labels.yaml"
     file.write_text(content)
     with pytest.raises(ConfigurationError, match=f"line {line}, field {field}"):

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from implicit_reports import dictionary, frames, identity, run, said, vocabulary
 
-from lunguage_assets.implicit.match import match
-from lunguage_assets.implicit.pathway_file import view_situations
-from lunguage_assets.implicit.pathways import load_dictionary
+from lunguage_assets.implicit.pathways.match import match
+from lunguage_assets.implicit.pathways.pathway_file import view_situations
+from lunguage_assets.implicit.pathways.pathways import load_dictionary
 from lunguage_assets.implicit.rows import read_rows
 from lunguage_assets.tables import FINDING_COLUMNS, MATCH_REASONS, PATHWAY_MATCHES, VIEWS
 
@@ -42,7 +42,9 @@ def test_an_effusion_shows_what_the_view_shows() -> None:
     """All sixty-four sets of views, one study each."""
     situations = list(view_situations())
     rows = [
-        said("effusion", view=", ".join(view for view in VIEWS if view in views), study=f"s{number:08d}", row=0)
+        said(
+            "effusion", view=", ".join(view for view in VIEWS if view in views), study=f"s{number:08d}", row=0
+        )
         for number, views in enumerate(situations)
     ]
     outcome = run(rows)
@@ -78,7 +80,10 @@ def test_every_view_selects_its_own_effusion_pathway(view: str, pathway: str) ->
 
 @pytest.mark.parametrize("view", ["", "ap", "pa", "lateral", "erect", "supine, recumbent"])
 def test_a_loculated_effusion_needs_no_view(view: str) -> None:
-    assert matched("pleural effusion", morphology="loculated", view=view) == ("pleural_effusion_10", "matched")
+    assert matched("pleural effusion", morphology="loculated", view=view) == (
+        "pleural_effusion_10",
+        "matched",
+    )
 
 
 @pytest.mark.parametrize(
@@ -187,7 +192,10 @@ def test_a_fracture_is_read_by_its_bone_and_age(ent: str, options: dict[str, str
     assert matched(ent, **options) == (pathway, "matched")
 
 
-@pytest.mark.parametrize("location", ["pacemaker lead", "sternal wires", "right, hardware", "fixation plate", "PICC", "T8 pedicle screws"])
+@pytest.mark.parametrize(
+    "location",
+    ["pacemaker lead", "sternal wires", "right, hardware", "fixation plate", "PICC", "T8 pedicle screws"],
+)
 def test_a_broken_device_implies_nothing(location: str) -> None:
     outcome = run([said("fracture", location=location)])
     assert outcome.match(identity(0))["reason"] == "device"
@@ -278,7 +286,8 @@ def test_history_rows_that_are_kept_are_past_diagnoses() -> None:
 def test_a_refinement_without_a_pathway_is_a_reason_of_its_own(tmp_path: Path) -> None:
     file = tmp_path / "own.yaml"
     file.write_text(
-        "diagnoses:\n  - name: flu\n    spellings: {plain: [flu]}\n    refinements:\n      - {name: mild, words: [mild]}\n"
+        "diagnoses:\n  - name: flu\n    spellings: {plain: [flu]}\n    refinements:\n      - "
+        "{name: mild, words: [mild]}\n"
         "    pathways:\n      - {id: flu_1, implies: [{finding: fever, status: dp}]}\n"
     )
     outcome = run([said("flu", severity="mild")], pathways=load_dictionary(file, vocabulary()))
@@ -297,7 +306,9 @@ def test_every_finding_and_every_generated_row_has_exactly_one_answer() -> None:
     outcome = run(rows)
     generated = outcome.expansion.expansions.query("outcome == 'generated'")["finding_id"].tolist()
     matches = outcome.expansion.matches
-    assert sorted(matches["finding_id"]) == sorted([*(identity(number) for number in range(len(rows))), *generated])
+    assert sorted(matches["finding_id"]) == sorted(
+        [*(identity(number) for number in range(len(rows))), *generated]
+    )
     assert sorted(matches.loc[matches["generated"], "finding_id"]) == sorted(generated)
     assert set(matches["reason"]) <= set(MATCH_REASONS)
     PATHWAY_MATCHES.to_arrow(matches)

@@ -1,4 +1,6 @@
-"""Mode `paper`: its three departures from the method, nothing else, and the report that compares both modes (implicit.md section 6)."""
+"""Mode `paper`: its three departures from the method, nothing else, and the report that compares both modes
+(implicit.md section 6).
+"""
 
 from __future__ import annotations
 
@@ -10,47 +12,84 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
-from implicit_reports import STUDY, AlikeEmbedder, Outcome, Said, blacklist, dictionary, frames, identity, mixed, run, said, vocabulary
+from implicit_reports import (
+    STUDY,
+    AlikeEmbedder,
+    Outcome,
+    Said,
+    blacklist,
+    dictionary,
+    frames,
+    identity,
+    mixed,
+    run,
+    said,
+    vocabulary,
+)
 from test_implicit_properties import reports
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.implicit.accounting import account
-from lunguage_assets.implicit.blacklist import Blacklist, load_blacklist
-from lunguage_assets.implicit.deduplicate import deduplicate
-from lunguage_assets.implicit.embedders import LexicalEmbedder
-from lunguage_assets.implicit.expand import expand
-from lunguage_assets.implicit.guarantees import violations
+from lunguage_assets.implicit.encoders import LexicalEmbedder
+from lunguage_assets.implicit.expansion.expand import expand
+from lunguage_assets.implicit.merging.blacklist import Blacklist, load_blacklist
+from lunguage_assets.implicit.merging.deduplicate import deduplicate
 from lunguage_assets.implicit.mode_comparison import ModeResult, both_modes, causes, compare_modes
-from lunguage_assets.implicit.resolve import resolve, resolve_again
+from lunguage_assets.implicit.resolution.accounting import account
+from lunguage_assets.implicit.resolution.guarantees import violations
+from lunguage_assets.implicit.resolution.resolve import resolve, resolve_again
 from lunguage_assets.settings import ImplicitSettings, load_settings
 from lunguage_assets.tables import LUNGUAGE_PLUS_PLUS, REJECTED, RESOLUTION_LOG
 from lunguage_assets.tables.paper import MODE_DIFFERENCES
 
 
 def in_mode(
-    rows: Iterable[Said], mode: str, *, embedder: Any = None, listed: Blacklist | None = None, shuffle: int | None = None
+    rows: Iterable[Said],
+    mode: str,
+    *,
+    embedder: Any = None,
+    listed: Blacklist | None = None,
+    shuffle: int | None = None,
 ) -> Outcome:
     """All stages in one mode; the later ones are told of it by the rows alone."""
     findings, fitted, delivered = frames(list(rows))
     merged = deduplicate(
-        mixed(findings, shuffle), fitted, embedder or LexicalEmbedder(vocabulary()), listed or blacklist(), ImplicitSettings(mode=mode)
+        mixed(findings, shuffle),
+        fitted,
+        embedder or LexicalEmbedder(vocabulary()),
+        listed or blacklist(),
+        ImplicitSettings(mode=mode),
     )
     expansion = expand(mixed(merged, shuffle), dictionary(), vocabulary())
     resolution = resolve(mixed(merged, shuffle), expansion, dictionary(), "v1")
-    return Outcome(merged, expansion, resolution, account(delivered, REJECTED.frame(), merged, expansion, resolution))
+    return Outcome(
+        merged, expansion, resolution, account(delivered, REJECTED.frame(), merged, expansion, resolution)
+    )
 
 
 def compared(rows: list[Said], embedder: Any = None) -> pd.DataFrame:
     findings, fitted, _ = frames(rows)
     method, paper = both_modes(
-        findings, fitted, embedder or LexicalEmbedder(vocabulary()), blacklist(), ImplicitSettings(), dictionary(), vocabulary()
+        findings,
+        fitted,
+        embedder or LexicalEmbedder(vocabulary()),
+        blacklist(),
+        ImplicitSettings(),
+        dictionary(),
+        vocabulary(),
     )
     return compare_modes(method, paper)
 
 
 def differing(rows: list[Said], embedder: Any = None) -> list[tuple[str, str, str]]:
     frame = compared(rows, embedder)
-    return list(zip(frame["finding_id"].str.removeprefix(f"{STUDY}:"), frame["difference"], frame["cause"], strict=True))
+    return list(
+        zip(
+            frame["finding_id"].str.removeprefix(f"{STUDY}:"),
+            frame["difference"],
+            frame["cause"],
+            strict=True,
+        )
+    )
 
 
 def test_the_default_is_the_method() -> None:
@@ -83,8 +122,12 @@ def test_the_log_names_the_rule_that_decided() -> None:
     ("mode", "prob", "low", "high"),
     [("method", 0.2, 0.0, 0.4), ("paper", 0.6, 0.3, 0.8)],
 )
-def test_a_denied_sign_has_the_diagnosis_own_p_in_mode_paper(mode: str, prob: float, low: float, high: float) -> None:
-    """Consolidation with p 0.6 denies volume loss: P(volume loss) is at most 0.4, and the paper stores 0.6."""
+def test_a_denied_sign_has_the_diagnosis_own_p_in_mode_paper(
+    mode: str, prob: float, low: float, high: float
+) -> None:
+    """Consolidation with p 0.6 denies volume loss: P(volume loss) is at most 0.4, and the paper stores
+    0.6.
+    """
     outcome = in_mode([said("consolidation", "tp", p=0.6)], mode)
     loss = outcome.row(identity(0) + "/1")
     assert (loss["name"], loss["status"]) == ("volume loss", "tn")
@@ -97,19 +140,30 @@ def test_a_present_sign_is_the_same_in_both_modes() -> None:
     """P(opacity) is at least P(consolidation), in the paper too."""
     rows = [said("consolidation", "tp", p=0.6)]
     one, other = (in_mode(rows, mode).row(identity(0) + "/0") for mode in ("method", "paper"))
-    assert [one[name] for name in ("prob", "p_low", "p_high")] == [other[name] for name in ("prob", "p_low", "p_high")]
+    assert [one[name] for name in ("prob", "p_low", "p_high")] == [
+        other[name] for name in ("prob", "p_low", "p_high")
+    ]
 
 
 @pytest.mark.parametrize(("mode", "belief"), [("method", [0.3, 0.0, 0.6]), ("paper", [0.4, 0.2, 1.0])])
-def test_a_denied_sign_that_another_diagnosis_holds_from_now_on_takes_its_p(mode: str, belief: list[float]) -> None:
-    """Lobar pneumonia (certain) and heart failure (0.4) both imply the consolidation; then the pneumonia is denied for certain.
+def test_a_denied_sign_that_another_diagnosis_holds_from_now_on_takes_its_p(
+    mode: str, belief: list[float]
+) -> None:
+    """Lobar pneumonia (certain) and heart failure (0.4) both imply the consolidation; then the pneumonia is
+    denied for certain.
 
-    In mode `paper` the sign has the belief of its parent, the implied consolidation, whose interval reaches 1.
+    In mode `paper` the sign has the belief of its parent, the implied consolidation, whose interval reaches
+    1.
     """
     outcome = in_mode([said("CHF", "tp", p=0.4), said("lobar pneumonia"), said("scar")], mode)
     rows = outcome.rows.copy()
     denial = rows.index[rows["finding_id"] == identity(2)].item()
-    rows.loc[denial, ["name", "status", "support", "prob"]] = [outcome.row(identity(1))["name"], "dn", 1.0, 0.0]
+    rows.loc[denial, ["name", "status", "support", "prob"]] = [
+        outcome.row(identity(1))["name"],
+        "dn",
+        1.0,
+        0.0,
+    ]
     again = resolve_again(rows, dictionary()).rows
     assert {identity(1), identity(2)}.isdisjoint(again["finding_id"])
     loss = again[again["name"] == "volume loss"].iloc[0]
@@ -126,9 +180,14 @@ def test_a_denied_sign_that_another_diagnosis_holds_from_now_on_takes_its_p(mode
     ],
     ids=["numbers", "levels", "courses"],
 )
-def test_numbers_levels_and_courses_keep_rows_apart_in_the_method_only(one: dict[str, str], other: dict[str, str]) -> None:
+def test_numbers_levels_and_courses_keep_rows_apart_in_the_method_only(
+    one: dict[str, str], other: dict[str, str]
+) -> None:
     rows = [said("nodule", **one), said("nodule", **other)]
-    merged = {mode: in_mode(rows, mode, embedder=AlikeEmbedder()).deduplicated["merged_into"].notna().sum() for mode in ("method", "paper")}
+    merged = {
+        mode: in_mode(rows, mode, embedder=AlikeEmbedder()).deduplicated["merged_into"].notna().sum()
+        for mode in ("method", "paper")
+    }
     assert merged == {"method": 0, "paper": 1}
 
 
@@ -139,7 +198,10 @@ def test_the_papers_pairs_keep_rows_apart_in_both_modes_and_a_persons_own_in_the
     for mode, merged in (("method", 0), ("paper", 1)):
         frame = in_mode(sides, mode, embedder=AlikeEmbedder(), listed=own).deduplicated
         assert frame["merged_into"].notna().sum() == 0
-        pairs = [in_mode(others[at : at + 2], mode, embedder=AlikeEmbedder(), listed=own).deduplicated for at in (0, 2)]
+        pairs = [
+            in_mode(others[at : at + 2], mode, embedder=AlikeEmbedder(), listed=own).deduplicated
+            for at in (0, 2)
+        ]
         assert [int(frame["merged_into"].notna().sum()) for frame in pairs] == [merged, merged]
 
 
@@ -176,19 +238,26 @@ def test_the_guarantees_hold_in_mode_paper_too(rows: list[Said]) -> None:
 
 @settings(max_examples=20, deadline=None)
 @given(reports)
-def test_in_mode_paper_the_winner_of_a_key_has_the_highest_p_of_what_the_report_says(rows: list[Said]) -> None:
-    """Told without the resolver: of the stated rows of a key that do not contradict each other definitely, none left had a higher p."""
+def test_in_mode_paper_the_winner_of_a_key_has_the_highest_p_of_what_the_report_says(
+    rows: list[Said],
+) -> None:
+    """Told without the resolver: of the stated rows of a key that do not contradict each other definitely,
+    none left had a higher p.
+    """
     outcome = in_mode(rows, "paper")
     kept = outcome.deduplicated[outcome.deduplicated["disposition"] == "kept"]
     key = ["study_id", "currency", "name", "places"]
     kept = kept.assign(places=["|".join(parts) for parts in kept["location_parts"]])
-    result = outcome.rows.assign(places=["|".join(parts) for parts in outcome.rows["location_parts"]]).set_index(key)["prob"]
+    result = outcome.rows.assign(
+        places=["|".join(parts) for parts in outcome.rows["location_parts"]]
+    ).set_index(key)["prob"]
     for values, group in kept.groupby(key):
         if set(group["status"]) != {"dp", "dn"}:
             assert result.loc[[values]].tolist() == [group["prob"].max()]
 
 
-# comparing both modes -----------------------------------------------------------------------------------------------------------------
+# comparing both modes
+# -----------------------------------------------------------------------------------------------------------------
 
 
 def test_modes_that_agree_have_no_differences() -> None:
@@ -210,7 +279,10 @@ def test_a_weak_suspicion_that_stays_is_counted_with_what_follows_from_it() -> N
 
 
 def test_a_merge_that_only_the_method_prevents_is_counted_as_the_blacklists() -> None:
-    found = differing([said("nodule", measurement="5 mm", location="right"), said("mass", measurement="8 mm")], AlikeEmbedder())
+    found = differing(
+        [said("nodule", measurement="5 mm", location="right"), said("mass", measurement="8 mm")],
+        AlikeEmbedder(),
+    )
     assert found == [("0", "content", "blacklist"), ("1", "only in method", "blacklist")]
 
 
@@ -221,7 +293,11 @@ def test_another_survivor_of_the_same_merge_is_counted_as_highest_p() -> None:
 
 def test_numbering_alone_is_no_difference() -> None:
     """The row after the one that only one mode keeps has another idx, and says the same."""
-    rows = [said("pneumonia", "dn", section="find"), said("pneumonia", "tp", p=0.2), said("nodule", "dn", section="impr")]
+    rows = [
+        said("pneumonia", "dn", section="find"),
+        said("pneumonia", "tp", p=0.2),
+        said("nodule", "dn", section="impr"),
+    ]
     assert "2" not in [own for own, _, _ in differing(rows)]
 
 
@@ -229,7 +305,9 @@ def test_causes_count_rows_and_studies() -> None:
     rows = [said("consolidation", "tp", p=0.6), said("consolidation", "tp", p=0.6, location="right")]
     rows += [said("consolidation", "tp", p=0.6, study="s00000002")]
     counted = causes(compared(rows))
-    assert counted.to_dict("records") == [{"difference": "probability", "cause": "denied sign", "rows": 3, "studies": 2}]
+    assert counted.to_dict("records") == [
+        {"difference": "probability", "cause": "denied sign", "rows": 3, "studies": 2}
+    ]
 
 
 @settings(max_examples=15, deadline=None)
@@ -239,8 +317,12 @@ def test_the_comparison_lists_exactly_the_rows_that_differ(rows: list[Said]) -> 
     frame = compare_modes(*(ModeResult(o.deduplicated, o.rows, o.resolution.log) for o in (method, paper)))
     MODE_DIFFERENCES.to_arrow(frame)
     listed = dict(zip(frame["finding_id"], frame["difference"], strict=True))
-    assert {own for own, difference in listed.items() if difference == "only in method"} == method.ids() - paper.ids()
-    assert {own for own, difference in listed.items() if difference == "only in paper"} == paper.ids() - method.ids()
+    assert {
+        own for own, difference in listed.items() if difference == "only in method"
+    } == method.ids() - paper.ids()
+    assert {
+        own for own, difference in listed.items() if difference == "only in paper"
+    } == paper.ids() - method.ids()
     same = [name for name in LUNGUAGE_PLUS_PLUS.names if name not in ("idx", "mode", "root_id")]
     for own in (method.ids() & paper.ids()) - set(listed):
         one, other = method.row(own), paper.row(own)

@@ -1,4 +1,6 @@
-"""Claims about the pictures of the pathways: they hold the whole dictionary, nothing lies over anything else, and the page is the file's."""
+"""Claims about the pictures of the pathways: they hold the whole dictionary, nothing lies over anything else,
+and the page is the file's.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,9 @@ from matplotlib.image import imread
 
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.implicit.pathway_tree import SOMETIMES, Branch, pathway_tree
-from lunguage_assets.implicit.pathways import load_dictionary
-from lunguage_assets.release.pathway_pictures import Box, file_name, laid_out, page, pathway_picture
+from lunguage_assets.implicit.pathways.pathway_tree import SOMETIMES, Branch, pathway_tree
+from lunguage_assets.implicit.pathways.pathways import load_dictionary
+from lunguage_assets.pictures.pathway_pictures import Box, file_name, laid_out, page, pathway_picture
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 DIAGNOSES = tuple(dictionary().diagnoses)
@@ -42,7 +44,9 @@ def test_a_tree_has_every_pathway_with_every_sub_finding_down_to_the_leaves(diag
     assert [branch.lines for branch in tree.children] == [(pathway.id,) for pathway in pathways]
     for branch, pathway in zip(tree.children, pathways, strict=True):
         assert [child.title for child in branch.children] == [edge.ent for edge in pathway.edges]
-        assert [child.kind == "absent" for child in branch.children] == [edge.status == "dn" for edge in pathway.edges]
+        assert [child.kind == "absent" for child in branch.children] == [
+            edge.status == "dn" for edge in pathway.edges
+        ]
         for child, edge in zip(branch.children, pathway.edges, strict=True):
             assert (f"at: {edge.location}" in child.lines) == bool(edge.location)
             assert all(any(value in line for line in child.lines) for value in edge.attributes.values())
@@ -60,7 +64,9 @@ def test_every_situation_of_the_effusion_reads_differently() -> None:
 
 def test_what_a_nested_diagnosis_does_not_always_show_says_so() -> None:
     written = [line.strip() for line in pathway_tree(dictionary(), "congestive heart failure").written()]
-    assert "heart size (at: cardiothoracic; measurement: increased; in some situations only)" in written  # not on a lateral view
+    assert (
+        "heart size (at: cardiothoracic; measurement: increased; in some situations only)" in written
+    )  # not on a lateral view
     assert "opacity (at: airspace)" in written  # a consolidation always shows it
     assert [line.split(" (")[0] for line in written if SOMETIMES in line] == [
         "heart size", "consolidation", "pleural effusion", "blunting", "opacity", "fluid", "opacity", "opacity",
@@ -75,7 +81,9 @@ def test_an_absent_sign_and_a_symptom_are_named_as_such() -> None:
 def test_a_strength_is_shown_where_one_is_given(tmp_path: Path) -> None:
     file = tmp_path / "pathways.yaml"
     file.write_text(
-        resource("pathways.yaml").read_text().replace("{finding: fever, status: dp}", "{finding: fever, status: dp, strength: 0.25}", 1)
+        resource("pathways.yaml")
+        .read_text()
+        .replace("{finding: fever, status: dp}", "{finding: fever, status: dp, strength: 0.25}", 1)
     )
     changed = load_dictionary(file, vocabulary())
     assert "        fever (symptom; strength 0.25)" in list(pathway_tree(changed, "pneumonia").written())
@@ -95,7 +103,9 @@ def test_a_picture_is_a_png_that_shows_something_and_is_the_same_every_time(diag
 def test_a_changed_pathway_changes_the_picture(tmp_path: Path) -> None:
     file = tmp_path / "pathways.yaml"
     file.write_text(resource("pathways.yaml").read_text().replace("location: airspace", "location: alveoli"))
-    assert pathway_picture(load_dictionary(file, vocabulary()), "consolidation") != pathway_picture(dictionary(), "consolidation")
+    assert pathway_picture(load_dictionary(file, vocabulary()), "consolidation") != pathway_picture(
+        dictionary(), "consolidation"
+    )
 
 
 def test_an_unknown_diagnosis_is_an_error_that_names_the_known_ones() -> None:
@@ -111,7 +121,9 @@ branches = st.recursive(
 
 
 def assert_apart(box: Box) -> None:
-    edges = [(other.left, other.middle - other.height / 2, other.middle + other.height / 2) for other in box.all()]
+    edges = [
+        (other.left, other.middle - other.height / 2, other.middle + other.height / 2) for other in box.all()
+    ]
     for (left, upper, lower), (other_left, other_upper, other_lower) in combinations(edges, 2):
         assert left != other_left or upper >= other_lower or other_upper >= lower
     assert min(upper for _, upper, _ in edges) > 0
@@ -128,17 +140,23 @@ def test_no_box_lies_over_another_whatever_the_tree(tree: Branch) -> None:
 
 def test_the_page_in_the_documentation_is_that_of_the_packaged_file() -> None:
     written = (DOCS / "pathways.md").read_text(encoding="utf-8")
-    assert written == page(dictionary(), "pathways"), "run: python -m lunguage_assets.release.pathway_pictures"
+    assert written == page(dictionary(), "pathways"), (
+        "run: python -m lunguage_assets.pictures.pathway_pictures"
+    )
 
 
 def test_every_picture_of_the_page_exists_and_no_other() -> None:
-    named = set(re.findall(r"\(pathways/([a-z_]+\.png)\)", (DOCS / "pathways.md").read_text(encoding="utf-8")))
+    named = set(
+        re.findall(r"\(pathways/([a-z_]+\.png)\)", (DOCS / "pathways.md").read_text(encoding="utf-8"))
+    )
     assert named == {file_name(diagnosis) for diagnosis in DIAGNOSES}
     assert {file.name for file in (DOCS / "pathways").iterdir()} == named
 
 
 def test_the_page_is_written_by_one_command(tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-m", "lunguage_assets.release.pathway_pictures", str(tmp_path)], check=True)
+    subprocess.run(
+        [sys.executable, "-m", "lunguage_assets.pictures.pathway_pictures", str(tmp_path)], check=True
+    )
     assert (tmp_path / "pathways.md").read_text(encoding="utf-8") == page(dictionary(), "pathways")
     assert all(len(pixels(file.read_bytes())) > 40 for file in (tmp_path / "pathways").iterdir())
 

@@ -10,8 +10,8 @@ from implicit_reports import dictionary, run, said, vocabulary
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.implicit.pathway_file import view_situations
-from lunguage_assets.implicit.pathways import load_dictionary
+from lunguage_assets.implicit.pathways.pathway_file import view_situations
+from lunguage_assets.implicit.pathways.pathways import load_dictionary
 from lunguage_assets.tables import TERMS
 
 PUBLISHED = {  # variants, pathways, depth, width: the table of implicit.md section 3
@@ -39,7 +39,11 @@ def test_the_dictionary_has_the_published_structure() -> None:
 
 def test_the_published_totals_and_means_come_out() -> None:
     statistics = dictionary().statistics()
-    assert (len(statistics), sum(s.variants for s in statistics), sum(s.pathways for s in statistics)) == (14, 98, 33)
+    assert (len(statistics), sum(s.variants for s in statistics), sum(s.pathways for s in statistics)) == (
+        14,
+        98,
+        33,
+    )
     assert round(sum(s.depth for s in statistics) / 14, 2) == 1.36
     assert round(sum(s.width for s in statistics) / 14, 2) == 3.21
     assert max(s.depth for s in statistics) == 3
@@ -83,8 +87,18 @@ def test_findings_are_recognised_by_their_canonical_name(ent: str, diagnosis: st
 def test_a_vocabulary_that_renames_a_spelling_does_not_hide_the_diagnosis() -> None:
     terms = TERMS.frame(
         [
-            {"category": "CF", "subcategory": "", "target_term": "congestive heart failure", "normed_term": "heart failure"},
-            {"category": "PF", "subcategory": "", "target_term": "severe emphysema", "normed_term": "emphysema"},
+            {
+                "category": "CF",
+                "subcategory": "",
+                "target_term": "congestive heart failure",
+                "normed_term": "heart failure",
+            },
+            {
+                "category": "PF",
+                "subcategory": "",
+                "target_term": "severe emphysema",
+                "normed_term": "emphysema",
+            },
         ]
     )
     renaming = Vocabulary.from_terms(terms)
@@ -109,11 +123,17 @@ def test_parents_come_before_their_sub_findings_in_the_order_of_resolution() -> 
 def test_the_papers_notation_is_written_from_the_data() -> None:
     notation = {p.id: p.notation for name in dictionary().diagnoses for p in dictionary().pathways_of(name)}
     assert (
-        notation["consolidation_1"] == "view: ap, pa, lateral > ent: opacity > status: dp > loc: airspace && ent: volume loss > status: dn"
+        notation["consolidation_1"]
+        == "view: ap, pa, lateral > ent: opacity > status: dp > loc: airspace && ent: volume loss > "
+        "status: dn"
     )
-    assert notation["cardiomegaly_1"] == "view: ap, pa > ent: heart size > status: dp > loc: cardiothoracic > measurement: increased"
+    assert (
+        notation["cardiomegaly_1"]
+        == "view: ap, pa > ent: heart size > status: dp > loc: cardiothoracic > measurement: increased"
+    )
     assert notation["pleural_effusion_2"] == (
-        "view: ap, pa, lateral, supine > ent: opacity > status: dp > loc: pleural space > morphology: hazy > distribution: diffuse"
+        "view: ap, pa, lateral, supine > ent: opacity > status: dp > loc: pleural space > "
+        "morphology: hazy > distribution: diffuse"
     )
     assert notation["pleural_effusion_8"].startswith("view: pa, lateral > ")
 
@@ -122,7 +142,11 @@ def test_at_most_one_pathway_applies_in_every_situation_and_only_views_leave_gap
     for name, diagnosis in dictionary().diagnoses.items():
         for refinement in ("plain", *(r.name for r in diagnosis.refinements)):
             for views in view_situations():
-                applying = [p for p in dictionary().pathways_of(name) if refinement in p.when.refinements and p.when.admits(views)]
+                applying = [
+                    p
+                    for p in dictionary().pathways_of(name)
+                    if refinement in p.when.refinements and p.when.admits(views)
+                ]
                 assert len(applying) <= 1
                 if not applying:
                     assert name in ("pleural effusion", "cardiomegaly")
@@ -192,12 +216,19 @@ def test_the_minimal_file_loads(tmp_path: Path) -> None:
         ("status: dn", "status: dn, attributes: {colour: red}", 13, "attributes"),
         ("status: dn", "status: dn, status: dp", 13, "status"),
         ("words: [light]", "words: [light], location_patterns: ['(']", 5, "location_patterns"),
-        ("- {finding: fever, status: dp}", "- {finding: fever, status: dp}\n          - {finding: fever, status: dp}", 9, "implies"),
+        (
+            "- {finding: fever, status: dp}",
+            "- {finding: fever, status: dp}\n          - {finding: fever, status: dp}",
+            9,
+            "implies",
+        ),
         ("diagnoses:", "categories: {redness: PATIENT INFO.}\nunknown: 1\ndiagnoses:", 2, "unknown"),
         ("name: flu\n", "name: [flu\n", 3, "not YAML"),
     ],
 )
-def test_an_error_names_the_line_and_the_field(tmp_path: Path, before: str, after: str, line: int, field: str) -> None:
+def test_an_error_names_the_line_and_the_field(
+    tmp_path: Path, before: str, after: str, line: int, field: str
+) -> None:
     assert before in MINIMAL
     with pytest.raises(ConfigurationError) as raised:
         load_text(tmp_path, MINIMAL.replace(before, after, 1))
@@ -216,7 +247,9 @@ def test_a_symptom_with_a_place_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_cycle_that_only_the_vocabulary_closes_is_found(tmp_path: Path) -> None:
-    terms = TERMS.frame([{"category": "PF", "subcategory": "", "target_term": "redness", "normed_term": "flu"}])
+    terms = TERMS.frame(
+        [{"category": "PF", "subcategory": "", "target_term": "redness", "normed_term": "flu"}]
+    )
     file = tmp_path / "own.yaml"
     file.write_text(MINIMAL)
     with pytest.raises(ConfigurationError, match="flu -> flu"):

@@ -11,13 +11,23 @@ import numpy as np
 import pandas as pd
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from implicit_reports import AlikeEmbedder, Outcome, Said, blacklist, deduplicated, dictionary, frames, run, said
+from implicit_reports import (
+    AlikeEmbedder,
+    Outcome,
+    Said,
+    blacklist,
+    deduplicated,
+    dictionary,
+    frames,
+    run,
+    said,
+)
 
-from lunguage_assets.implicit.conflict_rules import RULES
-from lunguage_assets.implicit.distinctions import marks
-from lunguage_assets.implicit.guarantees import violations
-from lunguage_assets.implicit.linearise import linearised
-from lunguage_assets.implicit.resolve import resolve_again
+from lunguage_assets.implicit.merging.distinctions import marks
+from lunguage_assets.implicit.merging.linearise import linearised
+from lunguage_assets.implicit.resolution.conflict_rules import RULES
+from lunguage_assets.implicit.resolution.guarantees import violations
+from lunguage_assets.implicit.resolution.resolve import resolve_again
 from lunguage_assets.implicit.rows import read_rows
 from lunguage_assets.tables import (
     ACCOUNTING,
@@ -66,8 +76,22 @@ ATTRIBUTES: tuple[dict[str, str], ...] = (
     {"worsened": "worse", "measurement": "5 mm"},
     {"past_hx": "history of"},
 )
-REFERENCES: tuple[list[int | str], ...] = ([], [], [0], [1, 11], [2, 0], [5, "~cough"], [99, 1], ["~opacity, idx1", 0])
-CLAIMS = (("dp", None), ("dp", None), ("dn", None), *((status, p) for status in ("tp", "tn") for p in (None, 0.0, 0.3, 0.5, 0.7, 1.0)))
+REFERENCES: tuple[list[int | str], ...] = (
+    [],
+    [],
+    [0],
+    [1, 11],
+    [2, 0],
+    [5, "~cough"],
+    [99, 1],
+    ["~opacity, idx1", 0],
+)
+CLAIMS = (
+    ("dp", None),
+    ("dp", None),
+    ("dn", None),
+    *((status, p) for status in ("tp", "tn") for p in (None, 0.0, 0.3, 0.5, 0.7, 1.0)),
+)
 VIEWS = ("", "ap", "pa, lateral", "lateral", "erect, supine, recumbent")
 
 
@@ -98,7 +122,12 @@ class ArbitraryEmbedder(AlikeEmbedder):
     identity = "arbitrary"
 
     def encode(self, phrases: Sequence[str]) -> np.ndarray:
-        vectors = np.array([[byte % 2 + 0.01 for byte in blake2b(phrase.encode(), digest_size=3).digest()] for phrase in phrases])
+        vectors = np.array(
+            [
+                [byte % 2 + 0.01 for byte in blake2b(phrase.encode(), digest_size=3).digest()]
+                for phrase in phrases
+            ]
+        )
         return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
@@ -119,17 +148,26 @@ def merged_groups(frame: pd.DataFrame) -> list[list[int]]:
 
 @thorough
 @given(reports, embedders, histories)
-def test_no_two_rows_of_a_group_say_what_must_stay_apart(rows: list[Said], embedder: object, history: str) -> None:
+def test_no_two_rows_of_a_group_say_what_must_stay_apart(
+    rows: list[Said], embedder: object, history: str
+) -> None:
     findings, _, _ = frames(rows)
     delivered = {row.finding_id: row for row in read_rows(findings, FINDING_COLUMNS)}
     frame = deduplicated(rows, embedder=embedder, history=history)
     for group in merged_groups(frame):
         members = [delivered[frame["finding_id"].iloc[number]] for number in group]
         for one, other in combinations(members, 2):
-            assert (one.study_id, one.positive, one.currency) == (other.study_id, other.positive, other.currency)
+            assert (one.study_id, one.positive, one.currency) == (
+                other.study_id,
+                other.positive,
+                other.currency,
+            )
             assert not blacklist().separates_phrases(linearised(one), linearised(other))
             assert not marks(linearised(one)).differ(marks(linearised(other)))
-            courses = [{name for name in ("improved", "no_change", "worsened") if getattr(row, name)} for row in (one, other)]
+            courses = [
+                {name for name in ("improved", "no_change", "worsened") if getattr(row, name)}
+                for row in (one, other)
+            ]
             assert not all(courses) or courses[0] & courses[1]
             assert not (one.improved and other.worsened)
             assert not (one.worsened and other.improved)
@@ -166,7 +204,9 @@ def test_no_stage_changes_what_a_stated_row_says(rows: list[Said], embedder: obj
 
 @thorough
 @given(reports, embedders, histories)
-def test_the_guarantees_hold_and_every_row_is_accounted_for(rows: list[Said], embedder: object, history: str) -> None:
+def test_the_guarantees_hold_and_every_row_is_accounted_for(
+    rows: list[Said], embedder: object, history: str
+) -> None:
     outcome = run(rows, embedder=embedder, history=history)
     assert violations(outcome.rows) == []
     assert outcome.accounting["balanced"].all()
@@ -205,7 +245,9 @@ def assert_every_table_fits_its_schema(outcome: Outcome) -> None:
 
 @brief
 @given(reports, embedders, st.integers(0, 1000))
-def test_the_result_does_not_depend_on_the_order_of_any_input(rows: list[Said], embedder: object, seed: int) -> None:
+def test_the_result_does_not_depend_on_the_order_of_any_input(
+    rows: list[Said], embedder: object, seed: int
+) -> None:
     one, other = run(rows, embedder=embedder), run(rows, embedder=embedder, shuffle=seed)
     for first, second in (
         (one.deduplicated, other.deduplicated),
@@ -238,16 +280,23 @@ def test_studies_do_not_know_of_each_other(rows: list[Said]) -> None:
 
 
 def oracle_violations(outcome: Outcome) -> list[str]:
-    """The rules of implicit.md section 5 for keys that the report itself speaks of, told independently of the resolver."""
+    """The rules of implicit.md section 5 for keys that the report itself speaks of, told independently of the
+    resolver.
+    """
     kept = outcome.deduplicated[outcome.deduplicated["disposition"] == "kept"]
     keys: dict[tuple[object, ...], list[tuple[str, float, str]]] = {}
     for study, currency, name, parts, status, support, own in zip(
-        *(kept[c] for c in ("study_id", "currency", "name", "location_parts", "status", "support", "finding_id")), strict=True
+        *(
+            kept[c]
+            for c in ("study_id", "currency", "name", "location_parts", "status", "support", "finding_id")
+        ),
+        strict=True,
     ):
         keys.setdefault((study, currency, name, tuple(parts)), []).append((status, support, own))
     result: dict[tuple[object, ...], list[str]] = {}
     for study, currency, name, parts, own in zip(
-        *(outcome.rows[c] for c in ("study_id", "currency", "name", "location_parts", "finding_id")), strict=True
+        *(outcome.rows[c] for c in ("study_id", "currency", "name", "location_parts", "finding_id")),
+        strict=True,
     ):
         result.setdefault((study, currency, name, tuple(parts)), []).append(own)
     found = []

@@ -8,18 +8,26 @@ import pandas as pd
 import pytest
 from implicit_reports import STUDY, AlikeEmbedder, Outcome, dictionary, identity, run, said
 
-from lunguage_assets.implicit.expand import expand
-from lunguage_assets.implicit.guarantees import (
+from lunguage_assets.implicit.expansion.expand import expand
+from lunguage_assets.implicit.resolution.guarantees import (
     violations,
 )
-from lunguage_assets.implicit.resolve import resolve, resolve_again
-from lunguage_assets.tables import ACCOUNTING, CONFLICTS, DEDUPLICATED_FINDINGS, LUNGUAGE_PLUS_PLUS, RESOLUTION_LOG
+from lunguage_assets.implicit.resolution.resolve import resolve, resolve_again
+from lunguage_assets.tables import (
+    ACCOUNTING,
+    CONFLICTS,
+    DEDUPLICATED_FINDINGS,
+    LUNGUAGE_PLUS_PLUS,
+    RESOLUTION_LOG,
+)
 
 
 def logged(outcome: Outcome, finding_id: str, stage: str = "resolve") -> dict[str, Any]:
     """The one entry of the log that says what became of a row."""
     log = outcome.resolution.log
-    found = log[(log["finding_id"] == finding_id) & (log["stage"] == stage) & (log["event"] != "reference lost")].to_dict("records")
+    found = log[
+        (log["finding_id"] == finding_id) & (log["stage"] == stage) & (log["event"] != "reference lost")
+    ].to_dict("records")
     assert len(found) == 1
     return {name: None if value is not None and value != value else value for name, value in found[0].items()}
 
@@ -35,7 +43,8 @@ def lost_references(outcome: Outcome) -> set[tuple[str, str]]:
     return set(zip(lost["finding_id"], lost["reference"], strict=True))
 
 
-# rules ------------------------------------------------------------------------------------------------------------------------------------
+# rules
+# ------------------------------------------------------------------------------------------------------------------------------------
 
 
 def test_rule_1_an_expansion_never_outweighs_what_the_report_says() -> None:
@@ -52,7 +61,13 @@ def test_rule_1_an_expansion_never_outweighs_what_the_report_says() -> None:
 
 def test_a_denied_sub_finding_goes_with_its_whole_subtree_and_leaves_no_link() -> None:
     outcome = run([said("CHF"), said("pulmonary edema", "dn")])
-    assert outcome.names() == ["congestive heart failure", "pulmonary edema", "cardiomegaly", "heart size", "dyspnea"]
+    assert outcome.names() == [
+        "congestive heart failure",
+        "pulmonary edema",
+        "cardiomegaly",
+        "heart size",
+        "dyspnea",
+    ]
     assert outcome.row(identity(0))["evidence"] == [identity(0) + "/0", identity(0) + "/2"]
     denied = outcome.row(identity(1))
     assert (denied["evidence"], denied["associate"], denied["merged_ids"]) == ([], [], [])
@@ -61,11 +76,17 @@ def test_a_denied_sub_finding_goes_with_its_whole_subtree_and_leaves_no_link() -
 
 
 def test_rule_2_a_definite_contradiction_leaves_nothing() -> None:
-    outcome = run([said("opacity", location="RUL"), said("opacity", "dn", location="right upper lobe"), said("scar")])
+    outcome = run(
+        [said("opacity", location="RUL"), said("opacity", "dn", location="right upper lobe"), said("scar")]
+    )
     assert outcome.names() == ["scar"]
     for number in (0, 1):
         entry = logged(outcome, identity(number))
-        assert (entry["event"], entry["rule"], entry["conflict_type"]) == ("removed", "rule 2: definite contradiction", "polarity")
+        assert (entry["event"], entry["rule"], entry["conflict_type"]) == (
+            "removed",
+            "rule 2: definite contradiction",
+            "polarity",
+        )
 
 
 def test_rule_2_needs_nothing_tentative() -> None:
@@ -74,7 +95,9 @@ def test_rule_2_needs_nothing_tentative() -> None:
 
 
 def test_rule_2_looks_at_what_rule_1_left() -> None:
-    """The generated volume losses of atelectasis and consolidation contradict each other definitely; a stated one decides."""
+    """The generated volume losses of atelectasis and consolidation contradict each other definitely; a stated
+    one decides.
+    """
     both = [said("atelectasis"), said("consolidation")]
     assert "volume loss" not in run(both).names()
     outcome = run([*both, said("volume loss", "tn", p=0.4)])
@@ -89,7 +112,10 @@ def test_rule_2_looks_at_what_rule_1_left() -> None:
         ([said("opacity", "tp", p=0.7), said("opacity", "tn", p=0.3)], 0),  # a tie: tp before tn
         ([said("opacity", "tn", p=0.3), said("opacity", "tp", p=0.7)], 1),
         ([said("opacity", "tp", p=1.0), said("opacity", "dp", measurement="5 mm")], 1),  # a tie: dp before tp
-        ([said("opacity", "tn", p=0.0), said("opacity", "dn", measurement="large")], 0),  # a tie: tn before dn
+        (
+            [said("opacity", "tn", p=0.0), said("opacity", "dn", measurement="large")],
+            0,
+        ),  # a tie: tn before dn
         ([said("opacity", measurement="5 mm"), said("opacity", measurement="8 mm", section="impr")], 1),
         ([said("opacity", measurement="5 mm"), said("opacity", measurement="8 mm")], 0),
         ([said("opacity", "dn"), said("opacity", "tp", p=0.2)], 0),
@@ -105,24 +131,48 @@ def test_rule_3_keeps_the_highest_support_then_certainty_then_place(rows: list[A
 def test_a_loser_of_the_same_polarity_is_merged_and_of_the_other_removed() -> None:
     rows = [
         said("opacity", "tp", p=0.8, measurement="5 mm", severity="mild"),
-        said("opacity", "tp", p=0.6, measurement="8 mm", severity="faint", evidence=[3], associate=["~cough"]),
+        said(
+            "opacity", "tp", p=0.6, measurement="8 mm", severity="faint", evidence=[3], associate=["~cough"]
+        ),
         said("opacity", "tn", p=0.6, measurement="9 mm", severity="dense", evidence=[3]),
         said("nodule", evidence=[1, 2], associate=[1]),
     ]
     outcome = run(rows)
     survivor = outcome.row(identity(0))
-    assert (survivor["measurement"], survivor["severity"], survivor["prob"]) == ("5 mm, 8 mm", "mild, faint", 0.8)
-    assert (survivor["evidence"], survivor["associate"], survivor["merged_ids"]) == ([identity(3)], ["~cough"], [identity(1)])
+    assert (survivor["measurement"], survivor["severity"], survivor["prob"]) == (
+        "5 mm, 8 mm",
+        "mild, faint",
+        0.8,
+    )
+    assert (survivor["evidence"], survivor["associate"], survivor["merged_ids"]) == (
+        [identity(3)],
+        ["~cough"],
+        [identity(1)],
+    )
     merged, removed = logged(outcome, identity(1)), logged(outcome, identity(2))
-    assert (merged["event"], merged["survivor_id"], merged["conflict_type"]) == ("merged", identity(0), "duplicate_pos")
-    assert (removed["event"], removed["survivor_id"], removed["conflict_type"]) == ("removed", None, "polarity")
+    assert (merged["event"], merged["survivor_id"], merged["conflict_type"]) == (
+        "merged",
+        identity(0),
+        "duplicate_pos",
+    )
+    assert (removed["event"], removed["survivor_id"], removed["conflict_type"]) == (
+        "removed",
+        None,
+        "polarity",
+    )
     nodule = outcome.row(identity(3))
     assert (nodule["evidence"], nodule["associate"]) == ([identity(0)], [identity(0)])
     assert lost_references(outcome) == {(identity(3), identity(2))}
 
 
 def test_singletons_pass_through() -> None:
-    rows = [said("opacity"), said("opacity", location="left"), said("opacity", past_hx="old"), said("nodule", "tn"), said("scar", "dn")]
+    rows = [
+        said("opacity"),
+        said("opacity", location="left"),
+        said("opacity", past_hx="old"),
+        said("nodule", "tn"),
+        said("scar", "dn"),
+    ]
     outcome = run(rows)
     assert outcome.rows["finding_id"].tolist() == [identity(number) for number in range(5)]
     assert len(outcome.resolution.log) == len(outcome.resolution.conflicts) == 0
@@ -133,7 +183,8 @@ def test_alveolar_and_interstitial_edema_are_two_findings() -> None:
     assert {identity(0), identity(1)} <= outcome.ids()
 
 
-# the graph --------------------------------------------------------------------------------------------------------------------------------
+# the graph
+# --------------------------------------------------------------------------------------------------------------------------------
 
 
 def test_children_of_a_merged_parent_move_to_the_survivor() -> None:
@@ -149,7 +200,9 @@ def test_children_of_a_merged_parent_move_to_the_survivor() -> None:
 
 
 def test_the_subtree_of_a_merged_expansion_is_held_by_its_survivor() -> None:
-    """Lobar pneumonia and heart failure both imply consolidation: of the two, one stays, with one opacity and one volume loss."""
+    """Lobar pneumonia and heart failure both imply consolidation: of the two, one stays, with one opacity and
+    one volume loss.
+    """
     outcome = run([said("CHF", "tp", p=0.4), said("lobar pneumonia")])
     consolidations = outcome.rows[outcome.rows["name"] == "consolidation"]
     assert consolidations["finding_id"].tolist() == [identity(1) + "/0"]
@@ -167,17 +220,29 @@ def test_an_original_that_loses_takes_its_expansions_along() -> None:
 
 
 def test_a_child_of_a_removed_row_stays_with_another_living_parent() -> None:
-    """A result whose stated parent is denied by a later amendment: the sub-finding that another diagnosis also shows remains."""
+    """A result whose stated parent is denied by a later amendment: the sub-finding that another diagnosis
+    also shows remains.
+    """
     outcome = run([said("CHF", location="x"), said("CHF", "tp", p=0.6, location="y"), said("scar")])
     rows = outcome.rows.copy()
     dyspnea = rows.loc[rows["name"] == "dyspnea", "finding_id"].item()
     assert outcome.row(dyspnea)["parent_id"] == identity(0)
-    rows.loc[rows["finding_id"] == identity(2), ["name", "status", "support", "prob"]] = ["congestive heart failure", "dn", 1.0, 0.0]
+    rows.loc[rows["finding_id"] == identity(2), ["name", "status", "support", "prob"]] = [
+        "congestive heart failure",
+        "dn",
+        1.0,
+        0.0,
+    ]
     at = rows.index[rows["finding_id"] == identity(2)].item()
     rows.at[at, "location_parts"] = ["x"]
     again = resolve_again(rows, dictionary())
     kept = again.rows[again.rows["finding_id"] == dyspnea].iloc[0]
-    assert (kept["parent_id"], kept["root_id"], kept["support"], kept["prob"]) == (identity(1), identity(1), 0.6, 0.6)
+    assert (kept["parent_id"], kept["root_id"], kept["support"], kept["prob"]) == (
+        identity(1),
+        identity(1),
+        0.6,
+        0.6,
+    )
     assert identity(0) not in set(again.rows["finding_id"])
     assert violations(again.rows) == []
 
@@ -186,7 +251,10 @@ def test_evidence_of_a_losing_expansion_goes_to_the_agreeing_survivor_which_keep
     outcome = run([said("bronchitis", location="peribronchial", onset="chronic"), said("COPD")])
     cough = outcome.rows[outcome.rows["name"] == "cough"]
     assert len(cough) == 1
-    holder, other = cough.iloc[0]["parent_id"], ({identity(0), identity(1)} - {cough.iloc[0]["parent_id"]}).pop()
+    holder, other = (
+        cough.iloc[0]["parent_id"],
+        ({identity(0), identity(1)} - {cough.iloc[0]["parent_id"]}).pop(),
+    )
     assert cough.iloc[0]["finding_id"] in outcome.row(holder)["evidence"]
     assert cough.iloc[0]["finding_id"] in outcome.row(other)["evidence"]
 
@@ -230,7 +298,8 @@ def test_several_spellings_of_one_diagnosis_leave_one_of_each_sub_finding() -> N
         assert names.count(name) == 1, name
 
 
-# references -------------------------------------------------------------------------------------------------------------------------------
+# references
+# -------------------------------------------------------------------------------------------------------------------------------
 
 
 def test_the_impression_may_refer_to_the_findings_section() -> None:
@@ -266,7 +335,8 @@ def test_references_to_excluded_history_rows_go_and_are_logged() -> None:
     assert logged(outcome, identity(0), "deduplicate")["rule"] == "history section"
 
 
-# conflicts --------------------------------------------------------------------------------------------------------------------------------
+# conflicts
+# --------------------------------------------------------------------------------------------------------------------------------
 
 
 def test_a_group_can_show_several_types_of_conflict() -> None:
@@ -286,7 +356,13 @@ def test_a_group_can_show_several_types_of_conflict() -> None:
 
 
 def test_a_child_suppressed_by_a_row_of_other_certainty_counts_as_a_conflict() -> None:
-    outcome = run([said("consolidation"), said("opacity", "tp", p=0.3, location="airspace"), said("volume loss", "tn", p=0.3)])
+    outcome = run(
+        [
+            said("consolidation"),
+            said("opacity", "tp", p=0.3, location="airspace"),
+            said("volume loss", "tn", p=0.3),
+        ]
+    )
     frame = outcome.resolution.conflicts
     assert frame["suppressed"].tolist() == [True, True]
     assert conflicts(outcome) == {
@@ -300,11 +376,19 @@ def test_a_child_suppressed_by_a_row_of_the_same_certainty_does_not() -> None:
     assert len(run([said("consolidation"), said("opacity", location="airspace")]).resolution.conflicts) == 0
 
 
-# results ----------------------------------------------------------------------------------------------------------------------------------
+# results
+# ----------------------------------------------------------------------------------------------------------------------------------
 
 
 def test_idx_counts_the_stated_rows_first_and_every_child_after_its_parent() -> None:
-    outcome = run([said("scar", section="impr"), said("CHF"), said("fracture", sent_idx=0), said("x", study="s00000002", row=0)])
+    outcome = run(
+        [
+            said("scar", section="impr"),
+            said("CHF"),
+            said("fracture", sent_idx=0),
+            said("x", study="s00000002", row=0),
+        ]
+    )
     assert outcome.rows["idx"].tolist() == [*range(1, len(outcome.rows)), 1]
     first = outcome.rows[outcome.rows["study_id"] == STUDY]
     assert first["finding_id"].tolist()[:3] == [identity(2), identity(1), identity(0)]
@@ -328,8 +412,16 @@ def test_rows_carry_their_provenance() -> None:
     )
     assert stated["pathway"].startswith("view: ap, pa, lateral > ent: opacity")
     assert stated["evidence"] == [identity(0) + "/0", identity(0) + "/1"]
-    assert (generated["source"], generated["parent_id"], generated["root_id"]) == ("expansion", identity(0), identity(0))
-    assert (generated["match_reason"], generated["encoder"], generated["ranking_version"]) == ("not a diagnosis", "lexical-1", "v1")
+    assert (generated["source"], generated["parent_id"], generated["root_id"]) == (
+        "expansion",
+        identity(0),
+        identity(0),
+    )
+    assert (generated["match_reason"], generated["encoder"], generated["ranking_version"]) == (
+        "not a diagnosis",
+        "lexical-1",
+        "v1",
+    )
     assert outcome.row(identity(1))["match_reason"] == "not a diagnosis"
 
 
@@ -362,7 +454,10 @@ def tables(outcome: Outcome) -> list[tuple[Any, pd.DataFrame]]:
 
 
 def test_a_removed_row_cannot_be_brought_back_by_an_encoder_that_finds_all_alike() -> None:
-    outcome = run([said("CHF"), said("edema", "dn"), said("opacity", "tn"), said("scar", "tp")], embedder=AlikeEmbedder())
+    outcome = run(
+        [said("CHF"), said("edema", "dn"), said("opacity", "tn"), said("scar", "tp")],
+        embedder=AlikeEmbedder(),
+    )
     assert violations(outcome.rows) == []
     assert outcome.accounting["balanced"].all()
 

@@ -1,6 +1,8 @@
-"""Every rule of merging, matching, expansion and resolution decides something: switched off, the same report has another result.
+"""Every rule of merging, matching, expansion and resolution decides something: switched off, the same report
+has another result.
 
-The three rules of resolution, their order, and the care for subtrees and references are in `test_implicit_coverage.py`.
+The three rules of resolution, their order, and the care for subtrees and references are in
+`test_implicit_coverage.py`.
 """
 
 from __future__ import annotations
@@ -11,12 +13,13 @@ from typing import Any
 import pytest
 from implicit_reports import AlikeEmbedder, Outcome, Said, identity, run, said, vocabulary
 
-from lunguage_assets.implicit import deduplicate, expand, match
-from lunguage_assets.implicit.blacklist import Blacklist
-from lunguage_assets.implicit.distinctions import Course, Marks
-from lunguage_assets.implicit.pathways import PathwayDictionary, load_dictionary
-from lunguage_assets.implicit.refinements import RefinementRule, TokenReader
-from lunguage_assets.implicit.study_resolver import StudyResolver
+from lunguage_assets.implicit.expansion import expand
+from lunguage_assets.implicit.merging import deduplicate
+from lunguage_assets.implicit.merging.blacklist import Blacklist
+from lunguage_assets.implicit.merging.distinctions import Course, Marks
+from lunguage_assets.implicit.merging.refinements import RefinementRule, TokenReader
+from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary, match
+from lunguage_assets.implicit.resolution.study_resolver import StudyResolver
 from lunguage_assets.implicit.words import tokens
 
 Seen = Callable[[Outcome], Any]
@@ -130,15 +133,21 @@ def test_a_rule_that_is_switched_off_is_missed(
     on_result: object,
     off_result: object,
 ) -> None:
-    embedder = AlikeEmbedder() if seen is merged else None  # merging is put to the test by an encoder that finds all alike
+    embedder = (
+        AlikeEmbedder() if seen is merged else None
+    )  # merging is put to the test by an encoder that finds all alike
     assert seen(run(rows, embedder=embedder)) == on_result
     monkeypatch.setattr(place, name, off)
-    pathways = load_dictionary(None, vocabulary()) if place is TokenReader else None  # what has been read is remembered
+    pathways = (
+        load_dictionary(None, vocabulary()) if place is TokenReader else None
+    )  # what has been read is remembered
     assert seen(run(rows, embedder=embedder, pathways=pathways)) == off_result
 
 
 def held_by_two() -> list[Said]:
-    """A suspected pneumonia is denied, and goes; the opacity that it shows is held by another row, which names it as evidence."""
+    """A suspected pneumonia is denied, and goes; the opacity that it shows is held by another row, which
+    names it as evidence.
+    """
     return [
         said("pneumonia", "tp", p=0.3, location="left"),
         said("pneumonia", "dn", location="left"),
@@ -146,7 +155,9 @@ def held_by_two() -> list[Said]:
     ]
 
 
-def test_a_child_that_another_row_holds_is_not_lost_and_not_claimed_more_strongly(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_child_that_another_row_holds_is_not_lost_and_not_claimed_more_strongly(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     child = identity(0) + "/0"
     kept = run(held_by_two()).row(child)
     assert (kept["parent_id"], kept["support"]) == (identity(2), 0.2)

@@ -1,4 +1,6 @@
-"""The paper's tables on any corpus: counted from the stored tables, each count named, published values beside the published corpus only."""
+"""The paper's tables on any corpus: counted from the stored tables, each count named, published values beside
+the published corpus only.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,14 @@ from implicit_reports import Outcome, Said, dictionary, frames, run, said
 from test_implicit_properties import reports as reported
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.release.documents import markdown_table, write_documents, write_paper_tables
-from lunguage_assets.release.paper_tables import PaperTables, certainty_table, conflict_table, paper_tables
-from lunguage_assets.release.published_tables import load_published_tables
+from lunguage_assets.release.report.documents import markdown_table, write_documents, write_paper_tables
+from lunguage_assets.release.report.paper_tables import (
+    PaperTables,
+    certainty_table,
+    conflict_table,
+    paper_tables,
+)
+from lunguage_assets.release.report.published_tables import load_published_tables
 from lunguage_assets.tables import ACCOUNTING, REPORTS
 from lunguage_assets.tables.paper import CERTAINTY_TABLE, CONFLICT_TABLE, CORPUS_FIGURES, EXPANSION_TABLE
 
@@ -60,9 +67,16 @@ def test_certainty_counts_stated_current_rows_and_describes_the_p_of_the_tentati
     ]
     table = tables_of(*rows).certainty
     pneumonia = line(table, diagnosis="pneumonia")
-    assert [pneumonia[f"{c}_{p}"] for c in ("definitive", "tentative") for p in ("positive", "negative")] == [1, 0, 3, 0]
+    assert [pneumonia[f"{c}_{p}"] for c in ("definitive", "tentative") for p in ("positive", "negative")] == [
+        1,
+        0,
+        3,
+        0,
+    ]
     assert pneumonia["no_information"] == 1
-    np.testing.assert_allclose([pneumonia[f"p_{part}"] for part in ("mean", "sd", "min", "max")], [0.6, 0.2, 0.4, 0.8])
+    np.testing.assert_allclose(
+        [pneumonia[f"p_{part}"] for part in ("mean", "sd", "min", "max")], [0.6, 0.2, 0.4, 0.8]
+    )
     assert line(table, diagnosis="all diagnoses")["tentative_negative"] == 0
     assert line(table, diagnosis="all findings")["tentative_negative"] == 1
     assert line(table, diagnosis="all findings")["p_min"] == 0.1
@@ -74,7 +88,8 @@ def test_the_structure_of_the_pathways_is_that_of_the_method() -> None:
     published = load_published_tables()
     for name, structure in published.structure.items():
         assert {
-            part: line(tables.expansion, diagnosis=name)[part] for part in ("variants", "pathways", "depth", "width")
+            part: line(tables.expansion, diagnosis=name)[part]
+            for part in ("variants", "pathways", "depth", "width")
         } == structure.model_dump()
     for measure in ("diagnoses", "variants", "pathways", "highest depth", "highest width"):
         assert figure(tables, measure) == published.figures[measure]
@@ -83,7 +98,9 @@ def test_the_structure_of_the_pathways_is_that_of_the_method() -> None:
 
 
 def test_expansion_is_counted_below_the_stated_diagnosis_to_the_leaves() -> None:
-    """CHF -> cardiomegaly -> heart size; pulmonary edema -> consolidation (opacity, volume loss), effusion by view (blunting); dyspnea."""
+    """CHF -> cardiomegaly -> heart size; pulmonary edema -> consolidation (opacity, volume loss), effusion by
+    view (blunting); dyspnea.
+    """
     tables = tables_of(said("CHF", view="pa"))
     failure = line(tables.expansion, diagnosis="congestive heart failure")
     assert (failure["stated"], failure["expanded"], failure["generated"], failure["added"]) == (1, 1, 9, 9)
@@ -100,12 +117,23 @@ def test_what_is_already_stated_and_what_is_lost_is_not_added() -> None:
 
 
 def test_conflicts_are_crossed_by_type_and_source_with_what_became_of_the_rows() -> None:
-    rows = [said("fever", "dn"), said("pneumonia", "tp", p=0.6), said("opacity", "dp"), said("mass", "dp"), said("mass", "dn")]
+    rows = [
+        said("fever", "dn"),
+        said("pneumonia", "tp", p=0.6),
+        said("opacity", "dp"),
+        said("mass", "dp"),
+        said("mass", "dn"),
+    ]
     rows += [said("nodule", "tp", p=0.4, measurement="5 mm"), said("nodule", "tp", p=0.6, measurement="8 mm")]
     outcome = run(rows)
     table = conflict_table(outcome.resolution.conflicts, outcome.resolution.log)
     found = {
-        (values["conflict_type"], values["source"]): (values["conflicts"], values["suppressed"], values["merged"], values["removed"])
+        (values["conflict_type"], values["source"]): (
+            values["conflicts"],
+            values["suppressed"],
+            values["merged"],
+            values["removed"],
+        )
         for values in table.to_dict("records")
         if values["conflicts"]
     }
@@ -136,17 +164,23 @@ def test_the_tables_agree_with_the_rows_they_are_counted_from(rows: list[Said]) 
     counts = Counter(outcome.rows["source"])
     assert figure(made, "stated rows out") == counts["original"]
     assert figure(made, "generated rows out") == counts["expansion"] == made.expansion["added"].sum()
-    assert figure(made, "rows before resolution") - figure(made, "rows that resolution took away") == len(outcome.rows)
+    assert figure(made, "rows before resolution") - figure(made, "rows that resolution took away") == len(
+        outcome.rows
+    )
     generated = outcome.expansion.expansions["outcome"].value_counts()
     assert made.expansion["generated"].sum() == generated.get("generated", 0)
     assert made.expansion["already_stated"].sum() == generated.get("already stated", 0)
     assert made.conflicts["conflicts"].sum() == len(outcome.resolution.conflicts)
     everything = line(made.certainty, diagnosis="all findings")
     current = (outcome.rows["currency"] == "current dx") & (outcome.rows["source"] == "original")
-    assert sum(everything[f"{c}_{p}"] for c in ("definitive", "tentative") for p in ("positive", "negative")) == current.sum()
+    assert (
+        sum(everything[f"{c}_{p}"] for c in ("definitive", "tentative") for p in ("positive", "negative"))
+        == current.sum()
+    )
 
 
-# the published corpus -----------------------------------------------------------------------------------------------------------------
+# the published corpus
+# -----------------------------------------------------------------------------------------------------------------
 
 
 def corpus(rows: int, studies: int, patients: int) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -154,7 +188,13 @@ def corpus(rows: int, studies: int, patients: int) -> tuple[pd.DataFrame, pd.Dat
     per_study = [rows // studies + (number < rows % studies) for number in range(studies)]
     reports = REPORTS.frame(
         [
-            {"study_id": f"s{number}", "subject_id": f"p{number % patients}", "sequence": 1, "report": "", "view_information": ""}
+            {
+                "study_id": f"s{number}",
+                "subject_id": f"p{number % patients}",
+                "sequence": 1,
+                "report": "",
+                "view_information": "",
+            }
             | {"view_source": "unknown", "rows_delivered": count, "rows_rejected": 0}
             for number, count in enumerate(per_study)
         ]
@@ -162,7 +202,14 @@ def corpus(rows: int, studies: int, patients: int) -> tuple[pd.DataFrame, pd.Dat
     nothing = {name: 0 for name in ACCOUNTING.names if name not in ("study_id", "balanced")}
     accounts = ACCOUNTING.frame(
         [
-            {**nothing, "study_id": f"s{n}", "rows_in": count, "originals_out": count, "rows_out": count, "balanced": True}
+            {
+                **nothing,
+                "study_id": f"s{n}",
+                "rows_in": count,
+                "originals_out": count,
+                "rows_out": count,
+                "balanced": True,
+            }
             for n, count in enumerate(per_study)
         ]
     )
@@ -171,9 +218,16 @@ def corpus(rows: int, studies: int, patients: int) -> tuple[pd.DataFrame, pd.Dat
 
 @pytest.mark.parametrize(
     ("rows", "studies", "patients", "is_published"),
-    [(17946, 1473, 230, True), (17945, 1473, 230, False), (17946, 1472, 230, False), (17946, 1473, 231, False)],
+    [
+        (17946, 1473, 230, True),
+        (17945, 1473, 230, False),
+        (17946, 1472, 230, False),
+        (17946, 1473, 231, False),
+    ],
 )
-def test_a_corpus_is_the_published_one_by_its_rows_studies_and_patients(rows: int, studies: int, patients: int, is_published: bool) -> None:
+def test_a_corpus_is_the_published_one_by_its_rows_studies_and_patients(
+    rows: int, studies: int, patients: int, is_published: bool
+) -> None:
     assert load_published_tables().describes(*corpus(rows, studies, patients)) is is_published
 
 
@@ -181,10 +235,16 @@ def test_published_values_stand_beside_the_published_corpus_only(tmp_path: Path)
     _, tables = stored([said("pneumonia", "tp", p=0.6), said("nodule", "dp")])
     elsewhere = paper_tables(tables, dictionary().statistics(), load_published_tables())
     reports, accounts = corpus(17946, 1473, 230)
-    here = paper_tables({**tables, "reports": reports, "accounting": accounts}, dictionary().statistics(), load_published_tables())
+    here = paper_tables(
+        {**tables, "reports": reports, "accounting": accounts},
+        dictionary().statistics(),
+        load_published_tables(),
+    )
     for frame in (elsewhere.expansion, elsewhere.conflicts, elsewhere.figures):
         assert frame.filter(like="published").isna().all(axis=None)
-    assert line(here.conflicts, conflict_type="duplicate_pos", source="expansion-expansion")["published"] == 181
+    assert (
+        line(here.conflicts, conflict_type="duplicate_pos", source="expansion-expansion")["published"] == 181
+    )
     assert np.isnan(line(here.conflicts, conflict_type="repeat_dp", source="original-original")["published"])
     assert here.conflicts["published"].sum() == line(here.figures, measure="conflicts")["published"] == 774
     assert line(here.expansion, diagnosis="congestive heart failure")["published_width"] == 6
@@ -217,12 +277,19 @@ def test_the_published_figures_agree_with_each_other() -> None:
     assert values["stated rows out"] + values["generated rows out"] == values["rows out"]
     crossed = load_published_tables().conflicts
     assert sum(sum(row) for row in crossed.values()) == values["conflicts"]
-    assert round(values["conflicts"] / values["rows before resolution"], 3) == values["conflicts per row before resolution"]
+    assert (
+        round(values["conflicts"] / values["rows before resolution"], 3)
+        == values["conflicts per row before resolution"]
+    )
     for number, source in enumerate(("original-original", "original-expansion", "expansion-expansion")):
         share = sum(row[number] for row in crossed.values()) / values["rows before resolution"]
         assert round(share, 3) == values[f"conflicts per row: {source}"]
     structure = load_published_tables().structure.values()
-    assert (len(structure), sum(s.variants for s in structure), sum(s.pathways for s in structure)) == (14, 98, 33)
+    assert (len(structure), sum(s.variants for s in structure), sum(s.pathways for s in structure)) == (
+        14,
+        98,
+        33,
+    )
 
 
 def test_a_broken_file_of_published_values_names_the_field(tmp_path: Path) -> None:
@@ -233,10 +300,18 @@ def test_a_broken_file_of_published_values_names_the_field(tmp_path: Path) -> No
 
 
 def test_the_order_of_the_rows_changes_no_number() -> None:
-    outcome, _ = stored([said("pneumonia", "tp", p=p, location=f"T{number}") for number, p in enumerate((0.1, 0.7, 0.30000000001))])
+    outcome, _ = stored(
+        [
+            said("pneumonia", "tp", p=p, location=f"T{number}")
+            for number, p in enumerate((0.1, 0.7, 0.30000000001))
+        ]
+    )
     names = list(dictionary().diagnoses)
     matches = outcome.expansion.matches
-    pd.testing.assert_frame_equal(certainty_table(outcome.rows, matches, names), certainty_table(outcome.rows.iloc[::-1], matches, names))
+    pd.testing.assert_frame_equal(
+        certainty_table(outcome.rows, matches, names),
+        certainty_table(outcome.rows.iloc[::-1], matches, names),
+    )
 
 
 def test_a_markdown_table_keeps_its_columns_whatever_the_cells_hold() -> None:

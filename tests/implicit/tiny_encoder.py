@@ -1,4 +1,6 @@
-"""A tiny random sentence encoder, saved as sentence-transformers saves real ones, for the tests of models in this process."""
+"""A tiny random sentence encoder, saved as sentence-transformers saves real ones, for the tests of models in
+this process.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +35,14 @@ WORDS = [
 
 def missing() -> str | None:
     """Why no model can run here, or None. In CI nothing may be missing."""
-    absent = [module for module in ("torch", "transformers", "sentence_transformers") if find_spec(module) is None]
-    return f"needs {absent[0]}: pip install 'lunguage-assets[models]'" if absent and not os.environ.get("CI") else None
+    absent = [
+        module for module in ("torch", "transformers", "sentence_transformers") if find_spec(module) is None
+    ]
+    return (
+        f"needs {absent[0]}: pip install 'lunguage-assets[models]'"
+        if absent and not os.environ.get("CI")
+        else None
+    )
 
 
 def save(folder: Path, *, seed: int = 0, longest: int = 32) -> Path:
@@ -50,11 +58,15 @@ def save(folder: Path, *, seed: int = 0, longest: int = 32) -> Path:
     bert = folder.with_name(f"{folder.name}-bert")
     size = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
     tf.BertModel(
-        tf.BertConfig(vocab_size=len(words), initializer_range=0.5, max_position_embeddings=64, pad_token_id=0, **size)
+        tf.BertConfig(
+            vocab_size=len(words), initializer_range=0.5, max_position_embeddings=64, pad_token_id=0, **size
+        )
     ).save_pretrained(bert)
     words.save_pretrained(bert)
     inner = Transformer(str(bert), max_seq_length=longest)
-    SentenceTransformer(modules=[inner, Pooling(32, pooling_mode="mean")], device="cpu").save(str(folder), create_model_card=False)
+    SentenceTransformer(modules=[inner, Pooling(32, pooling_mode="mean")], device="cpu").save(
+        str(folder), create_model_card=False
+    )
     return folder
 
 
@@ -65,12 +77,18 @@ def _tokenizer() -> Any:
     vocabulary = {word: number for number, word in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", *WORDS])}
     words = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
     words.pre_tokenizer = pre_tokenizers.Whitespace()
-    words.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
-    return PreTrainedTokenizerFast(tokenizer_object=words, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]")
+    words.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=words, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]"
+    )
 
 
 def plain_vector(folder: Path, phrase: str) -> Any:
-    """By the plainest use of the libraries: one phrase, no batch; mean of the last layer over all tokens, divided by its length."""
+    """By the plainest use of the libraries: one phrase, no batch; mean of the last layer over all tokens,
+    divided by its length.
+    """
     import torch
     from transformers import AutoModel, AutoTokenizer
 

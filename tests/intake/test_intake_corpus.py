@@ -84,7 +84,9 @@ BREAK = st.sampled_from(["section", "dx_status", "cat", "ent_idx", "", "subject_
 
 @given(st.lists(st.tuples(st.integers(0, 39), BREAK), max_size=12))
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_rows_are_found_or_rejected_and_bad_ones_change_no_good_one(tmp_path: Path, broken: list[tuple[int, str]]) -> None:
+def test_rows_are_found_or_rejected_and_bad_ones_change_no_good_one(
+    tmp_path: Path, broken: list[tuple[int, str]]
+) -> None:
     rows = [values | {"evidence": ""} for values in corpus(40)]
     whole = intake_of(tmp_path, as_csv(rows)).findings.set_index("row")
     for number, column in broken:
@@ -106,7 +108,9 @@ def test_one_damaged_record_costs_one_row_whatever_the_damage(tmp_path: Path, ha
     rows = [values | {"report": "One line."} for values in corpus(30)]
     lines = as_csv(rows).encode().splitlines(keepends=True)
     damage = {
-        "quote": lambda line: line.replace(b",Possible", b',"Possible', 1).replace(b'""Possible', b'"Possible'),
+        "quote": lambda line: line.replace(b",Possible", b',"Possible', 1).replace(
+            b'""Possible', b'"Possible'
+        ),
         "cut": lambda line: line[: len(line) // 3] + b"\n",
         "bytes": lambda line: line.replace(b"invented", b"invent\xe9d"),
         "merge": lambda line: line.rstrip() + b",more,values\n",
@@ -136,7 +140,8 @@ def test_the_same_bytes_give_the_same_tables_in_another_process(tmp_path: Path) 
         "from lunguage_assets.corpus.intake import take_in\n"
         "from lunguage_assets.settings import CorpusSettings\n"
         "i = take_in(find_delivery(pathlib.Path(sys.argv[1])), CorpusSettings())\n"
-        "print(hashlib.sha256((i.findings.to_json() + i.intake_notes.to_json() + i.reports.to_json()).encode()).hexdigest())\n"
+        "print(hashlib.sha256((i.findings.to_json() + i.intake_notes.to_json() + "
+        "i.reports.to_json()).encode()).hexdigest())\n"
     )
     seen = {
         subprocess.run(

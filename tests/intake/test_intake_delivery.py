@@ -19,7 +19,9 @@ TEXT = as_csv([row(0), row(1, sent='Two\nlines, "quoted".')])
 
 def test_files_are_found_by_name_in_any_case_and_compressed(tmp_path: Path) -> None:
     (tmp_path / "LUNGUAGE.CSV.GZ").write_bytes(gzip.compress(TEXT.encode()))
-    (tmp_path / "lunguage_VOCAB.csv").write_text("category,target_term,normed_term\nPF,x,y\n", encoding="utf-8")
+    (tmp_path / "lunguage_VOCAB.csv").write_text(
+        "category,target_term,normed_term\nPF,x,y\n", encoding="utf-8"
+    )
     (tmp_path / "notes.txt").write_text("something else", encoding="utf-8")
     delivery = find_delivery(tmp_path)
     assert delivery.findings.name == "LUNGUAGE.CSV.GZ"
@@ -36,7 +38,9 @@ def test_parquet_findings_read_like_the_same_csv(tmp_path: Path) -> None:
     frame = pd.DataFrame([row(0), row(1, sent='Two\nlines, "quoted".')], columns=COLUMNS).replace("", None)
     frame["sequence"] = frame["sequence"].astype(float)
     frame.to_parquet(parquet_folder / "Lunguage.parquet")
-    first, second = (take_in(find_delivery(folder), CorpusSettings()) for folder in (csv_folder, parquet_folder))
+    first, second = (
+        take_in(find_delivery(folder), CorpusSettings()) for folder in (csv_folder, parquet_folder)
+    )
     pd.testing.assert_frame_equal(first.findings, second.findings)
 
 
@@ -63,14 +67,18 @@ def test_a_file_that_is_there_twice_is_refused(tmp_path: Path) -> None:
         ('name = "invented"\ndata_class = "synthetic"\n', CorpusDeclaration("invented", "synthetic", True)),
     ],
 )
-def test_undeclared_text_counts_as_patient_data(tmp_path: Path, text: str | None, declared: CorpusDeclaration) -> None:
+def test_undeclared_text_counts_as_patient_data(
+    tmp_path: Path, text: str | None, declared: CorpusDeclaration
+) -> None:
     (tmp_path / "Lunguage.csv").write_text(TEXT, encoding="utf-8")
     if text is not None:
         (tmp_path / "corpus.toml").write_text(text, encoding="utf-8")
     assert find_delivery(tmp_path).declared == declared
 
 
-@pytest.mark.parametrize("text", ['data_class = "public"\n', "data_class = synthetic\n", 'dataclass = "synthetic"\n', "name = 3\n"])
+@pytest.mark.parametrize(
+    "text", ['data_class = "public"\n', "data_class = synthetic\n", 'dataclass = "synthetic"\n', "name = 3\n"]
+)
 def test_a_wrong_declaration_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "Lunguage.csv").write_text(TEXT, encoding="utf-8")
     (tmp_path / "corpus.toml").write_text(text, encoding="utf-8")

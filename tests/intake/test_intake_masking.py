@@ -64,11 +64,18 @@ def test_a_sentence_that_shows_the_mask_already_is_not_located() -> None:
     assert MASKER.masked("This finding is possible.", "finding") == "This <finding> is possible."
 
 
-@given(st.lists(st.sampled_from(["possible", "opacity", "Opacities", "opacification", "and", "left-sided", "edema"]), max_size=8))
+@given(
+    st.lists(
+        st.sampled_from(["possible", "opacity", "Opacities", "opacification", "and", "left-sided", "edema"]),
+        max_size=8,
+    )
+)
 def test_what_is_not_the_finding_stays_as_it_was(words: list[str]) -> None:
     masked = MASKER.masked(" ".join(words), "opacity")
     hidden = [word.lower() in ("opacity", "opacities") for word in words]
     if any(hidden):
-        assert masked == " ".join("<finding>" if is_hidden else word for word, is_hidden in zip(words, hidden, strict=True))
+        assert masked == " ".join(
+            "<finding>" if is_hidden else word for word, is_hidden in zip(words, hidden, strict=True)
+        )
     else:
         assert masked is None

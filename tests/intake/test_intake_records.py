@@ -59,13 +59,17 @@ def test_a_compressed_file_reads_the_same_and_a_cut_one_is_refused(tmp_path: Pat
         (b'a,"b\n1,2\n', "header line that cannot be read"),
     ],
 )
-def test_a_file_that_is_unusable_as_a_whole_is_refused_with_the_reason(tmp_path: Path, content: bytes, message: str) -> None:
+def test_a_file_that_is_unusable_as_a_whole_is_refused_with_the_reason(
+    tmp_path: Path, content: bytes, message: str
+) -> None:
     with pytest.raises(InputError, match=message):
         read(tmp_path, content)
 
 
 def test_an_unclosed_quote_costs_only_its_own_record(tmp_path: Path) -> None:
-    records = read(tmp_path, HEADER + line(1) + line(2, '"never closed') + "".join(line(n) for n in range(3, 8)))
+    records = read(
+        tmp_path, HEADER + line(1) + line(2, '"never closed') + "".join(line(n) for n in range(3, 8))
+    )
     assert [record.broken for record in records] == ["", "unclosed-quote", "", "", "", "", ""]
     assert [record.values[0] for record in records] == list("1234567")
     assert records[1].raw == line(2, '"never closed').strip()
@@ -76,18 +80,33 @@ def test_an_unclosed_quote_that_a_later_one_closes_swallows_nothing(tmp_path: Pa
     text = HEADER + line(1, '"opened') + line(2) + line(3) + line(4, 'closed"') + line(5)
     assert [len(row) for row in csv.reader(io.StringIO(text))] == [4, 4, 4]
     records = read(tmp_path, text)
-    assert [(record.values[0], record.broken) for record in records if not record.broken] == [("2", ""), ("3", ""), ("4", ""), ("5", "")]
+    assert [(record.values[0], record.broken) for record in records if not record.broken] == [
+        ("2", ""),
+        ("3", ""),
+        ("4", ""),
+        ("5", ""),
+    ]
     assert [record.number for record in records if record.broken == "unclosed-quote"] == [1]
 
 
 @pytest.mark.parametrize("ids", ["10000001.0,50000001.0", "10000001,50000001", ' P10000001 ,"s50000001"'])
 @pytest.mark.parametrize("header", [HEADER, "row,Subject ID,STUDY_ID,text\n"])
-def test_however_ids_and_their_columns_are_written_an_unclosed_quote_swallows_nothing(tmp_path: Path, ids: str, header: str) -> None:
+def test_however_ids_and_their_columns_are_written_an_unclosed_quote_swallows_nothing(
+    tmp_path: Path, ids: str, header: str
+) -> None:
     content = header + f'1,{ids},"open\n2,{ids},good\n3,{ids},stray"\n4,{ids},good\n'
-    assert [(record.number, record.broken) for record in read(tmp_path, content)] == [(1, UNCLOSED), (2, ""), (3, ""), (4, "")]
+    assert [(record.number, record.broken) for record in read(tmp_path, content)] == [
+        (1, UNCLOSED),
+        (2, ""),
+        (3, ""),
+        (4, ""),
+    ]
 
 
-@pytest.mark.parametrize("content", ["Secret text,Secret text\n1,2\n", "Secret text\n1\n", '"Secret text,b\n1,2\n', "Secret t\u00e9xt,b\n"])
+@pytest.mark.parametrize(
+    "content",
+    ["Secret text,Secret text\n1,2\n", "Secret text\n1\n", '"Secret text,b\n1,2\n', "Secret t\u00e9xt,b\n"],
+)
 def test_a_file_without_a_header_line_shows_none_of_its_text(tmp_path: Path, content: str) -> None:
     with pytest.raises(InputError) as caught:
         read(tmp_path, content.encode("latin-1"))
@@ -101,7 +120,11 @@ def test_a_parquet_file_with_a_repeated_column_is_refused(tmp_path: Path) -> Non
 
 
 def test_a_parquet_file_with_damaged_data_is_refused_with_the_remedy(tmp_path: Path) -> None:
-    pq.write_table(pa.table({"a": ["Secret"] * 5000, "b": [f"{i}" for i in range(5000)]}), tmp_path / "f.parquet", compression="zstd")
+    pq.write_table(
+        pa.table({"a": ["Secret"] * 5000, "b": [f"{i}" for i in range(5000)]}),
+        tmp_path / "f.parquet",
+        compression="zstd",
+    )
     content = bytearray((tmp_path / "f.parquet").read_bytes())
     content[200:2000] = b"\xff" * 1800
     (tmp_path / "f.parquet").write_bytes(content)
@@ -128,7 +151,12 @@ def test_too_few_and_too_many_values_are_told_with_the_whole_record(tmp_path: Pa
 
 
 def test_broken_bytes_cost_their_record_and_are_kept_as_they_are(tmp_path: Path) -> None:
-    content = (HEADER + line(1)).encode() + line(2, "caf\u00e9").encode("latin-1") + line(3, "caf\u00e9").encode() + b"4,p1,s1,a\x00b\n"
+    content = (
+        (HEADER + line(1)).encode()
+        + line(2, "caf\u00e9").encode("latin-1")
+        + line(3, "caf\u00e9").encode()
+        + b"4,p1,s1,a\x00b\n"
+    )
     records = read(tmp_path, content)
     assert [record.broken for record in records] == ["", "broken-encoding", "", "broken-encoding"]
     assert "caf\\xe9" in records[1].raw
@@ -153,12 +181,16 @@ def test_an_unclosed_quote_in_every_record_stays_linear(tmp_path: Path) -> None:
 
 
 TEXT = st.text(
-    alphabet=st.characters(blacklist_categories=("Cs", "Cc"), blacklist_characters="\ufffd") | st.sampled_from('",\n\r'), max_size=12
+    alphabet=st.characters(blacklist_categories=("Cs", "Cc"), blacklist_characters="\ufffd")
+    | st.sampled_from('",\n\r'),
+    max_size=12,
 )
 
 
 @given(st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=6))
-def test_whatever_text_was_written_is_read_back(tmp_path_factory: pytest.TempPathFactory, texts: list[tuple[str, str]]) -> None:
+def test_whatever_text_was_written_is_read_back(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[tuple[str, str]]
+) -> None:
     written = [[str(n), "p10000001", "s50000001", *pair] for n, pair in enumerate(texts)]
     out = io.StringIO(newline="")
     csv.writer(out).writerows([["row", "subject_id", "study_id", "a", "b"], *written])
@@ -168,15 +200,22 @@ def test_whatever_text_was_written_is_read_back(tmp_path_factory: pytest.TempPat
 
 @given(
     st.lists(
-        st.sampled_from(["good", '"quoted, text"', '"two\nlines"', '"open', 'stray"quote', "a,b", 'end"', '""', '"']),
+        st.sampled_from(
+            ["good", '"quoted, text"', '"two\nlines"', '"open', 'stray"quote', "a,b", 'end"', '""', '"']
+        ),
         min_size=1,
         max_size=9,
     )
 )
-def test_good_records_survive_any_neighbours(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
-    """Records alternate between any text and a good one: every good one is there, and every begun record is accounted for."""
+def test_good_records_survive_any_neighbours(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[str]
+) -> None:
+    """Records alternate between any text and a good one: every good one is there, and every begun record is
+    accounted for.
+    """
     content = HEADER + "".join(
-        f"{2 * n},p10000001,s50000001,{text}\n{2 * n + 1},p10000001,s50000001,fine\n" for n, text in enumerate(texts)
+        f"{2 * n},p10000001,s50000001,{text}\n{2 * n + 1},p10000001,s50000001,fine\n"
+        for n, text in enumerate(texts)
     )
     records = read(tmp_path_factory.mktemp("records"), content)
     fine = [record.values[0] for record in records if not record.broken and record.values[3] == "fine"]

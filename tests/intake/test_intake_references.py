@@ -12,9 +12,13 @@ from lunguage_assets.corpus.references import Reference, parse_references
 STUDY = "s50000001"
 
 
-def evidence(deliver: Deliver, cell: str, *others: dict[str, str], section: str = "find", number: str = "1") -> tuple[list[str], set[str]]:
+def evidence(
+    deliver: Deliver, cell: str, *others: dict[str, str], section: str = "find", number: str = "1"
+) -> tuple[list[str], set[str]]:
     """Tokens and notes of a row 0 that says "edema" and refers to the other rows."""
-    intake = deliver([row(0, ent="edema", normed_ent="edema", section=section, ent_idx=number, evidence=cell), *others])
+    intake = deliver(
+        [row(0, ent="edema", normed_ent="edema", section=section, ent_idx=number, evidence=cell), *others]
+    )
     first = intake.findings.set_index("row").loc[0]
     return list(first["evidence"]), noted(intake)
 
@@ -25,7 +29,11 @@ def test_the_list_is_read_token_by_token() -> None:
         Reference(("left effusion",), 11),
         Reference(("haze",), None),
     ]
-    assert parse_references("a, b, idx1, c, d") == [Reference(("a", "b"), 1), Reference(("c",), None), Reference(("d",), None)]
+    assert parse_references("a, b, idx1, c, d") == [
+        Reference(("a", "b"), 1),
+        Reference(("c",), None),
+        Reference(("d",), None),
+    ]
     assert parse_references(" ,idx4, nan, ,") == [Reference((), 4)]
 
 
@@ -43,7 +51,10 @@ def test_idx1_is_not_idx11(deliver: Deliver) -> None:
 
 
 def test_then_another_section_then_the_only_row_of_that_name(deliver: Deliver) -> None:
-    assert evidence(deliver, "opacity, idx3", row(1, ent_idx="3", section="impr"), row(2, ent_idx="4")) == ([f"{STUDY}:1"], set())
+    assert evidence(deliver, "opacity, idx3", row(1, ent_idx="3", section="impr"), row(2, ent_idx="4")) == (
+        [f"{STUDY}:1"],
+        set(),
+    )
     assert evidence(deliver, "opacity, idx9", row(1, ent_idx="3", section="impr")) == ([f"{STUDY}:1"], set())
 
 
@@ -69,7 +80,9 @@ def test_names_match_as_worded_or_in_canonical_form(deliver: Deliver) -> None:
         ("haze, idx" + "9" * 16, ["~haze", "~idx" + "9" * 16], {"bare-reference"}),
     ],
 )
-def test_what_points_to_no_row_survives_as_a_bare_name(deliver: Deliver, cell: str, tokens: list[str], notes: set[str]) -> None:
+def test_what_points_to_no_row_survives_as_a_bare_name(
+    deliver: Deliver, cell: str, tokens: list[str], notes: set[str]
+) -> None:
     assert evidence(deliver, cell, row(1, ent_idx="2")) == (tokens, notes)
 
 
@@ -82,7 +95,10 @@ def test_a_name_may_contain_commas(deliver: Deliver) -> None:
 def test_a_reference_to_a_rejected_row_does_not_find_another_row_instead(deliver: Deliver) -> None:
     rejected = row(1, ent_idx="2", dx_status="perhaps")
     other = row(2, ent_idx="5", section="impr")
-    assert evidence(deliver, "opacity, idx2", rejected, other) == (["~opacity"], {"reference-to-rejected-row"})
+    assert evidence(deliver, "opacity, idx2", rejected, other) == (
+        ["~opacity"],
+        {"reference-to-rejected-row"},
+    )
 
 
 def test_a_reference_to_a_row_of_broken_bytes_does_not_find_another_row_instead(deliver: Deliver) -> None:
@@ -97,7 +113,10 @@ def test_a_reference_to_a_row_of_broken_bytes_does_not_find_another_row_instead(
 
 
 def test_a_rejected_repetition_does_not_make_a_reference_ambiguous(deliver: Deliver) -> None:
-    assert evidence(deliver, "opacity, idx2", row(1, ent_idx="2"), row(1, ent_idx="2")) == ([f"{STUDY}:1"], set())
+    assert evidence(deliver, "opacity, idx2", row(1, ent_idx="2"), row(1, ent_idx="2")) == (
+        [f"{STUDY}:1"],
+        set(),
+    )
 
 
 def test_references_never_leave_the_study(deliver: Deliver) -> None:
@@ -113,7 +132,9 @@ def test_no_name_and_no_number_is_lost_in_parsing(pairs: list[tuple[str, int | N
     cell = ", ".join(name if number is None else f"{name}, idx{number}" for name, number in pairs)
     parsed = parse_references(cell)
     assert [part for reference in parsed for part in reference.parts] == [name for name, _ in pairs]
-    assert [reference.number for reference in parsed if reference.number is not None] == [n for _, n in pairs if n is not None]
+    assert [reference.number for reference in parsed if reference.number is not None] == [
+        n for _, n in pairs if n is not None
+    ]
 
 
 def test_a_number_beyond_all_measure_is_only_text() -> None:

@@ -8,7 +8,9 @@ from intake_rows import Deliver, noted, row
 from lunguage_assets.corpus.views import image_views, parse_default_view, written
 from lunguage_assets.errors import ConfigurationError, InputError
 
-HEADER = "study_id,ViewPosition,PerformedProcedureStepDescription,PatientOrientationCodeSequence_CodeMeaning\n"
+HEADER = (
+    "study_id,ViewPosition,PerformedProcedureStepDescription,PatientOrientationCodeSequence_CodeMeaning\n"
+)
 
 
 def views(position: str = "", orientation: str = "", procedure: str = "") -> str:
@@ -38,7 +40,9 @@ def test_the_view_position_gives_the_projection(position: str, expected: str) ->
         ("CHEST SPAN", ""),
     ],
 )
-def test_the_procedure_text_counts_only_where_the_view_position_is_empty(procedure: str, expected: str) -> None:
+def test_the_procedure_text_counts_only_where_the_view_position_is_empty(
+    procedure: str, expected: str
+) -> None:
     assert views("", "", procedure) == expected
     assert views("LL", "", procedure) == "lateral"
 
@@ -85,7 +89,9 @@ def test_an_unknown_code_is_noted_once_with_its_count(deliver: Deliver) -> None:
 def test_metadata_without_ids_is_refused_and_without_views_is_noted(deliver: Deliver) -> None:
     with pytest.raises(InputError, match=r"metadata\.csv, column 'study_id'"):
         deliver([row(0)], metadata="dicom,ViewPosition\n1,PA\n")
-    assert "metadata-column-missing" in noted(deliver([row(0)], metadata="study_id,StudyDate\n50000001,21800101\n"))
+    assert "metadata-column-missing" in noted(
+        deliver([row(0)], metadata="study_id,StudyDate\n50000001,21800101\n")
+    )
 
 
 def test_a_missing_metadata_file_is_one_note(deliver: Deliver) -> None:

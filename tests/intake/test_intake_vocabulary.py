@@ -42,7 +42,11 @@ TEXTS = st.lists(SOME_WORDS | st.text(max_size=6), max_size=5).map(" ".join)
 
 
 def vocabulary(*terms: tuple[str, str, str]) -> Vocabulary:
-    return Vocabulary.from_terms(TERMS.frame([{"category": c, "subcategory": "", "target_term": t, "normed_term": n} for c, t, n in terms]))
+    return Vocabulary.from_terms(
+        TERMS.frame(
+            [{"category": c, "subcategory": "", "target_term": t, "normed_term": n} for c, t, n in terms]
+        )
+    )
 
 
 @pytest.mark.parametrize(
@@ -150,7 +154,10 @@ def test_places_are_a_sorted_set_of_canonical_parts(written: str, parts: tuple[s
 
 def test_the_delivered_vocabulary_is_followed_through_chains_and_plurals() -> None:
     known = vocabulary(
-        ("PF", "haziness", "haze"), ("OTH", "haze", "hazy opacity"), ("location", "haze", "nowhere"), ("onset", "haze", "new")
+        ("PF", "haziness", "haze"),
+        ("OTH", "haze", "hazy opacity"),
+        ("location", "haze", "nowhere"),
+        ("onset", "haze", "new"),
     )
     assert known.finding("Haziness") == known.finding("hazes") == "hazy opacity"
     assert known.location_parts("haze") == ("nowhere",)
@@ -180,7 +187,11 @@ def test_normalising_a_normal_form_changes_nothing(text: str) -> None:
 TERM = st.sampled_from(["a", "b", "effusion", "as", "b, c", "rul", "fractures", "x y"])
 
 
-@given(st.lists(st.tuples(st.sampled_from(["PF", "CF", "location"]), TERM, TERM), max_size=8), TERM, st.randoms(use_true_random=False))
+@given(
+    st.lists(st.tuples(st.sampled_from(["PF", "CF", "location"]), TERM, TERM), max_size=8),
+    TERM,
+    st.randoms(use_true_random=False),
+)
 @settings(max_examples=200)
 def test_any_vocabulary_is_idempotent_and_independent_of_its_row_order(
     terms: list[tuple[str, str, str]], text: str, shuffler: random.Random
@@ -222,7 +233,10 @@ def test_no_built_in_form_is_itself_rewritten() -> None:
 
 def test_a_spelling_under_two_forms_is_a_configuration_error(tmp_path: Path) -> None:
     file = tmp_path / "terms.yaml"
-    file.write_text("words: {}\nfindings: {a: [x], b: [x]}\nwhole: {}\nlocations: {}\nplurals: {}\ninvariable: []\n", encoding="utf-8")
+    file.write_text(
+        "words: {}\nfindings: {a: [x], b: [x]}\nwhole: {}\nlocations: {}\nplurals: {}\ninvariable: []\n",
+        encoding="utf-8",
+    )
     with pytest.raises(ConfigurationError, match="'x' is listed under 'a' and 'b'"):
         read_forms(file)
     file.write_text("words: {}\n", encoding="utf-8")

@@ -1,4 +1,6 @@
-"""Judges that send what may wait in batches, for the tests of batches and for the processes that these tests kill."""
+"""Judges that send what may wait in batches, for the tests of batches and for the processes that these tests
+kill.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +12,13 @@ from typing import Any
 from loopback import Call, LoopbackServer
 from loopback_batches import Fate
 
-from lunguage_assets.judges.answers import parse_label, parse_phrase_list
-from lunguage_assets.judges.batch_watch import Pace
-from lunguage_assets.judges.batching import Batching
-from lunguage_assets.judges.ledger import Ledger
-from lunguage_assets.judges.limiter import Limiter, Limits
-from lunguage_assets.judges.model_judge import ModelJudge
+from lunguage_assets.judges.asking.answers import parse_label, parse_phrase_list
+from lunguage_assets.judges.asking.limiter import Limiter, Limits
+from lunguage_assets.judges.asking.model_judge import ModelJudge
+from lunguage_assets.judges.asking.requests import BatchProvider
+from lunguage_assets.judges.batches.batch_watch import Pace
+from lunguage_assets.judges.batches.batching import Batching
+from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.prompts import load_prompts
 from lunguage_assets.judges.protocol import (
     ComparisonAnswer,
@@ -26,7 +29,6 @@ from lunguage_assets.judges.protocol import (
     ask_to_compare,
 )
 from lunguage_assets.judges.providers import batches_of, provider_of
-from lunguage_assets.judges.requests import BatchProvider
 from lunguage_assets.judges.slots import ModelSlot
 
 WIRES = ("openai", "anthropic", "gemini")
@@ -40,14 +42,20 @@ HEDGES = ("likely", "may be", "possible", "suspected", "doubtful")
 def pairs(count: int, start: int = 0) -> list[ComparisonQuestion]:
     """Questions that differ, and whose answers do."""
     return [
-        ComparisonQuestion(f"There is {HEDGES[n % 5]} <finding> number {n}.", f"There is {HEDGES[n * n % 4]} <finding>.", n % 3)
+        ComparisonQuestion(
+            f"There is {HEDGES[n % 5]} <finding> number {n}.",
+            f"There is {HEDGES[n * n % 4]} <finding>.",
+            n % 3,
+        )
         for n in range(start, start + count)
     ]
 
 
 def sentences(count: int) -> list[ExtractionQuestion]:
     return [
-        ExtractionQuestion("opacity", f"Possible opacity in invented zone {n}.", f"Possible <finding> in invented zone {n}.")
+        ExtractionQuestion(
+            "opacity", f"Possible opacity in invented zone {n}.", f"Possible <finding> in invented zone {n}."
+        )
         for n in range(count)
     ]
 
@@ -56,12 +64,26 @@ def slot_of(wire: str, url: str, **fields: Any) -> ModelSlot:
     limit = "max_output_tokens" if wire == "gemini" else "max_tokens"
     price = {"input": 1.0, "output": 2.0, "as_of": "2026-11-01"}
     address = f"{url}/v1" if wire == "openai" else url
-    values = {"provider": wire, "model": "model-1", "base_url": address, "params": {limit: 50}, "price": price, **fields}
+    values = {
+        "provider": wire,
+        "model": "model-1",
+        "base_url": address,
+        "params": {limit: 50},
+        "price": price,
+        **fields,
+    }
     return ModelSlot(**values)
 
 
 def judge_of(
-    wire: str, url: str, ledger: Ledger, *, budget: Any = None, slot: Any = None, progress: Any = None, **options: Any
+    wire: str,
+    url: str,
+    ledger: Ledger,
+    *,
+    budget: Any = None,
+    slot: Any = None,
+    progress: Any = None,
+    **options: Any,
 ) -> ModelJudge:
     """A judge that sends what may wait in batches; `options` are those of `Batching`."""
     slot = slot if slot is not None else slot_of(wire, url)
@@ -70,7 +92,9 @@ def judge_of(
     def batches() -> BatchProvider:
         return batches_of("one", provider)
 
-    batching = Batching(batches, **{"price": slot.price.in_batches if slot.price else None, "pace": PACE, **options})
+    batching = Batching(
+        batches, **{"price": slot.price.in_batches if slot.price else None, "pace": PACE, **options}
+    )
     limiter = Limiter(Limits(in_flight=8, backoff_s=0.01, failures_per_request=6))
     return ModelJudge(
         "one", provider, ledger, limiter, load_prompts(), parse_phrase_list, parse_label, mode=slot.mode, budget=budget, price=slot.price,
@@ -79,7 +103,9 @@ def judge_of(
 
 
 def once(fate: Fate, share: int = 2) -> Callable[[Call, int], Fate]:
-    """One question in `share` meets this fate when it is sent for the first time; all are answered afterwards."""
+    """One question in `share` meets this fate when it is sent for the first time; all are answered
+    afterwards.
+    """
     return lambda call, times: fate if times == 1 and sum(call.user.encode()) % share == 0 else "answer"
 
 

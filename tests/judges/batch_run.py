@@ -1,4 +1,5 @@
-"""One run through a batch endpoint in a process of its own, to be killed or interrupted: LEDGER URL WIRE COUNT [after].
+"""One run through a batch endpoint in a process of its own, to be killed or interrupted: LEDGER URL WIRE
+COUNT [after].
 
 `after`: it kills itself when the provider has taken a batch and the ledger does not know yet.
 """
@@ -12,8 +13,8 @@ from typing import Any
 
 from batch_judges import judge_of, pairs
 
-from lunguage_assets.judges.ledger import Ledger
-from lunguage_assets.judges.submissions import Submissions
+from lunguage_assets.judges.batches.submissions import Submissions
+from lunguage_assets.judges.ledger.ledger import Ledger
 
 
 def _die(*_: Any, **__: Any) -> None:

@@ -10,7 +10,7 @@ import postgres_server
 import pytest
 from loopback import LoopbackServer
 
-from lunguage_assets.judges.ledger import Ledger
+from lunguage_assets.judges.ledger.ledger import Ledger
 
 
 @pytest.fixture(scope="session")
@@ -27,7 +27,9 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where a new ledger may be: each test that takes this runs on both databases."""
     if request.param == "sqlite":
         return str(tmp_path / "ledger.sqlite")
-    return postgres_server.create_database(request.getfixturevalue("postgres"), f"ledger_{uuid.uuid4().hex[:12]}")
+    return postgres_server.create_database(
+        request.getfixturevalue("postgres"), f"ledger_{uuid.uuid4().hex[:12]}"
+    )
 
 
 @pytest.fixture

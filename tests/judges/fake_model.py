@@ -1,4 +1,6 @@
-"""A language model in memory for the tests of ledger and engine: answers by hash, fails by hash, counts what it was asked."""
+"""A language model in memory for the tests of ledger and engine: answers by hash, fails by hash, counts what
+it was asked.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,8 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from lunguage_assets.judges.attempts import request_key
-from lunguage_assets.judges.requests import ModelBinding, Prompt, ProviderFailure, Reply, Request
+from lunguage_assets.judges.asking.attempts import request_key
+from lunguage_assets.judges.asking.requests import ModelBinding, Prompt, ProviderFailure, Reply, Request
 
 BINDING = ModelBinding("fake", "fake", "fake-1", (("max_tokens", 10), ("temperature", 1)))
 LABELS = ("sentence_1", "sentence_2")
@@ -39,7 +41,9 @@ def read_label(text: str) -> str | None:
 
 
 class FakeModel:
-    """`failing` of its calls bring no reply; `answer` may say anything; `log` gets the key of every call that is sent."""
+    """`failing` of its calls bring no reply; `answer` may say anything; `log` gets the key of every call that
+    is sent.
+    """
 
     def __init__(
         self,
@@ -51,7 +55,13 @@ class FakeModel:
         binding: ModelBinding = BINDING,
         log: Path | None = None,
     ) -> None:
-        self._failing, self._seed, self._latency, self._answer, self._binding = failing, seed, latency, answer, binding
+        self._failing, self._seed, self._latency, self._answer, self._binding = (
+            failing,
+            seed,
+            latency,
+            answer,
+            binding,
+        )
         self.sent: Counter[str] = Counter()
         self.replies = 0
         self.in_flight = self.most_in_flight = 0
@@ -91,7 +101,9 @@ class FakeModel:
 
 
 def reply(text: str, **changes: object) -> Reply:
-    return Reply(**{"text": text, "returned_model": "fake-1", "input_tokens": 40, "output_tokens": 4, **changes})  # type: ignore[arg-type]
+    return Reply(
+        **{"text": text, "returned_model": "fake-1", "input_tokens": 40, "output_tokens": 4, **changes}
+    )  # type: ignore[arg-type]
 
 
 class Time:

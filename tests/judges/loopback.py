@@ -1,17 +1,20 @@
-"""A server on this machine that speaks the three wire formats, answers like a judge, and misbehaves on demand; for tests only.
+"""A server on this machine that speaks the three wire formats, answers like a judge, and misbehaves on
+demand; for tests only.
 
     with LoopbackServer() as server:                          # answers everything, at once
-        provider = ...  base_url = server.openai_url / server.azure_url / server.anthropic_url / server.gemini_url
+        provider = ...  base_url = server.openai_url / server.azure_url / server.anthropic_url /
+        server.gemini_url
     LoopbackServer(latency=0.3)                               # every answer after 0.3 s, any number at once
-    LoopbackServer(together=101)                              # no answer before 101 requests were open at one time, or for 30 s
-    LoopbackServer(plan=[Act("rate_limited", retry_after="2"), Act("dropped")])  # the first two calls fail, later ones succeed
-    LoopbackServer(decide=failing_share(0.2, TROUBLES, seed=7))  # one call in five fails, decided by a hash of prompt and occurrence
-    LoopbackServer(decide=lambda call: Act("refusal") if "x" in call.user else Act())
-    LoopbackServer(answer=lambda call: "sentence_1")          # instead of the rule-based judge
+    LoopbackServer(together=101)                              # no answer before 101 requests were open at one
+    time, or for 30 s LoopbackServer(plan=[Act("rate_limited", retry_after="2"), Act("dropped")])  # the first
+    two calls fail, later ones succeed LoopbackServer(decide=failing_share(0.2, TROUBLES, seed=7))  # one call
+    in five fails, decided by a hash of prompt and occurrence LoopbackServer(decide=lambda call:
+    Act("refusal") if "x" in call.user else Act()) LoopbackServer(answer=lambda call: "sentence_1")          #
+    instead of the rule-based judge
 
-Every request that arrives is in `server.calls` (a `Call`), in order of arrival; `server.answered` counts the complete, well-formed
-answers sent, and `server.most_in_flight` the most requests that were open at one time. Other endpoints (batches, files) are added with
-`server.route(method, pattern, handler)`.
+Every request that arrives is in `server.calls` (a `Call`), in order of arrival; `server.answered` counts the
+complete, well-formed answers sent, and `server.most_in_flight` the most requests that were open at one time.
+Other endpoints (batches, files) are added with `server.route(method, pattern, handler)`.
 """
 
 from __future__ import annotations
@@ -30,9 +33,9 @@ from typing import Any, Literal
 
 from loopback_wire import body_of, error_body, read_call
 
-from lunguage_assets.judges.cues import CuesJudge
-from lunguage_assets.judges.lexicon import LexiconJudge
 from lunguage_assets.judges.protocol import MASK, ComparisonQuestion, ExtractionQuestion
+from lunguage_assets.judges.rules.cues import CuesJudge
+from lunguage_assets.judges.rules.lexicon import LexiconJudge
 
 Kind = Literal[
     "answer", "rate_limited", "server_error", "unavailable", "overloaded", "slow", "dropped", "reset", "garbage", "wrong_shape",
@@ -51,20 +54,25 @@ WRONG_MODEL = "another-model-2031"
 class Act:
     """What the server does with one call.
 
-    kinds: `answer`; HTTP errors `rate_limited` (429, with `retry_after` as header when given), `server_error` (500), `unavailable` (503),
-    `overloaded` (529), `unauthorized` (401), `forbidden` (403), `bad_request` (400), `missing_model` (404); `slow` (sleeps `delay` seconds, then
-    answers); `dropped` (half a body, then the connection closes); `reset` (closes without a byte); `garbage` (200, not JSON);
-    `wrong_shape` (200, JSON of another shape); `empty` (200, no text); `no_choice` (200, an empty list of answers); `refusal` and `blocked`
-    (safety: during, before the answer); `cut_off` (stopped at the token limit with nothing said); `wrong_model`; `nonsense` (no label); `content_filter` (400 with that code, as Azure
-    refuses a prompt); `no_quota` (429 with the code of an empty account); `redirect` (307 to the same place); `trickle` (a body in drops, one every
-    `delay` seconds); `no_usage` (an answer without token counts).
+    kinds: `answer`; HTTP errors `rate_limited` (429, with `retry_after` as header when given), `server_error`
+        (500), `unavailable` (503), `overloaded` (529), `unauthorized` (401), `forbidden` (403), `bad_request`
+        (400), `missing_model` (404); `slow` (sleeps `delay` seconds, then answers); `dropped` (half a body,
+        then the connection closes); `reset` (closes without a byte); `garbage` (200, not JSON); `wrong_shape`
+        (200, JSON of another shape); `empty` (200, no text); `no_choice` (200, an empty list of answers);
+        `refusal` and `blocked` (safety: during, before the answer); `cut_off` (stopped at the token limit
+        with nothing said); `wrong_model`; `nonsense` (no label); `content_filter` (400 with that code, as
+        Azure refuses a prompt); `no_quota` (429 with the code of an empty account); `redirect` (307 to the
+        same place); `trickle` (a body in drops, one every `delay` seconds); `no_usage` (an answer without
+        token counts).
     """
 
     kind: Kind = "answer"
     retry_after: str | None = None
     delay: float = 0.0
     text: str | None = None
-    """What is answered instead of the judge's answer; for a Gemini error the `retryDelay` in its body, such as "13s"."""
+    """What is answered instead of the judge's answer; for a Gemini error the `retryDelay` in its body, such
+    as "13s".
+    """
 
 
 TROUBLES: tuple[Act, ...] = (
@@ -75,7 +83,9 @@ TROUBLES: tuple[Act, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request as it arrived. `labels`: the allowed answers when the request constrains them, by `constraint` json or bare."""
+    """One request as it arrived. `labels`: the allowed answers when the request constrains them, by
+    `constraint` json or bare.
+    """
 
     number: int
     wire: str
@@ -116,7 +126,9 @@ Handler = Callable[[Arrival], Awaitable[Outcome]]
 
 
 def failing_share(share: float, acts: Sequence[Act], seed: int = 0) -> Callable[[Call], Act]:
-    """That share of calls fails in one of these ways, whatever the order of arrival: a hash of the prompt and of how often it came."""
+    """That share of calls fails in one of these ways, whatever the order of arrival: a hash of the prompt and
+    of how often it came.
+    """
     seen: Counter[str] = Counter()
 
     def decide(call: Call) -> Act:
@@ -160,7 +172,12 @@ class LoopbackServer:
         answer: Callable[[Call], str] = judge_like,
         reasoning_tokens: int = 0,
     ) -> None:
-        self.latency, self.together, self.answer, self.reasoning_tokens = latency, together, answer, reasoning_tokens
+        self.latency, self.together, self.answer, self.reasoning_tokens = (
+            latency,
+            together,
+            answer,
+            reasoning_tokens,
+        )
         self.calls: list[Call] = []
         self.arrivals: list[Arrival] = []
         self.answered = self.in_flight = self.most_in_flight = 0
@@ -197,7 +214,9 @@ class LoopbackServer:
         self._plan.extend(acts)
 
     def route(self, method: str, pattern: str, handler: Handler) -> None:
-        """Requests of this method whose path (with query) matches wholly go to `handler`, before anything else."""
+        """Requests of this method whose path (with query) matches wholly go to `handler`, before anything
+        else.
+        """
         self._routes.append((method.upper(), re.compile(pattern), handler))
 
     def __enter__(self) -> LoopbackServer:
@@ -259,7 +278,12 @@ class LoopbackServer:
         if act.kind in _STATUS:
             headers = {"Retry-After": act.retry_after} if act.retry_after is not None else {}
             headers |= {"Location": call.path} if act.kind == "redirect" else {}
-            return await _send(writer, _STATUS[act.kind], error_body(call.wire, _STATUS[act.kind], _CODES.get(act.kind), act.text), headers)
+            return await _send(
+                writer,
+                _STATUS[act.kind],
+                error_body(call.wire, _STATUS[act.kind], _CODES.get(act.kind), act.text),
+                headers,
+            )
         if act.kind == "garbage":
             return await _send(writer, 200, b'{"id": "x", "choices": [{"mess')
         if act.kind == "wrong_shape":
@@ -291,7 +315,10 @@ async def _arrival(reader: asyncio.StreamReader) -> Arrival | None:
     except asyncio.IncompleteReadError:
         return None
     method, path, _ = head[0].split(" ", 2)
-    headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:] if line)}
+    headers = {
+        name.strip().lower(): value.strip()
+        for name, _, value in (line.partition(":") for line in head[1:] if line)
+    }
     if headers.get("transfer-encoding", "") == "chunked":
         data = await _chunks(reader)
     else:
@@ -310,10 +337,14 @@ async def _chunks(reader: asyncio.StreamReader) -> bytes:
 
 def _head(status: int, length: int, headers: dict[str, str]) -> bytes:
     lines = [f"HTTP/1.1 {status} Status", "Content-Type: application/json", f"Content-Length: {length}"]
-    return "\r\n".join([*lines, *(f"{name}: {value}" for name, value in headers.items()), "", ""]).encode("latin-1")
+    return "\r\n".join([*lines, *(f"{name}: {value}" for name, value in headers.items()), "", ""]).encode(
+        "latin-1"
+    )
 
 
-async def _send(writer: asyncio.StreamWriter, status: int, data: bytes, headers: dict[str, str] | None = None) -> bool:
+async def _send(
+    writer: asyncio.StreamWriter, status: int, data: bytes, headers: dict[str, str] | None = None
+) -> bool:
     writer.write(_head(status, len(data), headers or {}) + data)
     await writer.drain()
     return True

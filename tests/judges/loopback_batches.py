@@ -1,12 +1,14 @@
-"""Batch endpoints for the loopback server, in the three wire formats; batches are worked on while nobody looks, and fail on demand.
+"""Batch endpoints for the loopback server, in the three wire formats; batches are worked on while nobody
+looks, and fail on demand.
 
     with LoopbackServer() as server:
         service = BatchService(server)                        # a batch has ended at the third look at it
         BatchService(server, fate=lambda call, times: "expired" if times == 1 else "answer")
 
-A batch's questions are answered as the server's single calls are. What was sent is in `service.batches`, oldest first; `service.asked`
-counts how often each question was sent. `service.fail("look", 500)` has the next look answered with that status; `service.accept_and_fail()`
-takes the next batch and answers 500 all the same. `service.held` keeps all batches from ending; `service.slow` seconds pass before a batch is taken.
+A batch's questions are answered as the server's single calls are. What was sent is in `service.batches`,
+oldest first; `service.asked` counts how often each question was sent. `service.fail("look", 500)` has the
+next look answered with that status; `service.accept_and_fail()` takes the next batch and answers 500 all the
+same. `service.held` keeps all batches from ending; `service.slow` seconds pass before a batch is taken.
 """
 
 from __future__ import annotations
@@ -26,9 +28,21 @@ from loopback_wire import body_of, error_body, read_call
 
 Operation = Literal["upload", "submit", "look", "list", "results", "delete"]
 Fate = Literal[
-    "answer", "nonsense", "refusal", "wrong_model", "empty", "errored", "rejected", "expired", "canceled", "missing", "garbage", "odd"
+    "answer",
+    "nonsense",
+    "refusal",
+    "wrong_model",
+    "empty",
+    "errored",
+    "rejected",
+    "expired",
+    "canceled",
+    "missing",
+    "garbage",
+    "odd",
 ]
-"""What becomes of one question: `errored` and `rejected` are rows with an error (500, 400), `missing` has no row, `garbage` a row that is no
+"""What becomes of one question: `errored` and `rejected` are rows with an error (500, 400), `missing` has no
+row, `garbage` a row that is no
 JSON, `odd` a row whose answer has another shape."""
 
 End = Literal["completed", "failed", "expired", "cancelled"]
@@ -53,8 +67,11 @@ class Batch:
 
 
 class BatchService:
-    """See the module. `ends`: how the next batches end; `twice`: every row comes twice; `strangers`: rows of questions that nobody sent;
-    `cut`: the next downloads end in the middle; `nameless`: Gemini's rows come back without the keys that were sent with them."""
+    """See the module. `ends`: how the next batches end; `twice`: every row comes twice; `strangers`: rows of
+    questions that nobody sent;
+    `cut`: the next downloads end in the middle; `nameless`: Gemini's rows come back without the keys that
+        were sent with them.
+    """
 
     def __init__(
         self,
@@ -68,7 +85,14 @@ class BatchService:
         cut: int = 0,
         nameless: bool = False,
     ) -> None:
-        self.server, self.looks, self.fate, self.twice, self.strangers, self.cut = server, looks, fate, twice, strangers, cut
+        self.server, self.looks, self.fate, self.twice, self.strangers, self.cut = (
+            server,
+            looks,
+            fate,
+            twice,
+            strangers,
+            cut,
+        )
         self.nameless, self.held, self.slow = nameless, False, 0.0
         self.batches: list[Batch] = []
         self.asked: Counter[str] = Counter()
@@ -94,9 +118,12 @@ class BatchService:
         """Answers given, that is paid."""
         return sum(isinstance(row, dict) for batch in self.batches for _, row in batch.rows)
 
-    # --- for the wires ---------------------------------------------------------------------------------------------------------------
+    # --- for the wires
+    # ---------------------------------------------------------------------------------------------------------------
 
-    def route(self, operation: Operation, method: str, pattern: str, handle: Callable[[re.Match[str], Arrival], Any]) -> None:
+    def route(
+        self, operation: Operation, method: str, pattern: str, handle: Callable[[re.Match[str], Arrival], Any]
+    ) -> None:
         compiled = re.compile(pattern)
 
         async def serve(arrival: Arrival) -> Outcome:
@@ -104,7 +131,13 @@ class BatchService:
             await asyncio.sleep(self.slow if operation == "submit" else 0.0)
             waiting = self._failing.get(operation)
             status = waiting.popleft() if waiting else 200
-            wire = "anthropic" if "/messages/" in arrival.path else "gemini" if "/v1beta" in arrival.path else "openai"
+            wire = (
+                "anthropic"
+                if "/messages/" in arrival.path
+                else "gemini"
+                if "/v1beta" in arrival.path
+                else "openai"
+            )
             if status != 200:
                 return Outcome(status, error_body(wire, status))
             found = compiled.fullmatch(arrival.path)
@@ -152,7 +185,9 @@ class BatchService:
             fate = {"expired": "expired", "cancelled": "canceled"}[batch.end]
         row: Any = fate
         if fate in ("answer", "nonsense", "refusal", "wrong_model", "empty"):
-            row = json.loads(body_of(call, fate, self.server.answer(call), self.server.reasoning_tokens, WRONG_MODEL))
+            row = json.loads(
+                body_of(call, fate, self.server.answer(call), self.server.reasoning_tokens, WRONG_MODEL)
+            )
         return [(key, row)] * (2 if self.twice else 1)
 
 
@@ -163,7 +198,10 @@ def _call(path: str, body: Any) -> Call:
 
 
 def _lines(service: BatchService, rows: list[tuple[str, Any]], form: Callable[[str, Any], Any]) -> bytes:
-    lines = [b'{"custom_id": "half a row' if row == "garbage" else json.dumps(form(key, row)).encode() for key, row in rows]
+    lines = [
+        b'{"custom_id": "half a row' if row == "garbage" else json.dumps(form(key, row)).encode()
+        for key, row in rows
+    ]
     return service.shortened(b"\n".join(lines) + b"\n")
 
 
@@ -173,17 +211,34 @@ class _OpenAI:
         service.route("upload", "POST", r"/v1/files", self._upload)
         service.route("submit", "POST", r"/v1/batches", self._create)
         service.route("list", "GET", r"/v1/batches(\?.*)?", lambda found, arrival: self._list())
-        service.route("look", "GET", r"/v1/batches/([^/?]+)", lambda found, arrival: self._shown(service.looked_at(found[1])))
-        service.route("results", "GET", r"/v1/files/([^/]+)/content", lambda found, arrival: self._content(found[1]))
+        service.route(
+            "look",
+            "GET",
+            r"/v1/batches/([^/?]+)",
+            lambda found, arrival: self._shown(service.looked_at(found[1])),
+        )
+        service.route(
+            "results", "GET", r"/v1/files/([^/]+)/content", lambda found, arrival: self._content(found[1])
+        )
         service.route("delete", "DELETE", r"/v1/files/([^/]+)", lambda found, arrival: self._delete(found[1]))
 
     def _upload(self, found: re.Match[str], arrival: Arrival) -> Any:
-        message = BytesParser().parsebytes(f"Content-Type: {arrival.headers['content-type']}\r\n\r\n".encode() + arrival.data)
+        message = BytesParser().parsebytes(
+            f"Content-Type: {arrival.headers['content-type']}\r\n\r\n".encode() + arrival.data
+        )
         parts = {part.get_param("name", header="content-disposition"): part for part in message.get_payload()}  # type: ignore[union-attr]
         assert parts["purpose"].get_payload() == "batch"  # type: ignore[union-attr]
         name = f"file-in-{len(self._service.files)}"
         self._service.files[name] = parts["file"].get_payload(decode=True)  # type: ignore[union-attr,assignment]
-        return {"id": name, "object": "file", "bytes": 1, "created_at": 1, "filename": "x", "purpose": "batch", "status": "processed"}
+        return {
+            "id": name,
+            "object": "file",
+            "bytes": 1,
+            "created_at": 1,
+            "filename": "x",
+            "purpose": "batch",
+            "status": "processed",
+        }
 
     def _create(self, found: re.Match[str], arrival: Arrival) -> Any:
         body = json.loads(arrival.data)
@@ -192,7 +247,9 @@ class _OpenAI:
         assert all((line["method"], line["url"]) == ("POST", body["endpoint"]) for line in lines)
         calls = {line["custom_id"]: _call("/v1/chat/completions", line["body"]) for line in lines}
         assert len(calls) == len(lines)
-        batch = self._service.accepted("openai", "batch_{}", (body.get("metadata") or {}).get("lunguage_batch", ""), calls)
+        batch = self._service.accepted(
+            "openai", "batch_{}", (body.get("metadata") or {}).get("lunguage_batch", ""), calls
+        )
         self._service.files[f"in-{batch.handle}"] = body["input_file_id"].encode()
         return self._shown(batch)
 
@@ -222,7 +279,11 @@ class _OpenAI:
             return None
         batch = next(batch for batch in self._service.batches if batch.handle == file[4:])
         output = file.startswith("out-")
-        rows = [(key, row) for key, row in batch.rows if (isinstance(row, dict) or row in ("garbage", "odd")) == output]
+        rows = [
+            (key, row)
+            for key, row in batch.rows
+            if (isinstance(row, dict) or row in ("garbage", "odd")) == output
+        ]
         return _lines(self._service, list(reversed(rows)), self._row)
 
     def _row(self, key: str, row: Any) -> Any:
@@ -232,8 +293,16 @@ class _OpenAI:
             return shape | {"error": {"code": code, "message": "it quotes the prompt"}}
         if row in ("errored", "rejected"):
             status = {"errored": 500, "rejected": 400}[row]
-            return shape | {"response": {"status_code": status, "request_id": "r", "body": json.loads(error_body("openai", status))}}
-        return shape | {"response": {"status_code": 200, "request_id": "r", "body": [7] if row == "odd" else row}}
+            return shape | {
+                "response": {
+                    "status_code": status,
+                    "request_id": "r",
+                    "body": json.loads(error_body("openai", status)),
+                }
+            }
+        return shape | {
+            "response": {"status_code": 200, "request_id": "r", "body": [7] if row == "odd" else row}
+        }
 
     def _delete(self, file: str) -> Any:
         self._service.deleted.append(file)
@@ -246,8 +315,15 @@ class _Anthropic:
         root = r"/v1/messages/batches"
         service.route("submit", "POST", root, self._create)
         service.route("list", "GET", root + r"\?.*", lambda found, arrival: self._list())
-        service.route("look", "GET", root + r"/([^/?]+)", lambda found, arrival: self._shown(service.looked_at(found[1])))
-        service.route("results", "GET", root + r"/([^/]+)/results", lambda found, arrival: self._results(found[1]))
+        service.route(
+            "look",
+            "GET",
+            root + r"/([^/?]+)",
+            lambda found, arrival: self._shown(service.looked_at(found[1])),
+        )
+        service.route(
+            "results", "GET", root + r"/([^/]+)/results", lambda found, arrival: self._results(found[1])
+        )
         service.route("delete", "DELETE", root + r"/([^/]+)", lambda found, arrival: self._delete(found[1]))
 
     def _create(self, found: re.Match[str], arrival: Arrival) -> Any:
@@ -297,13 +373,23 @@ class _Gemini:
         self._service = service
         service.route("submit", "POST", r"/v1beta/models/([^:]+):batchGenerateContent", self._create)
         service.route("list", "GET", r"/v1beta/batches(\?.*)?", lambda found, arrival: self._list())
-        service.route("look", "GET", r"/v1beta/(batches/[^/?]+)", lambda found, arrival: self._shown(service.looked_at(found[1])))
-        service.route("delete", "DELETE", r"/v1beta/(batches/[^/]+)", lambda found, arrival: self._delete(found[1]))
+        service.route(
+            "look",
+            "GET",
+            r"/v1beta/(batches/[^/?]+)",
+            lambda found, arrival: self._shown(service.looked_at(found[1])),
+        )
+        service.route(
+            "delete", "DELETE", r"/v1beta/(batches/[^/]+)", lambda found, arrival: self._delete(found[1])
+        )
 
     def _create(self, found: re.Match[str], arrival: Arrival) -> Any:
         body = json.loads(arrival.data)["batch"]
         items = body["inputConfig"]["requests"]["requests"]
-        calls = {item["metadata"]["key"]: _call(f"/v1beta/models/{found[1]}:generateContent", item["request"]) for item in items}
+        calls = {
+            item["metadata"]["key"]: _call(f"/v1beta/models/{found[1]}:generateContent", item["request"])
+            for item in items
+        }
         assert len(calls) == len(items)
         return self._shown(self._service.accepted("gemini", "batches/b{}", body["displayName"], calls))
 
@@ -311,8 +397,16 @@ class _Gemini:
         if batch is None:
             return None
         ended = self._service.ended(batch)
-        state = {"completed": "SUCCEEDED", "failed": "FAILED", "expired": "EXPIRED", "cancelled": "CANCELLED"}[batch.end]
-        metadata: dict[str, Any] = {"displayName": batch.name, "state": f"BATCH_STATE_{state if ended else 'RUNNING'}"}
+        state = {
+            "completed": "SUCCEEDED",
+            "failed": "FAILED",
+            "expired": "EXPIRED",
+            "cancelled": "CANCELLED",
+        }[batch.end]
+        metadata: dict[str, Any] = {
+            "displayName": batch.name,
+            "state": f"BATCH_STATE_{state if ended else 'RUNNING'}",
+        }
         if ended and batch.rows:
             responses = [self._row(key, row) for key, row in batch.rows]
             metadata["output"] = {"inlinedResponses": {"inlinedResponses": responses}}
@@ -326,7 +420,11 @@ class _Gemini:
         return named | {"response": {"candidates": []} if row == "odd" else row}
 
     def _list(self) -> Any:
-        return {"operations": [self._shown(batch) for batch in reversed(self._service.batches) if batch.wire == "gemini"]}
+        return {
+            "operations": [
+                self._shown(batch) for batch in reversed(self._service.batches) if batch.wire == "gemini"
+            ]
+        }
 
     def _delete(self, handle: str) -> Any:
         self._service.deleted.append(handle)

@@ -17,7 +17,12 @@ _GEMINI = re.compile(r"/(v1[a-z0-9]*)/(.*/)?models/([^/:]+):generateContent(?:\?
 
 def read_call(path: str, data: bytes) -> dict[str, Any] | None:
     """The fields of a `Call`, or None when the path is no model's endpoint."""
-    for pattern, reader in ((_AZURE, _read_openai), (_OPENAI, _read_openai), (_ANTHROPIC, _read_anthropic), (_GEMINI, _read_gemini)):
+    for pattern, reader in (
+        (_AZURE, _read_openai),
+        (_OPENAI, _read_openai),
+        (_ANTHROPIC, _read_anthropic),
+        (_GEMINI, _read_gemini),
+    ):
         found = pattern.fullmatch(path)
         if found:
             return reader(found, json.loads(data))
@@ -93,13 +98,19 @@ def body_of(call: Call, kind: str, text: str, reasoning: int, wrong_model: str) 
 
 def _openai(model: str, text: str, kind: str, tokens: tuple[int, int], reasoning: int) -> dict[str, Any]:
     finish = {"blocked": "content_filter", "cut_off": "length"}.get(kind, "stop")
-    message = {"role": "assistant", "content": text or None, "refusal": "I cannot help with that." if kind == "refusal" else None}
+    message = {
+        "role": "assistant",
+        "content": text or None,
+        "refusal": "I cannot help with that." if kind == "refusal" else None,
+    }
     return {
         "id": "chatcmpl-loopback",
         "object": "chat.completion",
         "created": 1,
         "model": model,
-        "choices": [] if kind == "no_choice" else [{"index": 0, "finish_reason": finish, "logprobs": None, "message": message}],
+        "choices": []
+        if kind == "no_choice"
+        else [{"index": 0, "finish_reason": finish, "logprobs": None, "message": message}],
         "usage": {
             "prompt_tokens": tokens[0],
             "completion_tokens": tokens[1],
@@ -111,7 +122,9 @@ def _openai(model: str, text: str, kind: str, tokens: tuple[int, int], reasoning
 
 def _anthropic(model: str, text: str, kind: str, tokens: tuple[int, int], reasoning: int) -> dict[str, Any]:
     half = len(text) // 2  # in two blocks, behind a block that is not text
-    blocks: list[dict[str, Any]] = [{"type": "thinking", "thinking": "hm", "signature": "s"}] if reasoning else []
+    blocks: list[dict[str, Any]] = (
+        [{"type": "thinking", "thinking": "hm", "signature": "s"}] if reasoning else []
+    )
     blocks += [{"type": "text", "text": part} for part in (text[:half], text[half:]) if part]
     return {
         "id": "msg_loopback",
@@ -119,7 +132,9 @@ def _anthropic(model: str, text: str, kind: str, tokens: tuple[int, int], reason
         "role": "assistant",
         "model": model,
         "content": [] if kind in {"no_choice", "refusal", "blocked"} else blocks,
-        "stop_reason": {"refusal": "refusal", "blocked": "refusal", "cut_off": "max_tokens"}.get(kind, "end_turn"),
+        "stop_reason": {"refusal": "refusal", "blocked": "refusal", "cut_off": "max_tokens"}.get(
+            kind, "end_turn"
+        ),
         "stop_sequence": None,
         "usage": {
             "input_tokens": tokens[0] - 2,
@@ -155,8 +170,21 @@ def _gemini(model: str, text: str, kind: str, tokens: tuple[int, int], reasoning
 def error_body(wire: str, status: int, code: str | None = None, delay: str | None = None) -> bytes:
     """The body of an HTTP error in the provider's own shape; it repeats nothing of the request."""
     if wire == "anthropic":
-        return json.dumps({"type": "error", "error": {"type": "api_error", "message": f"loopback {status}"}}).encode()
+        return json.dumps(
+            {"type": "error", "error": {"type": "api_error", "message": f"loopback {status}"}}
+        ).encode()
     if wire in {"gemini", "vertex"}:
         info = [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay}] if delay else []
-        return json.dumps({"error": {"code": status, "message": f"loopback {status}", "status": "UNAVAILABLE", "details": info}}).encode()
-    return json.dumps({"error": {"message": f"loopback {status}", "type": "server_error", "param": None, "code": code}}).encode()
+        return json.dumps(
+            {
+                "error": {
+                    "code": status,
+                    "message": f"loopback {status}",
+                    "status": "UNAVAILABLE",
+                    "details": info,
+                }
+            }
+        ).encode()
+    return json.dumps(
+        {"error": {"message": f"loopback {status}", "type": "server_error", "param": None, "code": code}}
+    ).encode()

@@ -1,7 +1,9 @@
-"""A sentence planted in an invented corpus that counts as patients', a server that quotes it back, and a search for it; for tests only.
+"""A sentence planted in an invented corpus that counts as patients', a server that quotes it back, and a
+search for it; for tests only.
 
-The planted words stand in the sentences of tentative findings, in whole reports and in prompts. They may be in tables, batches, the review
-queue, the release and the ledger's answers: that is where report text belongs. Names of findings, hedging phrases and study numbers are no
+The planted words stand in the sentences of tentative findings, in whole reports and in prompts. They may be
+in tables, batches, the review queue, the release and the ledger's answers: that is where report text belongs.
+Names of findings, hedging phrases and study numbers are no
 report text: runs, metadata and checks show them, so that a person can act.
 """
 
@@ -23,7 +25,7 @@ from typing import Any
 from loopback import Arrival, Call, LoopbackServer, Outcome, judge_like
 from loopback_wire import body_of, read_call
 
-from lunguage_assets.corpus.synthetic import write_sample
+from lunguage_assets.sample import write_sample
 
 WORD = "Zanzibarquartz"
 """One word, so that no wrapping of lines hides it."""
@@ -61,12 +63,27 @@ members = ["one", "two", "three"]
 panel = "all"
 extractor = "{extractor}"
 """
-ATTESTED = 'allowed_data = ["credentialed"]\nzero_retention_attested_on = 2026-01-01\nzero_retention_attested_by = "A test"'
+ATTESTED = (
+    'allowed_data = ["credentialed"]\nzero_retention_attested_on = '
+    '2026-01-01\nzero_retention_attested_by = "A test"'
+)
 LIMITS = (
-    "limits = { in_flight = 16, timeout_s = 5, backoff_s = 0.01, failures_per_request = 12, breaker_failures = 30, breaker_pause_s = 0.01 }"
+    "limits = { in_flight = 16, timeout_s = 5, backoff_s = 0.01, failures_per_request = 12, "
+    "breaker_failures = 30, breaker_pause_s = 0.01 }"
 )
 KEYS = {"ANTHROPIC_API_KEY": "k-a", "GEMINI_API_KEY": "k-g"}
-_CODED = ("dx_status", "dx_certainty", "section", "sent_idx", "ent_idx", "study_id", "subject_id", "cat", "associate", "evidence")
+_CODED = (
+    "dx_status",
+    "dx_certainty",
+    "section",
+    "sent_idx",
+    "ent_idx",
+    "study_id",
+    "subject_id",
+    "cat",
+    "associate",
+    "evidence",
+)
 SETTINGS = "[explicit]\nruler = 'published'\npatience = 2\npanel_steps = 1\nstep_limit = 4\nbootstrap = 5\n"
 TALKATIVE = """
 telemetry:
@@ -83,16 +100,24 @@ python_logs:
 def write_judges(folder: Path, url: str, behaviour: str, extractor: str = "one") -> Path:
     """A judges file whose models are asked at this address, in this manner."""
     file = folder / f"judges-{behaviour}-{extractor}.toml"
-    file.write_text(JUDGES.format(url=f"{url}/{behaviour}", attested=ATTESTED, limits=LIMITS, extractor=extractor))
+    file.write_text(
+        JUDGES.format(url=f"{url}/{behaviour}", attested=ATTESTED, limits=LIMITS, extractor=extractor)
+    )
     return file
 
 
 def write_corpus(folder: Path, reports: int) -> int:
-    """An invented corpus that declares nothing, so that it counts as credentialed; the number of tentative rows with the planted words."""
+    """An invented corpus that declares nothing, so that it counts as credentialed; the number of tentative
+    rows with the planted words.
+    """
     write_sample(folder, reports=reports, seed=3)
     (folder / "corpus.toml").unlink()
     rows = read_rows(folder)
-    planted = {row["sent"] for row in rows if row["dx_certainty"].lower() == "tentative" and row["sent"].endswith(".")}
+    planted = {
+        row["sent"]
+        for row in rows
+        if row["dx_certainty"].lower() == "tentative" and row["sent"].endswith(".")
+    }
     spoiled = [dict(rows[0], **{column: f"Perhaps a nodule {PLANTED}."}) for column in _CODED]
     for row in [*rows]:
         for sentence in planted:
@@ -128,7 +153,8 @@ def write_home(folder: Path) -> Path:
     return folder
 
 
-# --- a server that quotes ---------------------------------------------------------------------------------------------------------
+# --- a server that quotes
+# ---------------------------------------------------------------------------------------------------------
 
 _SCHEDULE = ("429", "500", "529", "text", "refusal", "nonsense", "shape")
 
@@ -136,7 +162,8 @@ _SCHEDULE = ("429", "500", "529", "text", "refusal", "nonsense", "shape")
 def quoting(server: LoopbackServer, behaviours: Mapping[str, Callable[[str, int], str]]) -> None:
     """Make the server quote prompts back; it behaves by the first part of the path.
 
-    A behaviour names, from a prompt and how often it came, the way in which it is quoted; "" is a proper answer.
+    A behaviour names, from a prompt and how often it came, the way in which it is quoted; "" is a proper
+    answer.
     """
     seen: Counter[tuple[str, str]] = Counter()
 
@@ -154,12 +181,20 @@ def quoting(server: LoopbackServer, behaviours: Mapping[str, Callable[[str, int]
 
 def _quoted(call: Call, way: str) -> Outcome:
     if way.isdigit():
-        error = {"code": int(way), "message": call.user, "status": call.user, "type": call.user, "param": call.user}
+        error = {
+            "code": int(way),
+            "message": call.user,
+            "status": call.user,
+            "type": call.user,
+            "param": call.user,
+        }
         return Outcome(int(way), json.dumps({"type": "error", "error": error, "detail": call.user}).encode())
     if way == "text":
         return Outcome(200, call.user.encode())
     if way == "shape":
-        return Outcome(200, json.dumps([{"choices": call.user, "content": call.user, "candidates": call.user}]).encode())
+        return Outcome(
+            200, json.dumps([{"choices": call.user, "content": call.user, "candidates": call.user}]).encode()
+        )
     if way == "name":
         return Outcome(200, body_of(call, "wrong_model", judge_like(call), 0, call.user))
     if way == "nonsense":
@@ -170,7 +205,9 @@ def _quoted(call: Call, way: str) -> Outcome:
 
 
 def troubled() -> Callable[[str, int], str]:
-    """Every other call is quoted back, in all ways in turn, up to the third call of a prompt; of one prompt in five all calls are."""
+    """Every other call is quoted back, in all ways in turn, up to the third call of a prompt; of one prompt
+    in five all calls are.
+    """
     turn = itertools.cycle(way for quoted in _SCHEDULE for way in (quoted, ""))
 
     def behave(prompt: str, occurrence: int) -> str:
@@ -181,19 +218,28 @@ def troubled() -> Callable[[str, int], str]:
     return behave
 
 
-# --- the search -------------------------------------------------------------------------------------------------------------------------
+# --- the search
+# -------------------------------------------------------------------------------------------------------------------------
 
 
 def forms(word: str = WORD) -> list[bytes]:
-    """The word as bytes in the encodings in which software writes text: plain (also in JSON, pickles and URLs), UTF-16, base64 at any place."""
+    """The word as bytes in the encodings in which software writes text: plain (also in JSON, pickles and
+    URLs), UTF-16, base64 at any place.
+    """
     plain = [variant.encode() for variant in (word, word.lower(), word.upper())]
     wide = [variant.decode().encode(encoding) for variant in plain for encoding in ("utf-16-le", "utf-16-be")]
-    inside = [base64.b64encode(b"\x00" * shift + variant)[4 if shift else 0 : -4] for variant in plain for shift in range(3)]
+    inside = [
+        base64.b64encode(b"\x00" * shift + variant)[4 if shift else 0 : -4]
+        for variant in plain
+        for shift in range(3)
+    ]
     return plain + wide + inside
 
 
 def traces(home: Path, *shown: bytes) -> list[str]:
-    """Where the planted word is though it does not belong there: files of the home (not `BELONGS`), the ledger's other columns, what was shown."""
+    """Where the planted word is though it does not belong there: files of the home (not `BELONGS`), the
+    ledger's other columns, what was shown.
+    """
     found = [f"shown {number}" for number, text in enumerate(shown) if _has(text)]
     for path in sorted(path for path in home.rglob("*") if path.is_file()):
         place = path.relative_to(home)

@@ -1,8 +1,10 @@
-"""Several `lunguage` commands, one after the other in one process: SCENARIOS.json, a list of {name, arguments, environment, crash}.
+"""Several `lunguage` commands, one after the other in one process: SCENARIOS.json, a list of {name,
+arguments, environment, crash}.
 
-Prints nothing itself; what a command shows, with everything that Python logs, goes to NAME.out beside the scenarios, its exit status to
-NAME.status. `crash` names functions, as module:function, that burst with the planted words in their message, cause and context; `files` are
-written for the time of the command, and `copy` names a home that is copied before, and to where.
+Prints nothing itself; what a command shows, with everything that Python logs, goes to NAME.out beside the
+scenarios, its exit status to NAME.status. `crash` names functions, as module:function, that burst with the
+planted words in their message, cause and context; `files` are written for the time of the command, and `copy`
+names a home that is copied before, and to where.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ def burst(*_: Any, **__: Any) -> Any:
     try:
         raise KeyError(f"There may be a nodule {PLANTED}.")
     except KeyError as error:
-        raise ValueError(f"cannot convert 'There may be a nodule {PLANTED}.'", {"sentence": PLANTED}) from error
+        raise ValueError(
+            f"cannot convert 'There may be a nodule {PLANTED}.'", {"sentence": PLANTED}
+        ) from error
 
 
 def crashing(places: list[str]) -> ExitStack:
@@ -55,14 +59,18 @@ def shown_in(file: Path) -> Iterator[None]:
 
 
 def run(scenario: dict[str, Any], folder: Path) -> None:
-    from lunguage_assets import cli
+    from lunguage_assets.cli.main import main as cli
 
     status: int | str | None = 0
     if scenario["copy"]:
         shutil.copytree(*scenario["copy"])
     for file, text in scenario["files"].items():
         Path(file).write_text(text, encoding="utf-8")
-    with mock.patch.dict(os.environ, scenario["environment"]), shown_in(folder / f"{scenario['name']}.out"), crashing(scenario["crash"]):
+    with (
+        mock.patch.dict(os.environ, scenario["environment"]),
+        shown_in(folder / f"{scenario['name']}.out"),
+        crashing(scenario["crash"]),
+    ):
         sys.argv = ["lunguage", *scenario["arguments"]]
         try:
             cli.main()

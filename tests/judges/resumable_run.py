@@ -1,4 +1,6 @@
-"""One run of 2,000 questions against a fake model, in a process of its own, to be killed: LEDGER LOG IN_FLIGHT LATENCY."""
+"""One run of 2,000 questions against a fake model, in a process of its own, to be killed: LEDGER LOG
+IN_FLIGHT LATENCY.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +10,9 @@ from pathlib import Path
 
 from fake_model import FakeModel, questions, read_label
 
-from lunguage_assets.judges.engine import ask
-from lunguage_assets.judges.ledger import Ledger
-from lunguage_assets.judges.limiter import Limiter, Limits
+from lunguage_assets.judges.asking.engine import ask
+from lunguage_assets.judges.asking.limiter import Limiter, Limits
+from lunguage_assets.judges.ledger.ledger import Ledger
 
 if __name__ == "__main__":
     place, log, in_flight, latency = sys.argv[1:]

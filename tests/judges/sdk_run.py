@@ -1,4 +1,6 @@
-"""A judge behind a real SDK, for the tests of faults; run as a program it asks 400 questions and is there to be killed: LEDGER URL."""
+"""A judge behind a real SDK, for the tests of faults; run as a program it asks 400 questions and is there to
+be killed: LEDGER URL.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +8,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from lunguage_assets.judges.answers import parse_label, parse_phrase_list
-from lunguage_assets.judges.ledger import Ledger
-from lunguage_assets.judges.limiter import Limiter
-from lunguage_assets.judges.model_judge import ModelJudge
+from lunguage_assets.judges.asking.answers import parse_label, parse_phrase_list
+from lunguage_assets.judges.asking.limiter import Limiter
+from lunguage_assets.judges.asking.model_judge import ModelJudge
+from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.prompts import load_prompts
 from lunguage_assets.judges.protocol import ComparisonQuestion
 from lunguage_assets.judges.providers import provider_of
@@ -18,11 +20,21 @@ from lunguage_assets.judges.slots import Limits, ModelSlot, Price
 IN_FLIGHT = 16
 KEYS = {"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k", "GEMINI_API_KEY": "k"}
 PRICE = Price.model_validate({"input": 1.0, "output": 2.0, "as_of": "2026-01-01"})
-LIMITS = Limits(in_flight=IN_FLIGHT, timeout_s=2.0, backoff_s=0.001, breaker_pause_s=0.01, failures_per_request=30, breaker_failures=40)
+LIMITS = Limits(
+    in_flight=IN_FLIGHT,
+    timeout_s=2.0,
+    backoff_s=0.001,
+    breaker_pause_s=0.01,
+    failures_per_request=30,
+    breaker_failures=40,
+)
 
 
 def pairs(count: int) -> list[ComparisonQuestion]:
-    return [ComparisonQuestion(f"There may be <finding> number {n}.", f"There is likely <finding> number {n}.") for n in range(count)]
+    return [
+        ComparisonQuestion(f"There may be <finding> number {n}.", f"There is likely <finding> number {n}.")
+        for n in range(count)
+    ]
 
 
 def judge_of(wire: str, url: str, ledger: Ledger, **fields: Any) -> ModelJudge:
@@ -31,7 +43,16 @@ def judge_of(wire: str, url: str, ledger: Ledger, **fields: Any) -> ModelJudge:
     params = {"max_output_tokens" if wire == "gemini" else "max_tokens": 100}
     slot = ModelSlot(provider=wire, model="model-1", base_url=address, params=params, limits=LIMITS, **fields)  # type: ignore[arg-type]
     provider = provider_of("one", slot, KEYS)
-    return ModelJudge("one", provider, ledger, Limiter(LIMITS.flow), load_prompts(), parse_phrase_list, parse_label, price=PRICE)
+    return ModelJudge(
+        "one",
+        provider,
+        ledger,
+        Limiter(LIMITS.flow),
+        load_prompts(),
+        parse_phrase_list,
+        parse_label,
+        price=PRICE,
+    )
 
 
 if __name__ == "__main__":

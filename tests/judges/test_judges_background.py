@@ -13,7 +13,7 @@ from concurrent.futures import CancelledError
 
 import pytest
 
-from lunguage_assets.judges.background import Background
+from lunguage_assets.judges.asking.background import Background
 
 
 async def here() -> asyncio.AbstractEventLoop:

@@ -1,4 +1,6 @@
-"""Batches give what single calls give, at half the price, and nothing is sent or paid twice, whatever happens in between."""
+"""Batches give what single calls give, at half the price, and nothing is sent or paid twice, whatever happens
+in between.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +9,28 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from batch_judges import WIRES, Hurried, Unhurried, judge_of, once, pairs, patiently, row, sentences, single_calls, slot_of
+from batch_judges import (
+    WIRES,
+    Hurried,
+    Unhurried,
+    judge_of,
+    once,
+    pairs,
+    patiently,
+    row,
+    sentences,
+    single_calls,
+    slot_of,
+)
 from loopback import LoopbackServer
 from loopback_batches import BatchService, Fate
 
 from lunguage_assets.explicit.rating.matches import comparison_matches
-from lunguage_assets.judges.attempts import TRIES
+from lunguage_assets.judges.asking.attempts import TRIES
+from lunguage_assets.judges.asking.engine import JudgeIncomplete
+from lunguage_assets.judges.batches.submissions import Submissions
 from lunguage_assets.judges.configuration import load_judges
-from lunguage_assets.judges.engine import JudgeIncomplete
-from lunguage_assets.judges.ledger import Ledger
+from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.opening import Surroundings, open_judge
 from lunguage_assets.judges.policy import WrongModel
 from lunguage_assets.judges.protocol import (
@@ -23,7 +38,6 @@ from lunguage_assets.judges.protocol import (
     ask_to_compare,
     ask_to_extract,
 )
-from lunguage_assets.judges.submissions import Submissions
 from lunguage_assets.settings import ExplicitSettings
 
 for _module in ("openai", "anthropic", "google.genai"):
@@ -33,21 +47,29 @@ PHRASES = ["likely", "may be", "possible", "suspected"]
 every_wire = pytest.mark.parametrize("wire", WIRES)
 
 
-# --- the same answers, for less ------------------------------------------------------------------------------------------------------
+# --- the same answers, for less
+# ------------------------------------------------------------------------------------------------------
 
 
 @every_wire
 @pytest.mark.parametrize("mode", ["text", "enum"])
-def test_batches_bring_the_answers_of_single_calls_at_half_the_price(wire: str, mode: str, server: LoopbackServer, tmp_path: Path) -> None:
+def test_batches_bring_the_answers_of_single_calls_at_half_the_price(
+    wire: str, mode: str, server: LoopbackServer, tmp_path: Path
+) -> None:
     service = BatchService(server)
     slot = slot_of(wire, server.url, mode=mode)
     asked = []
     for name, may_wait in (("single", False), ("batch", True)):
         ledger = Ledger.open(tmp_path / name)
         judge = judge_of(wire, server.url, ledger, slot=slot)
-        answers = (ask_to_compare(judge, pairs(20), may_wait=may_wait), ask_to_extract(judge, sentences(6), may_wait=may_wait))
+        answers = (
+            ask_to_compare(judge, pairs(20), may_wait=may_wait),
+            ask_to_extract(judge, sentences(6), may_wait=may_wait),
+        )
         judge.close()
-        asked.append((answers, ledger.statistics().drop(columns=["first", "last", "cost_usd"]).to_dict("records")))
+        asked.append(
+            (answers, ledger.statistics().drop(columns=["first", "last", "cost_usd"]).to_dict("records"))
+        )
         asked.append(ledger.statistics()["cost_usd"].sum())
     assert asked[0] == asked[2]
     assert asked[1] > 0
@@ -57,7 +79,9 @@ def test_batches_bring_the_answers_of_single_calls_at_half_the_price(wire: str, 
 
 
 @every_wire
-def test_a_second_run_sends_nothing_and_needs_no_provider(wire: str, server: LoopbackServer, ledger: Ledger) -> None:
+def test_a_second_run_sends_nothing_and_needs_no_provider(
+    wire: str, server: LoopbackServer, ledger: Ledger
+) -> None:
     service = BatchService(server)
     judge = judge_of(wire, server.url, ledger)
     first = patiently(judge)
@@ -78,13 +102,17 @@ def test_rounds_of_a_fit_never_wait_for_a_batch(server: LoopbackServer, ledger: 
 
 
 def test_rule_based_judges_answer_what_may_wait_as_always() -> None:
-    judge = open_judge("lexicon", load_judges(), Surroundings("credentialed", lambda: pytest.fail("needs no ledger")))
+    judge = open_judge(
+        "lexicon", load_judges(), Surroundings("credentialed", lambda: pytest.fail("needs no ledger"))
+    )
     assert ask_to_compare(judge, pairs(3), may_wait=True) == ask_to_compare(judge, pairs(3))
     assert ask_to_extract(judge, sentences(3), may_wait=True) == ask_to_extract(judge, sentences(3))
 
 
 @every_wire
-def test_questions_are_spread_over_as_many_batches_as_the_limits_need(wire: str, server: LoopbackServer, ledger: Ledger) -> None:
+def test_questions_are_spread_over_as_many_batches_as_the_limits_need(
+    wire: str, server: LoopbackServer, ledger: Ledger
+) -> None:
     service = BatchService(server)
     judge = judge_of(wire, server.url, ledger, questions=7)
     patiently(judge)
@@ -130,7 +158,8 @@ def test_the_table_of_matches_is_that_of_single_calls(server: LoopbackServer, tm
     assert len(tables[0]) == 18
 
 
-# --- parts that fail -----------------------------------------------------------------------------------------------------------------
+# --- parts that fail
+# -----------------------------------------------------------------------------------------------------------------
 
 
 @every_wire
@@ -142,13 +171,19 @@ def test_only_what_failed_or_could_not_be_read_is_sent_again(
     judge = judge_of(wire, server.url, ledger)
     answers = patiently(judge)
     judge.close()
-    assert [answer.answer for answer in answers] == [answer.answer for answer in single_calls(server, wire, tmp_path)]
+    assert [answer.answer for answer in answers] == [
+        answer.answer for answer in single_calls(server, wire, tmp_path)
+    ]
     first, second = service.batches
     assert 0 < len(second.keys) < len(first.keys) == 20
     assert set(second.keys) < set(first.keys)
     failed = len(second.keys)
     replies = fate in ("nonsense", "refusal", "empty")
-    assert [row(ledger)[name] for name in ("valid", "invalid", "failures")] == [20, failed * replies, failed * (not replies)]
+    assert [row(ledger)[name] for name in ("valid", "invalid", "failures")] == [
+        20,
+        failed * replies,
+        failed * (not replies),
+    ]
     assert sum(answer.attempts - 1 for answer in answers) == failed * replies
 
 
@@ -180,7 +215,9 @@ def test_questions_that_the_provider_refuses_are_named_and_not_sent_again_in_thi
 
 
 @every_wire
-def test_what_fails_every_time_ends_after_a_few_rounds(wire: str, server: LoopbackServer, ledger: Ledger) -> None:
+def test_what_fails_every_time_ends_after_a_few_rounds(
+    wire: str, server: LoopbackServer, ledger: Ledger
+) -> None:
     service = BatchService(server, fate=lambda call, times: "errored", looks=0)
     judge = judge_of(wire, server.url, ledger, rounds=3)
     with pytest.raises(JudgeIncomplete, match=r"4 of 4 .* 3 batches"):
@@ -202,7 +239,9 @@ def test_rows_that_come_twice_or_that_nobody_asked_for_change_nothing(
 
 
 @every_wire
-def test_answers_of_another_model_are_recorded_and_not_used(wire: str, server: LoopbackServer, ledger: Ledger) -> None:
+def test_answers_of_another_model_are_recorded_and_not_used(
+    wire: str, server: LoopbackServer, ledger: Ledger
+) -> None:
     service = BatchService(server, fate=once("wrong_model"))
     judge = judge_of(wire, server.url, ledger)
     with pytest.raises(WrongModel, match="another-model-2031"):
@@ -210,7 +249,9 @@ def test_answers_of_another_model_are_recorded_and_not_used(wire: str, server: L
     judge.close()
     wrong = row(ledger)["invalid"]
     assert 0 < wrong < row(ledger)["attempts"] == 20
-    listed = judge_of(wire, server.url, ledger, slot=slot_of(wire, server.url, aliases=("another-model-2031",)))
+    listed = judge_of(
+        wire, server.url, ledger, slot=slot_of(wire, server.url, aliases=("another-model-2031",))
+    )
     assert all(answer.valid for answer in patiently(listed))
     listed.close()
     assert len(service.batches) == 1
@@ -229,7 +270,9 @@ def test_results_that_were_cut_off_are_fetched_again_before_anything_is_sent_aga
 
 
 @pytest.mark.parametrize("wire", ["openai", "anthropic"])
-def test_results_that_stay_broken_give_what_can_be_read_of_them(wire: str, server: LoopbackServer, ledger: Ledger) -> None:
+def test_results_that_stay_broken_give_what_can_be_read_of_them(
+    wire: str, server: LoopbackServer, ledger: Ledger
+) -> None:
     service = BatchService(server, fate=once("garbage", 3))
     judge = judge_of(wire, server.url, ledger)
     patiently(judge)
@@ -240,14 +283,18 @@ def test_results_that_stay_broken_give_what_can_be_read_of_them(wire: str, serve
     assert row(ledger)["unpriced"] == len(second.keys), "a row that cannot be read may have been billed"
 
 
-def test_gemini_rows_without_their_keys_are_matched_by_their_order(server: LoopbackServer, ledger: Ledger, tmp_path: Path) -> None:
+def test_gemini_rows_without_their_keys_are_matched_by_their_order(
+    server: LoopbackServer, ledger: Ledger, tmp_path: Path
+) -> None:
     BatchService(server, nameless=True)
     judge = judge_of("gemini", server.url, ledger)
     assert patiently(judge) == single_calls(server, "gemini", tmp_path)
     judge.close()
 
 
-def test_gemini_rows_that_cannot_be_matched_are_not_paid_for_again(server: LoopbackServer, ledger: Ledger) -> None:
+def test_gemini_rows_that_cannot_be_matched_are_not_paid_for_again(
+    server: LoopbackServer, ledger: Ledger
+) -> None:
     service = BatchService(server, nameless=True, twice=True)
     judge = judge_of("gemini", server.url, ledger)
     with pytest.raises(JudgeIncomplete, match="matched"):
@@ -257,22 +304,31 @@ def test_gemini_rows_that_cannot_be_matched_are_not_paid_for_again(server: Loopb
     assert ledger.statistics().empty
 
 
-# --- batches that fail as a whole ----------------------------------------------------------------------------------------------------
+# --- batches that fail as a whole
+# ----------------------------------------------------------------------------------------------------
 
 
 @every_wire
-def test_an_expired_batch_gives_what_it_has_and_the_rest_is_sent_again(wire: str, server: LoopbackServer, ledger: Ledger) -> None:
+def test_an_expired_batch_gives_what_it_has_and_the_rest_is_sent_again(
+    wire: str, server: LoopbackServer, ledger: Ledger
+) -> None:
     service = BatchService(server, ends=("expired",))
     judge = judge_of(wire, server.url, ledger)
     assert all(answer.valid for answer in patiently(judge))
     judge.close()
     first, second = service.batches
     assert 0 < len(second.keys) < len(first.keys)
-    assert (row(ledger)["valid"], row(ledger)["failures"], row(ledger)["unpriced"]) == (20, len(second.keys), 0)
+    assert (row(ledger)["valid"], row(ledger)["failures"], row(ledger)["unpriced"]) == (
+        20,
+        len(second.keys),
+        0,
+    )
 
 
 @every_wire
-def test_a_cancelled_batch_gives_what_it_has_and_the_rest_waits_for_another_run(wire: str, server: LoopbackServer, ledger: Ledger) -> None:
+def test_a_cancelled_batch_gives_what_it_has_and_the_rest_waits_for_another_run(
+    wire: str, server: LoopbackServer, ledger: Ledger
+) -> None:
     service = BatchService(server, ends=("cancelled",))
     judge = judge_of(wire, server.url, ledger)
     with pytest.raises(JudgeIncomplete, match=r"cancelled|rejected") as caught:
@@ -285,7 +341,9 @@ def test_a_cancelled_batch_gives_what_it_has_and_the_rest_waits_for_another_run(
 
 
 @pytest.mark.parametrize("wire", ["openai", "gemini"])
-def test_a_batch_that_the_provider_refuses_as_a_whole_is_not_tried_again(wire: str, server: LoopbackServer, ledger: Ledger) -> None:
+def test_a_batch_that_the_provider_refuses_as_a_whole_is_not_tried_again(
+    wire: str, server: LoopbackServer, ledger: Ledger
+) -> None:
     service = BatchService(server, ends=("failed",))
     judge = judge_of(wire, server.url, ledger)
     with pytest.raises(JudgeIncomplete, match="refused the batch") as caught:
@@ -299,7 +357,9 @@ def test_a_batch_that_the_provider_refuses_as_a_whole_is_not_tried_again(wire: s
 
 
 @every_wire
-def test_one_batch_that_fails_does_not_lose_the_others(wire: str, server: LoopbackServer, ledger: Ledger) -> None:
+def test_one_batch_that_fails_does_not_lose_the_others(
+    wire: str, server: LoopbackServer, ledger: Ledger
+) -> None:
     service = BatchService(server, ends=("completed", "cancelled", "completed"), looks=3)
     judge = judge_of(wire, server.url, ledger, questions=7)
     with pytest.raises(JudgeIncomplete) as caught:

@@ -18,13 +18,13 @@ from batch_judges import PACE, WIRES, judge_of, pairs, patiently, row, single_ca
 from loopback import LoopbackServer
 from loopback_batches import BatchService
 
-from lunguage_assets.judges.attempts import Attempt
-from lunguage_assets.judges.engine import JudgeIncomplete
-from lunguage_assets.judges.ledger import Ledger, LedgerError
+from lunguage_assets.judges.asking.attempts import Attempt
+from lunguage_assets.judges.asking.engine import JudgeIncomplete
+from lunguage_assets.judges.batches.submissions import Submission, Submissions
+from lunguage_assets.judges.ledger.ledger import Ledger, LedgerError
 from lunguage_assets.judges.protocol import (
     ask_to_compare,
 )
-from lunguage_assets.judges.submissions import Submission, Submissions
 
 for _module in ("openai", "anthropic", "google.genai"):
     pytest.importorskip(_module, reason="needs the LLM SDKs: pip install 'lunguage-assets[llm]'")
@@ -37,7 +37,12 @@ def started(place: str, server: LoopbackServer, wire: str, *options: str) -> sub
     path = os.pathsep.join([str(HERE), str(HERE.parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])])
     command = [sys.executable, str(HERE / "batch_run.py"), place, server.url, wire, *options]
     return subprocess.Popen(
-        command, env={**os.environ, "PYTHONPATH": path}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=HERE.parents[1]
+        command,
+        env={**os.environ, "PYTHONPATH": path},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=HERE.parents[1],
     )
 
 
@@ -67,7 +72,9 @@ def test_a_run_killed_while_its_batch_is_out_is_resumed_without_sending_anything
 
 
 def stopped(method: str, wire: str, server: LoopbackServer, ledger: Ledger, *, after: bool) -> None:
-    """A run whose ledger fails for good in this method of `Submissions`, before or after it does its work: what is left is what a kill leaves."""
+    """A run whose ledger fails for good in this method of `Submissions`, before or after it does its work:
+    what is left is what a kill leaves.
+    """
     works = getattr(Submissions, method)
 
     def fails(*arguments: Any, **options: Any) -> None:
@@ -113,10 +120,15 @@ def test_a_run_killed_after_the_provider_took_the_batch_and_before_it_was_noted_
 
 
 @every_wire
-def test_a_batch_that_was_intended_and_never_sent_is_sent_by_the_next_run(wire: str, server: LoopbackServer, ledger: Ledger) -> None:
+def test_a_batch_that_was_intended_and_never_sent_is_sent_by_the_next_run(
+    wire: str, server: LoopbackServer, ledger: Ledger
+) -> None:
     service = BatchService(server)
     stopped("claim", wire, server, ledger, after=True)
-    assert ([submission.state for submission in Submissions(ledger).outstanding()], service.batches) == (["intended"], [])
+    assert ([submission.state for submission in Submissions(ledger).outstanding()], service.batches) == (
+        ["intended"],
+        [],
+    )
     judge = judge_of(wire, server.url, ledger)
     assert all(answer.valid for answer in patiently(judge))
     judge.close()
@@ -147,7 +159,9 @@ def test_anothers_batch_of_the_same_size_is_not_taken_for_ours_for_good(
     assert row(ledger)["attempts"] == 20
 
 
-def test_an_interrupted_run_says_that_its_batch_is_out_and_the_next_one_collects_it(server: LoopbackServer, ledger: Ledger) -> None:
+def test_an_interrupted_run_says_that_its_batch_is_out_and_the_next_one_collects_it(
+    server: LoopbackServer, ledger: Ledger
+) -> None:
     service = BatchService(server)
     service.held = True
     process = started(ledger.place, server, "anthropic", "20")
@@ -155,7 +169,9 @@ def test_an_interrupted_run_says_that_its_batch_is_out_and_the_next_one_collects
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=20)
     assert process.returncode != 0
-    assert "20 questions are still out with anthropic (batches: 1). Run again to collect their answers" in errors
+    assert (
+        "20 questions are still out with anthropic (batches: 1). Run again to collect their answers" in errors
+    )
     assert "<finding>" not in errors
     service.held = False
     judge = judge_of("anthropic", server.url, ledger)
@@ -175,7 +191,9 @@ def test_two_processes_with_the_same_questions_send_them_once(place: str, server
     assert row(Ledger.open(place))["attempts"] == 30
 
 
-def test_a_batch_that_another_process_takes_long_to_send_is_left_to_it(place: str, server: LoopbackServer) -> None:
+def test_a_batch_that_another_process_takes_long_to_send_is_left_to_it(
+    place: str, server: LoopbackServer
+) -> None:
     service = BatchService(server)
     service.slow = 5 * PACE.lease_s
     judges = [judge_of("openai", server.url, Ledger.open(place)) for _ in range(2)]
@@ -207,7 +225,9 @@ def test_overlapping_questions_are_sent_by_whoever_comes_first(place: str, serve
 
 
 @every_wire
-def test_answers_to_questions_that_nobody_asks_any_more_are_kept(wire: str, server: LoopbackServer, ledger: Ledger) -> None:
+def test_answers_to_questions_that_nobody_asks_any_more_are_kept(
+    wire: str, server: LoopbackServer, ledger: Ledger
+) -> None:
     service = BatchService(server)
     stopped("submitted", wire, server, ledger, after=False)
     judge = judge_of(wire, server.url, ledger)
@@ -219,7 +239,9 @@ def test_answers_to_questions_that_nobody_asks_any_more_are_kept(wire: str, serv
     assert (len(service.batches), len(server.arrivals)) == (1, before)
 
 
-def test_one_batch_collected_into_two_copies_of_a_ledger_is_one_set_of_answers(server: LoopbackServer, tmp_path: Path) -> None:
+def test_one_batch_collected_into_two_copies_of_a_ledger_is_one_set_of_answers(
+    server: LoopbackServer, tmp_path: Path
+) -> None:
     service = BatchService(server)
     service.fail("look", 403)
     first = Ledger.open(tmp_path / "one.sqlite")
@@ -244,7 +266,9 @@ def test_one_batch_collected_into_two_copies_of_a_ledger_is_one_set_of_answers(s
 def test_of_many_who_claim_the_same_questions_one_gets_each(place: str) -> None:
     keys = [f"{number:064x}" for number in range(700)]
     answered = "f" * 64
-    Ledger.open(place).record(Attempt(answered, "one", "compare", "m", answer="sentence_1", returned_model="m"))
+    Ledger.open(place).record(
+        Attempt(answered, "one", "compare", "m", answer="sentence_1", returned_model="m")
+    )
 
     def claim(number: int) -> list[str]:
         submissions = Submissions(Ledger.open(place))

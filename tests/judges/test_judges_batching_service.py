@@ -1,4 +1,6 @@
-"""A batch endpoint that fails, and a judge that may not use one: nothing is sent twice, nothing unasked, and nothing is said that should not be."""
+"""A batch endpoint that fails, and a judge that may not use one: nothing is sent twice, nothing unasked, and
+nothing is said that should not be.
+"""
 
 from __future__ import annotations
 
@@ -13,20 +15,20 @@ from loopback import LoopbackServer
 from loopback_batches import BatchService
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges import batch_watch
-from lunguage_assets.judges.budget import Budget, BudgetExceeded
+from lunguage_assets.judges.asking.budget import Budget, BudgetExceeded
+from lunguage_assets.judges.asking.engine import JudgeIncomplete
+from lunguage_assets.judges.asking.progress import Progress
+from lunguage_assets.judges.batches import batch_watch
+from lunguage_assets.judges.batches.submissions import Submissions
 from lunguage_assets.judges.configuration import load_judges
-from lunguage_assets.judges.engine import JudgeIncomplete
-from lunguage_assets.judges.ledger import Ledger
+from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.opening import Surroundings, examination, open_judge
 from lunguage_assets.judges.policy import PolicyRefused
-from lunguage_assets.judges.progress import Progress
 from lunguage_assets.judges.protocol import (
     Judge,
     ask_to_compare,
 )
 from lunguage_assets.judges.slots import ModelSlot
-from lunguage_assets.judges.submissions import Submissions
 
 for _module in ("openai", "anthropic", "google.genai"):
     pytest.importorskip(_module, reason="needs the LLM SDKs: pip install 'lunguage-assets[llm]'")
@@ -34,7 +36,8 @@ for _module in ("openai", "anthropic", "google.genai"):
 every_wire = pytest.mark.parametrize("wire", WIRES)
 
 
-# --- a service that fails ------------------------------------------------------------------------------------------------------------
+# --- a service that fails
+# ------------------------------------------------------------------------------------------------------------
 
 
 @every_wire
@@ -64,7 +67,9 @@ def test_a_batch_that_was_taken_though_the_provider_said_otherwise_is_found_and_
 
 
 @every_wire
-def test_a_sending_that_is_refused_leaves_nothing_behind(wire: str, server: LoopbackServer, ledger: Ledger) -> None:
+def test_a_sending_that_is_refused_leaves_nothing_behind(
+    wire: str, server: LoopbackServer, ledger: Ledger
+) -> None:
     service = BatchService(server)
     service.fail("submit", 401)
     judge = judge_of(wire, server.url, ledger)
@@ -77,7 +82,9 @@ def test_a_sending_that_is_refused_leaves_nothing_behind(wire: str, server: Loop
 
 
 @every_wire
-def test_looking_goes_on_while_the_service_is_down_for_a_moment(wire: str, server: LoopbackServer, ledger: Ledger) -> None:
+def test_looking_goes_on_while_the_service_is_down_for_a_moment(
+    wire: str, server: LoopbackServer, ledger: Ledger
+) -> None:
     service = BatchService(server)
     service.fail("look", 500, 200, 429, 529, 503, 500)
     service.fail("results", 500, 503)
@@ -88,7 +95,9 @@ def test_looking_goes_on_while_the_service_is_down_for_a_moment(wire: str, serve
 
 
 @every_wire
-def test_a_batch_that_cannot_be_looked_at_stays_out_and_the_next_run_collects_it(wire: str, server: LoopbackServer, ledger: Ledger) -> None:
+def test_a_batch_that_cannot_be_looked_at_stays_out_and_the_next_run_collects_it(
+    wire: str, server: LoopbackServer, ledger: Ledger
+) -> None:
     service = BatchService(server)
     service.fail("look", *[500] * 6)
     judge = judge_of(wire, server.url, ledger)
@@ -131,11 +140,14 @@ def test_what_was_collected_is_deleted_at_the_provider_and_a_failing_deletion_ha
     judge.close()
 
 
-# --- money, policy, secrecy ----------------------------------------------------------------------------------------------------------
+# --- money, policy, secrecy
+# ----------------------------------------------------------------------------------------------------------
 
 
 @every_wire
-def test_a_budget_that_the_batches_could_pass_sends_nothing(wire: str, server: LoopbackServer, ledger: Ledger) -> None:
+def test_a_budget_that_the_batches_could_pass_sends_nothing(
+    wire: str, server: LoopbackServer, ledger: Ledger
+) -> None:
     service = BatchService(server)
     with pytest.raises(BudgetExceeded, match="20 of 20 questions") as caught:
         patiently(judge_of(wire, server.url, ledger, questions=7, budget=Budget(0.0001)))
@@ -149,7 +161,9 @@ def test_a_budget_that_the_batches_could_pass_sends_nothing(wire: str, server: L
     assert budget.spent_usd == pytest.approx(row(ledger)["cost_usd"])
 
 
-def test_what_cannot_be_priced_or_bounded_cannot_be_held_to_a_budget(server: LoopbackServer, ledger: Ledger) -> None:
+def test_what_cannot_be_priced_or_bounded_cannot_be_held_to_a_budget(
+    server: LoopbackServer, ledger: Ledger
+) -> None:
     service = BatchService(server)
     for change in ({"price": None}, {"params": {}}):
         slot = slot_of("openai", server.url, **change)
@@ -159,7 +173,9 @@ def test_what_cannot_be_priced_or_bounded_cannot_be_held_to_a_budget(server: Loo
 
 
 @every_wire
-def test_a_batch_that_may_be_out_counts_at_its_worst_case(wire: str, server: LoopbackServer, ledger: Ledger) -> None:
+def test_a_batch_that_may_be_out_counts_at_its_worst_case(
+    wire: str, server: LoopbackServer, ledger: Ledger
+) -> None:
     service = BatchService(server)
     service.fail("look", 403)
     budget = Budget(1.0)
@@ -192,7 +208,11 @@ batches = {{ questions = 8, first_look_s = 0.01, longest_look_s = 0.02 }}
 
 
 def opened(
-    tmp_path: Path, server: LoopbackServer, data_class: Any = "synthetic", allowed: str = "true", discount: str = ""
+    tmp_path: Path,
+    server: LoopbackServer,
+    data_class: Any = "synthetic",
+    allowed: str = "true",
+    discount: str = "",
 ) -> tuple[Judge, Ledger]:
     file = tmp_path / f"judges-{allowed}.toml"
     file.write_text(JUDGES.format(url=server.url, allowed=allowed, discount=discount))
@@ -206,7 +226,9 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("key")
-def test_batches_are_used_only_where_the_judges_file_allows_them(tmp_path: Path, server: LoopbackServer) -> None:
+def test_batches_are_used_only_where_the_judges_file_allows_them(
+    tmp_path: Path, server: LoopbackServer
+) -> None:
     service = BatchService(server)
     refused, ledger = opened(tmp_path, server, allowed="false")
     answers = patiently(refused)
@@ -219,7 +241,9 @@ def test_batches_are_used_only_where_the_judges_file_allows_them(tmp_path: Path,
 
 
 @pytest.mark.usefixtures("key")
-def test_credentialed_text_is_not_sent_in_a_batch_to_a_judge_that_may_not_receive_it(tmp_path: Path, server: LoopbackServer) -> None:
+def test_credentialed_text_is_not_sent_in_a_batch_to_a_judge_that_may_not_receive_it(
+    tmp_path: Path, server: LoopbackServer
+) -> None:
     service = BatchService(server)
     judge, ledger = opened(tmp_path, server, data_class="credentialed")
     with pytest.raises(PolicyRefused, match="credentialed"):
@@ -229,7 +253,9 @@ def test_credentialed_text_is_not_sent_in_a_batch_to_a_judge_that_may_not_receiv
 
 
 @pytest.mark.usefixtures("key")
-def test_doctor_warns_that_a_provider_keeps_batches_of_patients_text(tmp_path: Path, server: LoopbackServer) -> None:
+def test_doctor_warns_that_a_provider_keeps_batches_of_patients_text(
+    tmp_path: Path, server: LoopbackServer
+) -> None:
     opened(tmp_path, server)
     judges = load_judges(tmp_path / "judges-true.toml")
     for data_class, expected in (("credentialed", True), ("synthetic", False)):
@@ -237,16 +263,24 @@ def test_doctor_warns_that_a_provider_keeps_batches_of_patients_text(tmp_path: P
         assert any("keeps batches" in message for _, message in lines) == expected
 
 
-@pytest.mark.parametrize(("provider", "reason"), [("azure-openai", "batches or single calls"), ("vertex", "storage bucket")])
-def test_batches_are_refused_where_they_cannot_be_used(provider: str, reason: str, tmp_path: Path, server: LoopbackServer) -> None:
+@pytest.mark.parametrize(
+    ("provider", "reason"), [("azure-openai", "batches or single calls"), ("vertex", "storage bucket")]
+)
+def test_batches_are_refused_where_they_cannot_be_used(
+    provider: str, reason: str, tmp_path: Path, server: LoopbackServer
+) -> None:
     file = tmp_path / "judges.toml"
-    file.write_text(JUDGES.format(url=server.url, allowed="true", discount="").replace('"anthropic"', f'"{provider}"'))
+    file.write_text(
+        JUDGES.format(url=server.url, allowed="true", discount="").replace('"anthropic"', f'"{provider}"')
+    )
     with pytest.raises(ConfigurationError, match=rf"judges\.one: .*batch_allowed is true; .*{reason}"):
         load_judges(file)
 
 
 def test_a_judges_batch_price_is_its_price_less_the_discount() -> None:
-    price = ModelSlot(provider="gemini", model="m", price={"input": 4.0, "output": 8.0, "as_of": "2026-01-01"}).price  # type: ignore[arg-type]
+    price = ModelSlot(
+        provider="gemini", model="m", price={"input": 4.0, "output": 8.0, "as_of": "2026-01-01"}
+    ).price  # type: ignore[arg-type]
     assert price is not None
     assert price.in_batches.cost(1_000_000, 500_000) == pytest.approx(price.cost(1_000_000, 500_000) / 2)
     assert price.in_batches.in_batches == price.in_batches
@@ -278,7 +312,12 @@ def test_progress_adds_up_to_the_ledger(wire: str, server: LoopbackServer, ledge
     patiently(judge)
     judge.close()
     last, stored = seen[-1], row(ledger)
-    assert (last.questions, last.settled, last.calls, last.input_tokens) == (20, 20, stored["attempts"], stored["input_tokens"])
+    assert (last.questions, last.settled, last.calls, last.input_tokens) == (
+        20,
+        20,
+        stored["attempts"],
+        stored["input_tokens"],
+    )
     assert last.cost_usd == pytest.approx(stored["cost_usd"])
     assert {one.round for one in seen} == {last.round}
     assert [one.settled for one in seen] == sorted(one.settled for one in seen)

@@ -1,4 +1,6 @@
-"""A judge's key stands for one model in a home, from its first answer on: tables named by the key are never of two models."""
+"""A judge's key stands for one model in a home, from its first answer on: tables named by the key are never
+of two models.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,15 @@ import pytest
 from lunguage_assets.errors import ConfigurationError, LunguageError
 from lunguage_assets.judges.binding_record import BindingRecord, BoundJudge
 from lunguage_assets.judges.configuration import JudgesConfiguration
-from lunguage_assets.judges.lexicon import LexiconJudge
 from lunguage_assets.judges.opening import examination
-from lunguage_assets.judges.protocol import ComparisonAnswer, ComparisonQuestion, Interruptible, Judge, Patient
+from lunguage_assets.judges.protocol import (
+    ComparisonAnswer,
+    ComparisonQuestion,
+    Interruptible,
+    Judge,
+    Patient,
+)
+from lunguage_assets.judges.rules.lexicon import LexiconJudge
 from lunguage_assets.judges.slots import Limits, ModelSlot, OfflineSlot, Price
 
 QUESTION = ComparisonQuestion("<finding> is likely.", "<finding> is possible.")
@@ -23,7 +31,14 @@ PRICE = Price(input=1, output=1, as_of=date(2026, 1, 1))
 
 
 def slot(**fields: Any) -> ModelSlot:
-    return ModelSlot(**{"provider": "openai", "model": "model-1", "params": {"temperature": 1.0, "max_tokens": 9}, **fields})
+    return ModelSlot(
+        **{
+            "provider": "openai",
+            "model": "model-1",
+            "params": {"temperature": 1.0, "max_tokens": 9},
+            **fields,
+        }
+    )
 
 
 class Mute:
@@ -65,7 +80,12 @@ def test_a_changed_model_under_a_key_that_answered_is_refused_with_file_both_val
 
 def test_what_changes_no_answer_may_change_under_the_same_key(record: BindingRecord) -> None:
     answered(record, slot())
-    for changes in ({"aliases": ("m",)}, {"price": PRICE}, {"limits": Limits(in_flight=2)}, {"base_url": "https://proxy.example/v1"}):
+    for changes in (
+        {"aliases": ("m",)},
+        {"price": PRICE},
+        {"limits": Limits(in_flight=2)},
+        {"base_url": "https://proxy.example/v1"},
+    ):
         record.require("one", slot(**changes))
     record.require("one", slot(params={"max_tokens": 9, "temperature": 1}))
 
@@ -127,10 +147,14 @@ def _claim(file: Path, model: str, start: Any, results: Any) -> None:
             results.put((key, "refused"))
 
 
-def test_of_processes_that_claim_a_key_at_once_one_model_wins_and_no_other_claim_is_lost(tmp_path: Path) -> None:
+def test_of_processes_that_claim_a_key_at_once_one_model_wins_and_no_other_claim_is_lost(
+    tmp_path: Path,
+) -> None:
     context, file = multiprocessing.get_context("fork"), tmp_path / "judges.json"
     start, results = context.Event(), context.Queue()
-    claimers = [context.Process(target=_claim, args=(file, f"model-{number}", start, results)) for number in range(4)]
+    claimers = [
+        context.Process(target=_claim, args=(file, f"model-{number}", start, results)) for number in range(4)
+    ]
     for claimer in claimers:
         claimer.start()
     start.set()
@@ -141,7 +165,9 @@ def test_of_processes_that_claim_a_key_at_once_one_model_wins_and_no_other_claim
     assert for_one[1:] == ["refused"] * 3
     kept = json.loads(file.read_text())
     assert kept["one"]["model"] == for_one[0]
-    assert {key for key in kept if key != "one"} == {f"model-{m}-{number}" for m in range(4) for number in range(20)}
+    assert {key for key in kept if key != "one"} == {
+        f"model-{m}-{number}" for m in range(4) for number in range(20)
+    }
 
 
 def test_an_unreadable_record_refuses_every_judge(record: BindingRecord, tmp_path: Path) -> None:

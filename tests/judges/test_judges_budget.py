@@ -11,8 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.budget import Budget, BudgetExceeded, Reservation, cost, estimated_input_tokens, output_limit
-from lunguage_assets.judges.requests import ModelBinding, Prompt
+from lunguage_assets.judges.asking.budget import (
+    Budget,
+    BudgetExceeded,
+    Reservation,
+    cost,
+    estimated_input_tokens,
+    output_limit,
+)
+from lunguage_assets.judges.asking.requests import ModelBinding, Prompt
 from lunguage_assets.judges.slots import Price
 
 GPT_4O = Price(input=2.75, output=11.0, as_of=date(2025, 6, 1))  # the paper's
@@ -49,7 +56,9 @@ def test_the_estimate_of_a_prompt_is_not_below_what_tokenizers_make_of_such_text
         ((("max_tokens", True),), None),
     ],
 )
-def test_the_most_a_judge_may_write_is_read_from_its_parameters(parameters: tuple[tuple[str, object], ...], expected: int | None) -> None:
+def test_the_most_a_judge_may_write_is_read_from_its_parameters(
+    parameters: tuple[tuple[str, object], ...], expected: int | None
+) -> None:
     assert output_limit(ModelBinding("p", "p", "m", parameters)) == expected
     assert output_limit(BINDING) == 10
 
@@ -61,8 +70,12 @@ def reserved(budget: Budget, worst: float) -> Reservation:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.floats(0, 20), st.lists(st.tuples(st.floats(0.001, 5), st.floats(0, 1), st.booleans()), max_size=30))
-def test_whatever_calls_cost_up_to_their_worst_case_the_ceiling_holds(ceiling: float, calls: list[tuple[float, float, bool]]) -> None:
+@given(
+    st.floats(0, 20), st.lists(st.tuples(st.floats(0.001, 5), st.floats(0, 1), st.booleans()), max_size=30)
+)
+def test_whatever_calls_cost_up_to_their_worst_case_the_ceiling_holds(
+    ceiling: float, calls: list[tuple[float, float, bool]]
+) -> None:
     budget, out = Budget(ceiling), []
     for worst, share, at_once in calls:
         try:

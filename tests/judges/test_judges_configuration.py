@@ -1,4 +1,6 @@
-"""Language models in the judges file: presets, what a table must say, and what is refused before anything is sent."""
+"""Language models in the judges file: presets, what a table must say, and what is refused before anything is
+sent.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +14,20 @@ import pytest
 import tiny_model
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges, make_judge, make_provider, model_slot, price_of
-from lunguage_assets.judges.limiter import Limits
+from lunguage_assets.judges.asking.limiter import Limits
+from lunguage_assets.judges.asking.requests import Prompt, Request
+from lunguage_assets.judges.configuration import (
+    JudgesConfiguration,
+    load_judges,
+    make_judge,
+    make_provider,
+    model_slot,
+    price_of,
+)
 from lunguage_assets.judges.opening import slot_policy
 from lunguage_assets.judges.policy import preflight
 from lunguage_assets.judges.providers import DeferredProvider, binding_of
 from lunguage_assets.judges.providers.endpoints import KEY_VARIABLES, required_variables
-from lunguage_assets.judges.requests import Prompt, Request
 from lunguage_assets.judges.slots import MODEL_PROVIDERS, ModelSlot, on_this_machine
 
 HEAD = """
@@ -87,26 +96,44 @@ def test_a_language_models_table_is_read_whole(tmp_path: Path) -> None:
     assert slot.price.cost(1_000_000, 500_000) == pytest.approx(2.0 + 4.0)
     assert required_variables(slot) == ("GROUP_KEY",)
     binding = binding_of(slot)
-    assert (binding.endpoint_class, binding.model, binding.aliases) == ("openai", "gpt-x", ("gpt-x-2026-01-01",))
+    assert (binding.endpoint_class, binding.model, binding.aliases) == (
+        "openai",
+        "gpt-x",
+        ("gpt-x-2026-01-01",),
+    )
     assert binding.parameters == (("max_tokens", 100), ("temperature", 1.0))
 
 
 def test_without_more_words_a_model_gets_synthetic_text_only_and_no_batches(tmp_path: Path) -> None:
     slot = model_slot("gpt", read(tmp_path, 'provider = "openai"\nmodel = "m"\n'))
-    assert (slot.allowed_data, slot.batch_allowed, slot.mode, slot.price) == (("synthetic",), False, "text", None)
+    assert (slot.allowed_data, slot.batch_allowed, slot.mode, slot.price) == (
+        ("synthetic",),
+        False,
+        "text",
+        None,
+    )
 
 
 def test_only_the_judges_of_the_active_preset_rank_and_are_asked(tmp_path: Path) -> None:
     offline, models = read(tmp_path, GPT), read(tmp_path, GPT, "models")
-    assert (offline.rankers, offline.active_judges, list(offline.models)) == (("panel", "lexicon"), ("lexicon",), [])
-    assert (models.rankers, models.active_judges) == (("panel", "lexicon", "gpt"), ("lexicon", "claude", "gpt"))
+    assert (offline.rankers, offline.active_judges, list(offline.models)) == (
+        ("panel", "lexicon"),
+        ("lexicon",),
+        [],
+    )
+    assert (models.rankers, models.active_judges) == (
+        ("panel", "lexicon", "gpt"),
+        ("lexicon", "claude", "gpt"),
+    )
     assert list(models.models) == ["claude", "gpt"]
     assert models.members("panel") == ("gpt", "lexicon")
     with pytest.raises(ConfigurationError, match=r"'gpt'.*panel, lexicon.*preset"):
         offline.members("gpt")
 
 
-def test_the_preset_is_the_arguments_then_the_environments_then_the_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_preset_is_the_arguments_then_the_environments_then_the_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert read(tmp_path, GPT).preset == "offline"
     monkeypatch.setenv("LUNGUAGE_PRESET", "models")
     assert read(tmp_path, GPT).preset == "models"
@@ -157,7 +184,9 @@ def test_the_preset_is_the_arguments_then_the_environments_then_the_files(tmp_pa
     (LOCAL.replace("= 9", "= 9, temperature = 0"), "judges.gpt", "params.temperature: Input should be greater than 0"),
     (LOCAL.replace("= 9", "= 9, num_beams = 4"), "judges.gpt", "a model in this process takes max_new_tokens, do_sample, temperature"),
 ])  # fmt: skip
-def test_a_wrong_table_is_refused_by_file_and_field(tmp_path: Path, gpt: str, place: str, problem: str) -> None:
+def test_a_wrong_table_is_refused_by_file_and_field(
+    tmp_path: Path, gpt: str, place: str, problem: str
+) -> None:
     message = refused(tmp_path, gpt)
     assert f"field {place}:" in message
     assert problem in message
@@ -174,10 +203,18 @@ def test_credentialed_text_needs_an_attestation_or_a_server_on_this_machine(tmp_
     bare = "\n".join(line for line in GPT.splitlines() if not line.startswith("zero_retention"))
     assert "credentialed" in refused(tmp_path, bare)
     assert model_slot("gpt", read(tmp_path, SERVER + open_to_all)).allowed_data == ("credentialed",)
-    for address in ("http://gpu.hospital.example:8000/v1", "http://localhost.example/v1", "http://10.0.0.7/v1"):
-        assert "credentialed" in refused(tmp_path, SERVER.replace("http://localhost:8000/v1", address) + open_to_all)
+    for address in (
+        "http://gpu.hospital.example:8000/v1",
+        "http://localhost.example/v1",
+        "http://10.0.0.7/v1",
+    ):
+        assert "credentialed" in refused(
+            tmp_path, SERVER.replace("http://localhost:8000/v1", address) + open_to_all
+        )
     by_name = SERVER.replace('base_url = "http://localhost:8000/v1"', 'base_url_env = "SERVER"')
-    assert model_slot("gpt", read(tmp_path, by_name + open_to_all)).allowed_data == ("credentialed",), "its address is examined later"
+    assert model_slot("gpt", read(tmp_path, by_name + open_to_all)).allowed_data == ("credentialed",), (
+        "its address is examined later"
+    )
     assert "credentialed" in refused(tmp_path, (by_name + open_to_all).replace("openai-compatible", "openai"))
 
 
@@ -191,8 +228,12 @@ def test_which_addresses_are_this_machine(address: str, here: bool) -> None:
 
 
 def test_text_stays_here_only_with_an_own_server_here() -> None:
-    assert not ModelSlot(provider="openai-compatible", model="m", base_url="http://localhost:1/v1").leaves_machine({})
-    assert ModelSlot(provider="openai-compatible", model="m", base_url="https://gpu.example/v1").leaves_machine({})
+    assert not ModelSlot(
+        provider="openai-compatible", model="m", base_url="http://localhost:1/v1"
+    ).leaves_machine({})
+    assert ModelSlot(
+        provider="openai-compatible", model="m", base_url="https://gpu.example/v1"
+    ).leaves_machine({})
     assert ModelSlot(provider="openai", model="m", base_url="http://localhost:1/v1").leaves_machine({})
 
 
@@ -202,11 +243,15 @@ def test_text_stays_here_only_with_an_own_server_here() -> None:
 def test_a_server_that_only_the_environment_names_is_examined_there_and_refused_while_it_is_not_named(
     address: str | None, refused: bool
 ) -> None:
-    slot = ModelSlot(provider="openai-compatible", model="m", base_url_env="SERVER", allowed_data=("credentialed",))
+    slot = ModelSlot(
+        provider="openai-compatible", model="m", base_url_env="SERVER", allowed_data=("credentialed",)
+    )
     environ = {} if address is None else {"SERVER": address}
     problems = preflight([slot_policy("gpt", slot, environ)], "credentialed", date(2026, 11, 1))
     assert [problem.severity for problem in problems] == (["refusal"] if refused else [])
-    assert slot_policy("gpt", slot.model_copy(update={"provider": "openai"}), environ).leaves_machine, "a gateway is not the model"
+    assert slot_policy("gpt", slot.model_copy(update={"provider": "openai"}), environ).leaves_machine, (
+        "a gateway is not the model"
+    )
 
 
 def test_every_limit_of_the_file_reaches_the_limiter(tmp_path: Path) -> None:
@@ -217,15 +262,22 @@ def test_every_limit_of_the_file_reaches_the_limiter(tmp_path: Path) -> None:
     written = ", ".join(f"{name} = {value}" for name, value in given.items())
     slot = model_slot("gpt", read(tmp_path, f"{SERVER}limits = {{ {written}, timeout_s = 5 }}\n"))
     assert asdict(slot.limits.flow) == given
-    assert asdict(model_slot("gpt", read(tmp_path, SERVER)).limits.flow) == asdict(Limits(in_flight=8)), "and what is not said is as usual"
+    assert asdict(model_slot("gpt", read(tmp_path, SERVER)).limits.flow) == asdict(Limits(in_flight=8)), (
+        "and what is not said is as usual"
+    )
 
 
-@pytest.mark.parametrize("wrong", ["deadline_s = 0", "breaker_probes = 0", "backoff_s = -1", "requests_per_minute = 0.5", "patience = 3"])
+@pytest.mark.parametrize(
+    "wrong",
+    ["deadline_s = 0", "breaker_probes = 0", "backoff_s = -1", "requests_per_minute = 0.5", "patience = 3"],
+)
 def test_a_limit_that_would_block_for_ever_is_refused_with_its_name(tmp_path: Path, wrong: str) -> None:
     assert f"judges.gpt.limits.{wrong.split()[0]}" in refused(tmp_path, f"{SERVER}limits = {{ {wrong} }}\n")
 
 
-def test_a_model_in_this_process_is_free_keeps_text_here_and_has_the_next_batch_waiting(tmp_path: Path) -> None:
+def test_a_model_in_this_process_is_free_keeps_text_here_and_has_the_next_batch_waiting(
+    tmp_path: Path,
+) -> None:
     slot = model_slot("gpt", read(tmp_path, LOCAL + "batch_size = 24\n"))
     assert not slot.leaves_machine({})
     assert required_variables(slot) == ()
@@ -237,7 +289,10 @@ def test_a_model_in_this_process_is_free_keeps_text_here_and_has_the_next_batch_
         "transformers",
         {"max_new_tokens": 9, "revision": "main", "dtype": "auto"},
     )
-    own = "price = { input = 0.1, output = 0.2, as_of = 2026-11-01 }\nlimits = { in_flight = 5 }\nallowed_data = ['credentialed']\n"
+    own = (
+        "price = { input = 0.1, output = 0.2, as_of = 2026-11-01 }\nlimits = { in_flight = 5 "
+        "}\nallowed_data = ['credentialed']\n"
+    )
     changed = model_slot("gpt", read(tmp_path, LOCAL + own))
     assert changed.price is not None
     assert (changed.price.output, changed.limits.in_flight) == (0.2, 5)
@@ -252,7 +307,9 @@ def test_the_bundled_file_stays_offline_and_has_the_papers_panel_and_a_live_one(
     extractor = paper.models[paper.extractor]
     assert extractor.params["thinking_config"] == {"thinking_budget": 1000}
     assert (extractor.model, extractor.params["max_output_tokens"]) == ("gemini-2.5-flash", 1100)
-    assert all("temperature" not in slot.params for slot in paper.models.values() if slot.provider == "anthropic")
+    assert all(
+        "temperature" not in slot.params for slot in paper.models.values() if slot.provider == "anthropic"
+    )
 
 
 def test_the_papers_prices_and_ends_are_those_of_its_logs_and_of_the_providers() -> None:
@@ -268,15 +325,23 @@ def test_the_papers_prices_and_ends_are_those_of_its_logs_and_of_the_providers()
 
 
 def test_the_live_panels_models_are_named_by_the_sdks_and_not_on_their_lists_of_ends() -> None:
-    openai = pytest.importorskip("openai.types.shared.chat_model", reason="needs pip install 'lunguage-assets[llm]'")
-    anthropic = pytest.importorskip("anthropic.types.model", reason="needs pip install 'lunguage-assets[llm]'")
-    ends = pytest.importorskip("anthropic.resources.messages.messages", reason="needs pip install 'lunguage-assets[llm]'").DEPRECATED_MODELS
+    openai = pytest.importorskip(
+        "openai.types.shared.chat_model", reason="needs pip install 'lunguage-assets[llm]'"
+    )
+    anthropic = pytest.importorskip(
+        "anthropic.types.model", reason="needs pip install 'lunguage-assets[llm]'"
+    )
+    ends = pytest.importorskip(
+        "anthropic.resources.messages.messages", reason="needs pip install 'lunguage-assets[llm]'"
+    ).DEPRECATED_MODELS
     genai = pytest.importorskip("google.genai", reason="needs pip install 'lunguage-assets[llm]'")
     models = {key: slot.model for key, slot in load_judges(preset="panel-2026").models.items()}
     assert models["gpt-5.5"] in openai.ChatModel.__args__
     assert models["claude-sonnet-5.5"] in anthropic.Model.__args__[0].__args__
     assert models["claude-sonnet-5.5"] not in ends
-    source = (Path(genai.__file__).parent / "_gaos" / "types" / "interactions" / "model.py").read_text(encoding="utf-8")
+    source = (Path(genai.__file__).parent / "_gaos" / "types" / "interactions" / "model.py").read_text(
+        encoding="utf-8"
+    )
     assert f'"{models["gemini-3.8-flash"]}"' in source
 
 

@@ -1,4 +1,6 @@
-"""`lunguage run` with language models: the real SDK against a loopback server, through Dagster, from reports to release."""
+"""`lunguage run` with language models: the real SDK against a loopback server, through Dagster, from reports
+to release.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ import dagster as dg
 import pytest
 from loopback import TROUBLES, LoopbackServer, failing_share
 
-from lunguage_assets.corpus.synthetic import write_sample
+from lunguage_assets.sample import write_sample
 
 pytest.importorskip("openai", reason="needs the extra 'llm': pip install 'lunguage-assets[llm]'")
 
@@ -61,19 +63,39 @@ def home_for(folder: Path, server: LoopbackServer) -> Path:
 def run(home: Path, delivery: Path, *options: str) -> subprocess.CompletedProcess[str]:
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("LUNGUAGE", "DAGSTER"))}
     variables = {**kept, "LUNGUAGE_HOME": str(home), "LUNGUAGE_JUDGES": str(home / "judges.toml")}
-    command = [sys.executable, "-m", "lunguage_assets.cli", "run", "--data", str(delivery), "--batch", "b", *options]
+    command = [
+        sys.executable,
+        "-m",
+        "lunguage_assets.cli.main",
+        "run",
+        "--data",
+        str(delivery),
+        "--batch",
+        "b",
+        *options,
+    ]
     return subprocess.run(command, env=variables, capture_output=True, text=True, timeout=300, check=False)
 
 
 def tables(home: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(home)): path.read_bytes() for part in ("tables", "release") for path in sorted((home / part).rglob("*.*"))}
+    return {
+        str(path.relative_to(home)): path.read_bytes()
+        for part in ("tables", "release")
+        for path in sorted((home / part).rglob("*.*"))
+    }
 
 
 def shown_with_the_partitions(home: Path) -> list[dict[str, Any]]:
     """Metadata of the latest partitions for which the two models were asked."""
     with dg.DagsterInstance.from_config(str(home / "dagster")) as instance:
-        events = [instance.get_latest_materialization_event(dg.AssetKey(name)) for name in ("hedge_phrases", "fitted_probabilities")]
-    return [{name: value.value for name, value in event.asset_materialization.metadata.items()} for event in events]
+        events = [
+            instance.get_latest_materialization_event(dg.AssetKey(name))
+            for name in ("hedge_phrases", "fitted_probabilities")
+        ]
+    return [
+        {name: value.value for name, value in event.asset_materialization.metadata.items()}
+        for event in events
+    ]
 
 
 def test_a_run_with_failing_calls_ends_like_a_clean_one_shows_its_costs_and_is_replayed_by_its_ledger(
@@ -106,7 +128,9 @@ def test_a_run_with_failing_calls_ends_like_a_clean_one_shows_its_costs_and_is_r
     assert tables(clean) == before
 
 
-def test_a_budget_stops_before_it_is_passed_and_a_larger_one_goes_on(tmp_path: Path, delivery: Path, server: LoopbackServer) -> None:
+def test_a_budget_stops_before_it_is_passed_and_a_larger_one_goes_on(
+    tmp_path: Path, delivery: Path, server: LoopbackServer
+) -> None:
     home = home_for(tmp_path, server)
     stopped = run(home, delivery, "--budget", "0.02")
     assert stopped.returncode == 1
@@ -120,9 +144,13 @@ def test_a_budget_stops_before_it_is_passed_and_a_larger_one_goes_on(tmp_path: P
     assert len(asked) - len(set(asked)) <= 40, "only repeated draws may be asked twice"
 
 
-def test_credentialed_text_is_sent_to_nobody_who_may_not_receive_it(tmp_path: Path, delivery: Path, server: LoopbackServer) -> None:
+def test_credentialed_text_is_sent_to_nobody_who_may_not_receive_it(
+    tmp_path: Path, delivery: Path, server: LoopbackServer
+) -> None:
     home = home_for(tmp_path, server)
-    text = JUDGES.format(url=server.openai_url, allowed='["synthetic"]').replace('provider = "openai-compatible"', 'provider = "openai"')
+    text = JUDGES.format(url=server.openai_url, allowed='["synthetic"]').replace(
+        'provider = "openai-compatible"', 'provider = "openai"'
+    )
     (home / "judges.toml").write_text(text)
     undeclared = tmp_path / "undeclared"
     shutil.copytree(delivery, undeclared)

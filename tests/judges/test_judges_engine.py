@@ -1,4 +1,6 @@
-"""No answer is paid twice and none is lost: not by failures, crashes, budgets or interruptions, and a replay asks nothing."""
+"""No answer is paid twice and none is lost: not by failures, crashes, budgets or interruptions, and a replay
+asks nothing.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +22,14 @@ import pytest
 from fake_model import BINDING, LABELS, FakeModel, Time, label, question, questions, read_label, reply
 
 from lunguage_assets.errors import LunguageError, MethodError
-from lunguage_assets.judges.attempts import TRIES, request_key
-from lunguage_assets.judges.budget import Budget, BudgetExceeded, estimated_input_tokens
-from lunguage_assets.judges.engine import JudgeIncomplete, Outcome, ask
-from lunguage_assets.judges.ledger import Ledger, LedgerError
-from lunguage_assets.judges.limiter import Limiter, Limits
+from lunguage_assets.judges.asking.attempts import TRIES, request_key
+from lunguage_assets.judges.asking.budget import Budget, BudgetExceeded, estimated_input_tokens
+from lunguage_assets.judges.asking.engine import JudgeIncomplete, Outcome, ask
+from lunguage_assets.judges.asking.limiter import Limiter, Limits
+from lunguage_assets.judges.asking.progress import Progress
+from lunguage_assets.judges.asking.requests import FailureKind, ModelBinding, ProviderFailure, Reply, Request
+from lunguage_assets.judges.ledger.ledger import Ledger, LedgerError
 from lunguage_assets.judges.policy import WrongModel
-from lunguage_assets.judges.progress import Progress
-from lunguage_assets.judges.requests import FailureKind, ModelBinding, ProviderFailure, Reply, Request
 from lunguage_assets.judges.slots import Price
 
 PRICE = Price(input=1.0, output=10.0, as_of=date(2026, 1, 1))
@@ -36,12 +38,22 @@ WORST = (estimated_input_tokens(question(1).prompt) * 1.0 + 10 * 10.0) / 1e6
 SECRET = "the zebra-striped opacity"
 
 
-def asked(requests: Sequence[Request], model: FakeModel, ledger: Ledger, **options: Any) -> list[Outcome[str]]:
-    limits = Limits(**{"in_flight": 16, "backoff_s": 0.001, "breaker_pause_s": 0.001, **options.pop("limits", {})})
+def asked(
+    requests: Sequence[Request], model: FakeModel, ledger: Ledger, **options: Any
+) -> list[Outcome[str]]:
+    limits = Limits(
+        **{"in_flight": 16, "backoff_s": 0.001, "breaker_pause_s": 0.001, **options.pop("limits", {})}
+    )
     moving = Time()
-    limiter = Limiter(limits, clock=moving.clock, sleep=moving.sleep) if options.pop("fake_time", False) else Limiter(limits)
+    limiter = (
+        Limiter(limits, clock=moving.clock, sleep=moving.sleep)
+        if options.pop("fake_time", False)
+        else Limiter(limits)
+    )
     budget, parse = options.pop("budget", None), options.pop("parse", read_label)
-    return asyncio.run(ask(requests, model, ledger, limiter, budget, parse, judge="one", **{"price": PRICE, **options}))
+    return asyncio.run(
+        ask(requests, model, ledger, limiter, budget, parse, judge="one", **{"price": PRICE, **options})
+    )
 
 
 def values(outcomes: Sequence[Outcome[str]]) -> list[str | None]:
@@ -54,15 +66,22 @@ def always(result: Reply | ProviderFailure) -> Callable[[Request, int], Reply | 
 
 def counts(ledger: Ledger) -> dict[str, Any]:
     frame = ledger.statistics()
-    return frame.iloc[0].to_dict() if len(frame) else {"attempts": 0, "valid": 0, "invalid": 0, "failures": 0, "cost_usd": 0.0}
+    return (
+        frame.iloc[0].to_dict()
+        if len(frame)
+        else {"attempts": 0, "valid": 0, "invalid": 0, "failures": 0, "cost_usd": 0.0}
+    )
 
 
-# --- asking, replaying --------------------------------------------------------------------------------------------------------------
+# --- asking, replaying
+# --------------------------------------------------------------------------------------------------------------
 
 
 def test_answers_come_in_the_order_of_the_questions(ledger: Ledger) -> None:
     requests = questions(200)
-    assert values(asked(requests, FakeModel(latency=0.001), ledger)) == [label(request) for request in requests]
+    assert values(asked(requests, FakeModel(latency=0.001), ledger)) == [
+        label(request) for request in requests
+    ]
 
 
 def test_a_replay_makes_no_call_and_gives_the_same(ledger: Ledger) -> None:
@@ -92,7 +111,11 @@ def test_with_one_call_in_five_failing_the_results_are_those_of_a_clean_run_and_
     assert asked(requests, troubled, ledger) == clean
     row = counts(ledger)
     assert troubled.calls > 1700
-    assert (row["attempts"], row["valid"], row["failures"]) == (troubled.calls, troubled.replies, troubled.calls - troubled.replies)
+    assert (row["attempts"], row["valid"], row["failures"]) == (
+        troubled.calls,
+        troubled.replies,
+        troubled.calls - troubled.replies,
+    )
     assert row["valid"] == len(requests)
     assert row["cost_usd"] == pytest.approx(COST * len(requests))
 
@@ -106,7 +129,9 @@ def test_an_unreadable_or_refused_answer_is_asked_for_again(ledger: Ledger) -> N
     assert (counts(ledger)["attempts"], counts(ledger)["invalid"]) == (3, 2)
 
 
-def test_after_five_unreadable_answers_a_question_is_invalid_for_good_and_replayed_as_such(ledger: Ledger) -> None:
+def test_after_five_unreadable_answers_a_question_is_invalid_for_good_and_replayed_as_such(
+    ledger: Ledger,
+) -> None:
     model = FakeModel(answer=always(reply("hmm")))
     for _ in range(2):
         (outcome,) = asked([question(1)], model, ledger)
@@ -126,12 +151,19 @@ def test_tries_before_an_interruption_count(ledger: Ledger) -> None:
 
 
 def test_an_empty_value_is_a_valid_answer(ledger: Ledger) -> None:
-    outcomes = asked([question(1)], FakeModel(answer=always(reply("[]"))), ledger, parse=lambda text: () if text == "[]" else None)
+    outcomes = asked(
+        [question(1)],
+        FakeModel(answer=always(reply("[]"))),
+        ledger,
+        parse=lambda text: () if text == "[]" else None,
+    )
     assert outcomes[0].valid
     assert outcomes[0].value == ()
 
 
-def test_an_answer_that_another_process_recorded_first_is_used_instead_of_ones_own(ledger: Ledger, tmp_path: Path) -> None:
+def test_an_answer_that_another_process_recorded_first_is_used_instead_of_ones_own(
+    ledger: Ledger, tmp_path: Path
+) -> None:
     other = Ledger.open(tmp_path / "ledger.sqlite")
 
     def meanwhile(request: Request, occurrence: int) -> Reply:
@@ -169,16 +201,21 @@ def test_progress_counts_what_happens(ledger: Ledger) -> None:
     assert [one.calls for one in seen] == sorted(one.calls for one in seen)
 
 
-# --- failing for good -----------------------------------------------------------------------------------------------------------------
+# --- failing for good
+# -----------------------------------------------------------------------------------------------------------------
 
 
-def test_when_some_requests_fail_for_good_the_others_are_kept_and_only_those_are_asked_again(ledger: Ledger) -> None:
+def test_when_some_requests_fail_for_good_the_others_are_kept_and_only_those_are_asked_again(
+    ledger: Ledger,
+) -> None:
     lost = {request_key(BINDING, request) for request in questions(100)[::10]}
 
     def rejects(request: Request, occurrence: int) -> ProviderFailure | None:
         return ProviderFailure("rejected", 400) if request_key(BINDING, request) in lost else None
 
-    with pytest.raises(JudgeIncomplete, match=r"10 of 100 questions have no answer \(10 x rejected \(HTTP 400\)\)") as caught:
+    with pytest.raises(
+        JudgeIncomplete, match=r"10 of 100 questions have no answer \(10 x rejected \(HTTP 400\)\)"
+    ) as caught:
         asked(questions(100), FakeModel(answer=rejects), ledger)
     assert (caught.value.missing, caught.value.total) == (10, 100)
     again = FakeModel()
@@ -196,7 +233,13 @@ def test_a_judge_that_fails_altogether_is_stopped_soon(ledger: Ledger, kind: Fai
 
 def test_after_the_deadline_nothing_is_sent(ledger: Ledger) -> None:
     with pytest.raises(JudgeIncomplete, match="deadline of 30 s"):
-        asked(questions(200), FakeModel(), ledger, limits={"deadline_s": 30, "requests_per_minute": 60, "in_flight": 1}, fake_time=True)
+        asked(
+            questions(200),
+            FakeModel(),
+            ledger,
+            limits={"deadline_s": 30, "requests_per_minute": 60, "in_flight": 1},
+            fake_time=True,
+        )
     assert counts(ledger)["valid"] == 60
 
 
@@ -222,10 +265,15 @@ def aliased(*aliases: str) -> ModelBinding:
 
 
 def test_answers_under_a_name_that_is_listed_later_count_and_are_not_asked_again(ledger: Ledger) -> None:
-    renamed = FakeModel(answer=lambda request, occurrence: reply(label(request), returned_model="fake-2"), latency=0.01)
+    renamed = FakeModel(
+        answer=lambda request, occurrence: reply(label(request), returned_model="fake-2"), latency=0.01
+    )
     with pytest.raises(WrongModel):
         asked(questions(100), renamed, ledger)
-    model = FakeModel(answer=lambda request, occurrence: reply(label(request), returned_model="fake-2"), binding=aliased("fake-2"))
+    model = FakeModel(
+        answer=lambda request, occurrence: reply(label(request), returned_model="fake-2"),
+        binding=aliased("fake-2"),
+    )
     spent = counts(ledger)["cost_usd"]
     assert values(asked(questions(100), model, ledger)) == [label(request) for request in questions(100)]
     assert renamed.calls > 1
@@ -247,28 +295,46 @@ def test_listing_a_name_changes_no_answer_that_was_used(ledger: Ledger) -> None:
     assert asked(questions(1), FakeModel(binding=aliased("fake-2")), ledger) == first
 
 
-def test_an_unreadable_answer_under_a_listed_name_is_one_try_however_often_the_judge_is_opened(ledger: Ledger) -> None:
+def test_an_unreadable_answer_under_a_listed_name_is_one_try_however_often_the_judge_is_opened(
+    ledger: Ledger,
+) -> None:
     with pytest.raises(WrongModel):
         asked(questions(1), FakeModel(answer=always(reply("hm", returned_model="fake-2"))), ledger)
     for _ in range(3):
         with pytest.raises(JudgeIncomplete):
-            asked(questions(1), FakeModel(answer=always(ProviderFailure("rejected", 400)), binding=aliased("fake-2")), ledger)
+            asked(
+                questions(1),
+                FakeModel(answer=always(ProviderFailure("rejected", 400)), binding=aliased("fake-2")),
+                ledger,
+            )
     (outcome,) = asked(questions(1), FakeModel(answer=always(reply("hm")), binding=aliased("fake-2")), ledger)
     assert (outcome.valid, outcome.tries, counts(ledger)["invalid"]) == (False, TRIES, 1 + TRIES)
 
 
-def test_what_a_broken_service_gives_as_its_name_is_neither_shown_nor_stored(ledger: Ledger, tmp_path: Path) -> None:
+def test_what_a_broken_service_gives_as_its_name_is_neither_shown_nor_stored(
+    ledger: Ledger, tmp_path: Path
+) -> None:
     with pytest.raises(WrongModel) as caught:
-        asked(questions(1), FakeModel(answer=always(reply("sentence_1", returned_model=f"You asked: {SECRET}"))), ledger)
+        asked(
+            questions(1),
+            FakeModel(answer=always(reply("sentence_1", returned_model=f"You asked: {SECRET}"))),
+            ledger,
+        )
     ledger.export(tmp_path / "all.parquet")
     stored = pq.read_table(tmp_path / "all.parquet").to_pylist()
     assert SECRET not in str(caught.value) + str(stored)
     assert stored[0]["answer"] == "sentence_1"
 
 
-def test_a_reply_without_token_counts_costs_a_budget_its_worst_case_and_is_counted_as_unpriced(ledger: Ledger) -> None:
+def test_a_reply_without_token_counts_costs_a_budget_its_worst_case_and_is_counted_as_unpriced(
+    ledger: Ledger,
+) -> None:
     budget = Budget(WORST * 10.5)
-    silent = FakeModel(answer=lambda request, occurrence: reply(label(request), input_tokens=0, output_tokens=0, metered=False))
+    silent = FakeModel(
+        answer=lambda request, occurrence: reply(
+            label(request), input_tokens=0, output_tokens=0, metered=False
+        )
+    )
     with pytest.raises(BudgetExceeded):
         asked(questions(100), silent, ledger, budget=budget)
     assert silent.calls == 10
@@ -279,7 +345,11 @@ def test_a_reply_without_token_counts_costs_a_budget_its_worst_case_and_is_count
 def test_a_reply_without_token_counts_uses_up_the_minutes_tokens_as_estimated(ledger: Ledger) -> None:
     moving, one_call = Time(), estimated_input_tokens(question(1).prompt) + 10
     limiter = Limiter(Limits(tokens_per_minute=2.0 * one_call), clock=moving.clock, sleep=moving.sleep)
-    silent = FakeModel(answer=lambda request, occurrence: reply(label(request), input_tokens=0, output_tokens=0, metered=False))
+    silent = FakeModel(
+        answer=lambda request, occurrence: reply(
+            label(request), input_tokens=0, output_tokens=0, metered=False
+        )
+    )
     started = moving.now
 
     async def one_after_the_other() -> None:
@@ -290,7 +360,9 @@ def test_a_reply_without_token_counts_uses_up_the_minutes_tokens_as_estimated(le
     assert moving.now - started >= 119
 
 
-def test_a_ledger_that_cannot_record_stops_the_run_before_the_answer_is_used(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_ledger_that_cannot_record_stops_the_run_before_the_answer_is_used(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def broken(attempts: object) -> list[None]:
         raise LedgerError("ledger: disk full")
 
@@ -302,7 +374,9 @@ def test_a_ledger_that_cannot_record_stops_the_run_before_the_answer_is_used(led
     assert {one.settled for one in seen} == {0}
 
 
-def test_neither_a_foreign_exception_nor_any_message_shows_the_prompt(ledger: Ledger, caplog: pytest.LogCaptureFixture) -> None:
+def test_neither_a_foreign_exception_nor_any_message_shows_the_prompt(
+    ledger: Ledger, caplog: pytest.LogCaptureFixture
+) -> None:
     def bursts(request: Request, occurrence: int) -> Reply:
         raise ValueError(f"request was {request.prompt.user}")
 
@@ -324,7 +398,9 @@ def test_a_reply_is_recorded_even_when_the_parser_bursts(ledger: Ledger) -> None
     assert counts(ledger)["cost_usd"] == pytest.approx(COST)
 
 
-def test_a_recorded_answer_that_the_parser_no_longer_reads_is_an_error_and_not_another_payment(ledger: Ledger) -> None:
+def test_a_recorded_answer_that_the_parser_no_longer_reads_is_an_error_and_not_another_payment(
+    ledger: Ledger,
+) -> None:
     asked([question(1)], FakeModel(), ledger)
     model = FakeModel()
     with pytest.raises(MethodError, match="version"):
@@ -332,12 +408,15 @@ def test_a_recorded_answer_that_the_parser_no_longer_reads_is_an_error_and_not_a
     assert model.calls == 0
 
 
-# --- money ----------------------------------------------------------------------------------------------------------------------------
+# --- money
+# ----------------------------------------------------------------------------------------------------------------------------
 
 
 def test_a_budget_stops_before_the_call_that_could_pass_it_and_a_higher_one_goes_on(ledger: Ledger) -> None:
     budget, model = Budget(COST * 20 + WORST), FakeModel()
-    with pytest.raises(BudgetExceeded, match=r"higher budget.*of 100 questions of judge 'one' have no answer yet"):
+    with pytest.raises(
+        BudgetExceeded, match=r"higher budget.*of 100 questions of judge 'one' have no answer yet"
+    ):
         asked(questions(100), model, ledger, budget=budget)
     assert budget.spent_usd <= budget.ceiling_usd
     assert model.calls == counts(ledger)["valid"] == pytest.approx(budget.spent_usd / COST)
@@ -380,7 +459,8 @@ def test_a_replay_needs_no_budget(ledger: Ledger) -> None:
     assert asked(questions(10), FakeModel(), ledger, budget=Budget(0.0)) == first
 
 
-# --- interruption -----------------------------------------------------------------------------------------------------------------------
+# --- interruption
+# -----------------------------------------------------------------------------------------------------------------------
 
 
 def test_an_interrupted_run_records_the_calls_in_flight(ledger: Ledger) -> None:
@@ -399,10 +479,14 @@ def test_an_interrupted_run_records_the_calls_in_flight(ledger: Ledger) -> None:
     assert counts(ledger)["valid"] == model.calls
 
 
-def test_killed_in_the_middle_of_2000_calls_a_run_resumes_without_asking_again_what_reached_the_ledger(tmp_path: Path) -> None:
+def test_killed_in_the_middle_of_2000_calls_a_run_resumes_without_asking_again_what_reached_the_ledger(
+    tmp_path: Path,
+) -> None:
     place, log, in_flight = tmp_path / "ledger.sqlite", tmp_path / "sent", 32
     folder = Path(__file__).parent
-    path = os.pathsep.join([str(folder), str(folder.parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])])
+    path = os.pathsep.join(
+        [str(folder), str(folder.parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
+    )
     command = [sys.executable, str(folder / "resumable_run.py"), str(place), str(log), str(in_flight), "0.02"]
     process = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": path}, cwd=folder.parents[1])
     try:
@@ -429,4 +513,6 @@ def test_killed_in_the_middle_of_2000_calls_a_run_resumes_without_asking_again_w
 
 
 def test_every_error_is_one_that_a_person_can_act_on() -> None:
-    assert all(issubclass(kind, LunguageError) for kind in (JudgeIncomplete, BudgetExceeded, WrongModel, LedgerError))
+    assert all(
+        issubclass(kind, LunguageError) for kind in (JudgeIncomplete, BudgetExceeded, WrongModel, LedgerError)
+    )

@@ -1,4 +1,6 @@
-"""`lunguage estimate` says beforehand what a run asks: calls, tokens, dollars, minutes; and what the paper's own run cost."""
+"""`lunguage estimate` says beforehand what a run asks: calls, tokens, dollars, minutes; and what the paper's
+own run cost.
+"""
 
 from __future__ import annotations
 
@@ -18,20 +20,36 @@ import pytest
 from click.testing import CliRunner
 from loopback import Call, LoopbackServer
 
-from lunguage_assets.cli import commands
-from lunguage_assets.corpus.synthetic import write_sample
+from lunguage_assets.cli.main import commands
 from lunguage_assets.errors import CorpusMismatch, LunguageError
-from lunguage_assets.judges.budget import estimated_input_tokens, expected_tokens, letters
+from lunguage_assets.judges.asking.budget import estimated_input_tokens, expected_tokens, letters
 from lunguage_assets.judges.configuration import load_judges
-from lunguage_assets.judges.estimate import Asked, cost_of_fits, expected_reasoning, line, stage_minutes
+from lunguage_assets.judges.estimating.estimate import (
+    Asked,
+    cost_of_fits,
+    expected_reasoning,
+    line,
+    stage_minutes,
+)
+from lunguage_assets.judges.estimating.rehearsal import ERROR_RATE, RehearsalJudge, Tally
+from lunguage_assets.judges.ledger.recorded import Experience
 from lunguage_assets.judges.prompts import load_prompts
-from lunguage_assets.judges.protocol import ComparisonAnswer, ComparisonQuestion, ExtractionAnswer, ExtractionQuestion
-from lunguage_assets.judges.recorded import Experience
-from lunguage_assets.judges.rehearsal import ERROR_RATE, RehearsalJudge, Tally
+from lunguage_assets.judges.protocol import (
+    ComparisonAnswer,
+    ComparisonQuestion,
+    ExtractionAnswer,
+    ExtractionQuestion,
+)
 from lunguage_assets.judges.slots import ModelSlot
+from lunguage_assets.sample import write_sample
 
-SETTINGS = "[explicit]\nminimum_examples = 3\nruler_minimum = 2\nrepetitions = 2\npanel_steps = 3\npatience = 4\nstep_limit = 30\n"
-RATINGS = "rater,phrase,sentence,rating\n" + "".join(f"r{n},likely,s,{80 + n}\nr{n},versus,s,{20 + n}\n" for n in range(3))
+SETTINGS = (
+    "[explicit]\nminimum_examples = 3\nruler_minimum = 2\nrepetitions = 2\npanel_steps = "
+    "3\npatience = 4\nstep_limit = 30\n"
+)
+RATINGS = "rater,phrase,sentence,rating\n" + "".join(
+    f"r{n},likely,s,{80 + n}\nr{n},versus,s,{20 + n}\n" for n in range(3)
+)
 JUDGE = """
 [judges.{key}]
 provider = "openai-compatible"
@@ -55,7 +73,9 @@ EXTRACTED = re.compile(r"^finding: (.*)\nsentence: (.*)$", re.MULTILINE)
 
 
 class Script:
-    """The answers that a rehearsal made up, for the server to give: the n-th time that a prompt comes, its n-th answer."""
+    """The answers that a rehearsal made up, for the server to give: the n-th time that a prompt comes, its
+    n-th answer.
+    """
 
     def __init__(self) -> None:
         self._answers: defaultdict[tuple[str, str, str], deque[str]] = defaultdict(deque)
@@ -103,7 +123,7 @@ def delivery(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopbackServer]:
     script = Script()
-    monkeypatch.setattr("lunguage_assets.dry_run.RehearsalJudge", noted_by(script))
+    monkeypatch.setattr("lunguage_assets.orchestration.estimate.RehearsalJudge", noted_by(script))
     with LoopbackServer(answer=script) as running:
         yield running
 
@@ -135,8 +155,20 @@ def estimate(delivery: Path, scratch: Path, *options: str, batch: str = "b") -> 
 
 
 def run(delivery: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "lunguage_assets.cli", "run", "--data", str(delivery), "--batch", "b", *options]
-    return subprocess.run(command, env=dict(os.environ), capture_output=True, text=True, timeout=300, check=False)
+    command = [
+        sys.executable,
+        "-m",
+        "lunguage_assets.cli.main",
+        "run",
+        "--data",
+        str(delivery),
+        "--batch",
+        "b",
+        *options,
+    ]
+    return subprocess.run(
+        command, env=dict(os.environ), capture_output=True, text=True, timeout=300, check=False
+    )
 
 
 def calls(found: dict[str, Any]) -> dict[tuple[str, str], int]:
@@ -146,7 +178,10 @@ def calls(found: dict[str, Any]) -> dict[tuple[str, str], int]:
 def contents(folder: Path) -> dict[str, bytes | None]:
     """Files and folders; of SQLite's -shm file, in which readers leave marks, only that it is there."""
     found = {str(path.relative_to(folder)): path for path in sorted(folder.rglob("*"))}
-    return {name: path.read_bytes() if path.is_file() and path.suffix != ".sqlite-shm" else None for name, path in found.items()}
+    return {
+        name: path.read_bytes() if path.is_file() and path.suffix != ".sqlite-shm" else None
+        for name, path in found.items()
+    }
 
 
 def asked_by_run(home: Path) -> dict[tuple[str, str], int]:
@@ -186,7 +221,9 @@ def test_a_run_asks_what_was_estimated_and_then_nothing_is_left_to_pay(
 
 
 @pytest.mark.slow
-def test_what_a_stopped_run_has_paid_is_deducted(home: Path, delivery: Path, server: LoopbackServer, tmp_path: Path) -> None:
+def test_what_a_stopped_run_has_paid_is_deducted(
+    home: Path, delivery: Path, server: LoopbackServer, tmp_path: Path
+) -> None:
     first = estimate(delivery, tmp_path)
     stopped = run(delivery, "--budget", f"{0.7 * first['total']['usd']:.4f}")
     assert stopped.returncode == 1
@@ -206,25 +243,40 @@ def test_what_a_stopped_run_has_paid_is_deducted(home: Path, delivery: Path, ser
 
 def test_an_estimate_needs_no_home_no_key_no_sdk(delivery: Path, tmp_path: Path) -> None:
     code = (
-        "import sys; from lunguage_assets.cli import commands\n"
-        f"commands(['estimate', '--data', {str(delivery)!r}, '--preset', 'paper-2025', '--json', 'e.json'], standalone_mode=False)\n"
+        "import sys; from lunguage_assets.cli.main import commands\n"
+        f"commands(['estimate', '--data', {str(delivery)!r}, '--preset', 'paper-2025', '--json', "
+        "'e.json'], standalone_mode=False)\n"
         "assert not {'openai', 'anthropic', 'google.genai', 'transformers', 'torch'} & set(sys.modules)"
     )
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("LUNGUAGE", "DAGSTER")) and "KEY" not in name}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("LUNGUAGE", "DAGSTER")) and "KEY" not in name
+    }
     variables = {**kept, "LUNGUAGE_HOME": str(tmp_path / "none")}
     done = subprocess.run(
-        [sys.executable, "-c", code], env=variables, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
+        [sys.executable, "-c", code],
+        env=variables,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["e.json"]
     found = json.loads((tmp_path / "e.json").read_text())
     assert found["total"]["usd"] > 0
     assert {price["as_of"] for price in found["prices"]} == {"2025-11-01"}
-    assert any("would be refused" in remark and "claude-sonnet-4" in remark for remark in found["remarks"]), "it is retired"
+    assert any("would be refused" in remark and "claude-sonnet-4" in remark for remark in found["remarks"]), (
+        "it is retired"
+    )
     assert "as of 2025-11-01" in done.stdout
 
 
-def test_the_offline_preset_costs_nothing_and_says_so(delivery: Path, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_offline_preset_costs_nothing_and_says_so(
+    delivery: Path, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("LUNGUAGE_JUDGES")
     found = estimate(delivery, tmp_path, "--preset", "offline")
     assert found["lines"] == []
@@ -232,7 +284,9 @@ def test_the_offline_preset_costs_nothing_and_says_so(delivery: Path, home: Path
     assert "It costs nothing." in " ".join(found["remarks"])
 
 
-def test_a_judge_without_a_price_has_tokens_but_no_dollars(home: Path, delivery: Path, server: LoopbackServer, tmp_path: Path) -> None:
+def test_a_judge_without_a_price_has_tokens_but_no_dollars(
+    home: Path, delivery: Path, server: LoopbackServer, tmp_path: Path
+) -> None:
     (home / "judges.toml").write_text(judges_file(server.openai_url, price=""))
     found = estimate(delivery, tmp_path)
     assert found["total"]["judges_without_price"] == ["one", "two"]
@@ -242,7 +296,9 @@ def test_a_judge_without_a_price_has_tokens_but_no_dollars(home: Path, delivery:
     assert sum("has no price" in remark for remark in found["remarks"]) == 2
 
 
-def test_the_most_it_can_cost_is_more_than_what_is_expected(home: Path, delivery: Path, tmp_path: Path) -> None:
+def test_the_most_it_can_cost_is_more_than_what_is_expected(
+    home: Path, delivery: Path, tmp_path: Path
+) -> None:
     found = estimate(delivery, tmp_path)
     assert all(one["usd_at_most"] > 5 * one["usd"] > 0 for one in found["lines"])
 
@@ -268,7 +324,9 @@ def test_a_folder_without_findings_is_named(home: Path, tmp_path: Path) -> None:
         estimate(home, tmp_path)
 
 
-def test_a_home_of_another_corpus_is_refused_as_a_run_would_be(home: Path, delivery: Path, tmp_path: Path) -> None:
+def test_a_home_of_another_corpus_is_refused_as_a_run_would_be(
+    home: Path, delivery: Path, tmp_path: Path
+) -> None:
     (home / "corpus.json").write_text(json.dumps({"name": "another", "data_class": "synthetic"}))
     with pytest.raises(CorpusMismatch, match="another"):
         estimate(delivery, tmp_path)
@@ -280,13 +338,22 @@ def test_it_says_when_a_judge_may_not_receive_the_text(home: Path, delivery: Pat
     undeclared = tmp_path / "undeclared"
     shutil.copytree(delivery, undeclared)
     (undeclared / "corpus.toml").unlink()
-    assert sum("may not receive credentialed text" in remark for remark in estimate(undeclared, tmp_path)["remarks"]) == 2
+    assert (
+        sum(
+            "may not receive credentialed text" in remark
+            for remark in estimate(undeclared, tmp_path)["remarks"]
+        )
+        == 2
+    )
 
 
 def test_made_up_judges_agree_as_the_published_ones_do_and_do_not_depend_on_order() -> None:
     slot = ModelSlot(provider="openai-compatible", model="any", base_url="http://localhost/v1")
     one, two = (RehearsalJudge(key, slot, load_prompts()) for key in ("one", "two"))
-    questions = [ComparisonQuestion(f"There may be <finding> {n}.", f"There is probably <finding> {n % 7}.", n % 10) for n in range(6000)]
+    questions = [
+        ComparisonQuestion(f"There may be <finding> {n}.", f"There is probably <finding> {n % 7}.", n % 10)
+        for n in range(6000)
+    ]
     said = one.compare(questions)
     agreement = sum(a == b for a, b in zip(said, two.compare(questions), strict=True)) / len(questions)
     assert agreement == pytest.approx(0.866, abs=0.015)
@@ -300,7 +367,9 @@ def test_a_question_asked_again_is_counted_once_as_it_is_paid_once() -> None:
     judge = RehearsalJudge("one", slot, load_prompts())
     question = ComparisonQuestion("Perhaps <finding>.", "Surely  <finding>.")
     judge.enter("comparison_matches")
-    judge.compare([question, question, ComparisonQuestion("Perhaps <finding>.", "Surely <finding>.")])  # white space is not in the prompt
+    judge.compare(
+        [question, question, ComparisonQuestion("Perhaps <finding>.", "Surely <finding>.")]
+    )  # white space is not in the prompt
     judge.enter("fitted_probabilities", "b")
     judge.compare([question, ComparisonQuestion("Perhaps <finding>.", "Surely <finding>.", replicate=1)])
     first, second = judge.tallies["comparison_matches"], judge.tallies["fitted_probabilities"]
@@ -320,17 +389,34 @@ def test_tokens_counted_without_writing_the_prompt_are_those_of_the_prompt() -> 
 
 
 def test_a_comparison_prompt_is_about_as_long_as_the_papers() -> None:
-    sentences = ("There is a hazy opacity at the right base, which may represent <finding>.", "Findings are most likely due to <finding>.")
+    sentences = (
+        "There is a hazy opacity at the right base, which may represent <finding>.",
+        "Findings are most likely due to <finding>.",
+    )
     prompt = load_prompts().comparison(ComparisonQuestion(*sentences))
     assert 350 < expected_tokens(*letters(prompt.system + prompt.user)) < 550  # about 500 in the paper's logs
 
 
-SLOT = {"provider": "openai", "model": "m", "params": {"max_tokens": 100}, "price": {"input": 1, "output": 10, "as_of": "2026-01-01"}}
+SLOT = {
+    "provider": "openai",
+    "model": "m",
+    "params": {"max_tokens": 100},
+    "price": {"input": 1, "output": 10, "as_of": "2026-01-01"},
+}
 
 
-def asked(stage: Any = "comparison_matches", tally: Tally | None = None, experience: Experience | None = None, **slot: Any) -> Asked:
+def asked(
+    stage: Any = "comparison_matches",
+    tally: Tally | None = None,
+    experience: Experience | None = None,
+    **slot: Any,
+) -> Asked:
     counted = tally or Tally(
-        questions=100, input_tokens=40_000.0, input_tokens_at_most=60_000, output_tokens=500.0, rounds=Counter({("", 0): 100})
+        questions=100,
+        input_tokens=40_000.0,
+        input_tokens_at_most=60_000,
+        output_tokens=500.0,
+        rounds=Counter({("", 0): 100}),
     )
     return Asked(stage, "j", ModelSlot.model_validate({**SLOT, **slot}), counted, experience, counted.open)
 
@@ -344,7 +430,9 @@ def test_minutes_follow_the_calls_in_flight_or_the_rate_whichever_is_slower() ->
     second = asked().latency_s
     assert minutes(in_flight=10) == pytest.approx(10 * second / 60)
     assert minutes(in_flight=1) == pytest.approx(100 * second / 60)
-    assert minutes(in_flight=100, requests_per_minute=10) == pytest.approx(9.0)  # ten at once, then ten a minute
+    assert minutes(in_flight=100, requests_per_minute=10) == pytest.approx(
+        9.0
+    )  # ten at once, then ten a minute
     assert minutes(in_flight=100, tokens_per_minute=8_100) == pytest.approx(4.0)
 
 
@@ -365,9 +453,16 @@ def test_in_a_fit_every_round_waits_for_its_slowest_judge_and_elsewhere_judges_f
 
 
 def test_what_the_ledger_knows_goes_before_what_is_assumed() -> None:
-    known = Experience(replies=50, calls=1.5, paid_calls=1.2, input_tokens=500.0, output_tokens=20.0, latency_s=3.0)
+    known = Experience(
+        replies=50, calls=1.5, paid_calls=1.2, input_tokens=500.0, output_tokens=20.0, latency_s=3.0
+    )
     found = line(asked(experience=known, limits={"in_flight": 100}))
-    assert (found.basis, found.calls, found.input_tokens, found.output_tokens) == ("ledger", 150, 60_000, 2_400)
+    assert (found.basis, found.calls, found.input_tokens, found.output_tokens) == (
+        "ledger",
+        150,
+        60_000,
+        2_400,
+    )
     assert found.usd == pytest.approx(1.2 * 100 * (500 * 1 + 20 * 10) / 1e6)
     assert found.minutes == pytest.approx(2 * 3.0 / 60)
 
@@ -391,35 +486,47 @@ def test_a_batch_endpoint_costs_its_own_price_and_takes_up_to_a_day_but_fits_nev
         ({"max_output_tokens": 100}, 0),
     ],
 )
-def test_reasoning_is_part_of_the_output_as_far_as_parameters_tell(params: dict[str, Any], tokens: float) -> None:
+def test_reasoning_is_part_of_the_output_as_far_as_parameters_tell(
+    params: dict[str, Any], tokens: float
+) -> None:
     assert expected_reasoning(ModelSlot(provider="gemini", model="m", params=params)) == pytest.approx(tokens)
 
 
 PUBLISHED_USD = {"gemini-2.5-flash": 5.59, "gpt-4o": 39.49, "claude-sonnet-4": 45.12}
 PROMPT_TOKENS, ANSWER_TOKENS = 500, 5
-"""A comparison prompt of the paper is about 500 tokens; the label alone is taken as five (`rehearsal.ANSWER_LETTERS_PER_TOKEN`)."""
+"""A comparison prompt of the paper is about 500 tokens; the label alone is taken as five
+(`rehearsal.ANSWER_LETTERS_PER_TOKEN`).
+"""
 
 
 def test_the_papers_cost_follows_from_its_steps_and_prices() -> None:
     configuration = load_judges(preset="paper-2025")
     prices = {key: configuration.models[key].price for key in configuration.panel_members}
-    found = cost_of_fits(2066, 24.61, 10, {key: price for key, price in prices.items() if price}, PROMPT_TOKENS, ANSWER_TOKENS)
+    found = cost_of_fits(
+        2066, 24.61, 10, {key: price for key, price in prices.items() if price}, PROMPT_TOKENS, ANSWER_TOKENS
+    )
     assert len(found) == 4
     total = sum(found.values())
     assert total / 2066 == pytest.approx(0.045, rel=0.10)
     assert total == pytest.approx(92.16, rel=0.10)
     assert found["gpt-4o"] == pytest.approx(PUBLISHED_USD["gpt-4o"], rel=0.10)
     assert found["claude-sonnet-4"] == pytest.approx(PUBLISHED_USD["claude-sonnet-4"], rel=0.10)
-    assert found["gemini-2.5-flash"] == pytest.approx(PUBLISHED_USD["gemini-2.5-flash"], rel=0.20)  # its answers were longer than a label
+    assert found["gemini-2.5-flash"] == pytest.approx(
+        PUBLISHED_USD["gemini-2.5-flash"], rel=0.20
+    )  # its answers were longer than a label
     assert found["medgemma-27b"] == 0
 
 
-def test_a_rehearsals_count_is_the_closed_form_of_its_own_mean_of_steps(home: Path, delivery: Path, tmp_path: Path) -> None:
+def test_a_rehearsals_count_is_the_closed_form_of_its_own_mean_of_steps(
+    home: Path, delivery: Path, tmp_path: Path
+) -> None:
     found = estimate(delivery, tmp_path)
     price = load_judges(home / "judges.toml").models["one"].price
     assert price is not None
     panel_steps, tokens = 3, 1_000_000
-    closed = cost_of_fits(found["sentences"], found["steps"], panel_steps, {"one": price, "two": price}, tokens, 0)
+    closed = cost_of_fits(
+        found["sentences"], found["steps"], panel_steps, {"one": price, "two": price}, tokens, 0
+    )
     counted = sum(one["questions"] for one in found["lines"] if one["stage"] == "fitted_probabilities")
     # two sentences that exemplify each other's opponents can ask the same question in one round: counted once
     assert sum(closed.values()) == pytest.approx(price.cost(tokens * counted, 0), rel=0.01)

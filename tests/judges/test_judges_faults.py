@@ -1,4 +1,6 @@
-"""Three real SDKs, a server with every fault, and the whole way from question to ledger: the answers are those of a clean run, each paid once."""
+"""Three real SDKs, a server with every fault, and the whole way from question to ledger: the answers are
+those of a clean run, each paid once.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +19,12 @@ from loopback import WRONG_MODEL, Act, Arrival, Call, LoopbackServer, Outcome, j
 from loopback_wire import body_of, read_call
 from sdk_run import IN_FLIGHT, judge_of, pairs
 
-from lunguage_assets.judges.cues import CuesJudge
-from lunguage_assets.judges.engine import JudgeIncomplete
-from lunguage_assets.judges.ledger import Ledger
+from lunguage_assets.judges.asking.engine import JudgeIncomplete
+from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.policy import WrongModel
 from lunguage_assets.judges.protocol import Choice
 from lunguage_assets.judges.providers.clients import http_client
+from lunguage_assets.judges.rules.cues import CuesJudge
 
 for _module in ("openai", "anthropic", "google.genai"):
     pytest.importorskip(_module, reason="needs the LLM SDKs: pip install 'lunguage-assets[llm]'")
@@ -64,7 +66,9 @@ def test_every_fault_once_and_the_answers_are_those_of_a_clean_run_each_paid_onc
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_another_model_stops_the_judge_and_its_paid_answers_are_kept_unused(wire: str, server: LoopbackServer, tmp_path: Path) -> None:
+def test_another_model_stops_the_judge_and_its_paid_answers_are_kept_unused(
+    wire: str, server: LoopbackServer, tmp_path: Path
+) -> None:
     server.plan(*[Act("wrong_model")] * 200)
     ledger = Ledger.open(tmp_path / "ledger.sqlite")
     with pytest.raises(WrongModel, match=WRONG_MODEL):
@@ -79,7 +83,9 @@ def test_another_model_stops_the_judge_and_its_paid_answers_are_kept_unused(wire
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_a_request_that_is_rejected_costs_nobody_elses_answer(wire: str, server: LoopbackServer, tmp_path: Path) -> None:
+def test_a_request_that_is_rejected_costs_nobody_elses_answer(
+    wire: str, server: LoopbackServer, tmp_path: Path
+) -> None:
     server.plan(Act("bad_request"))
     ledger = Ledger.open(tmp_path / "ledger.sqlite")
     with pytest.raises(JudgeIncomplete, match="1 of 30 questions have no answer"):
@@ -89,11 +95,25 @@ def test_a_request_that_is_rejected_costs_nobody_elses_answer(wire: str, server:
     assert len(server.calls) == 31
 
 
-_STRANGE: tuple[Any, ...] = (None, 7, "text", [], [7], {"text": 7}, [[1]], {}, [{"message": "m", "content": "c"}], [None], True)
+_STRANGE: tuple[Any, ...] = (
+    None,
+    7,
+    "text",
+    [],
+    [7],
+    {"text": 7},
+    [[1]],
+    {},
+    [{"message": "m", "content": "c"}],
+    [None],
+    True,
+)
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_fields_of_any_strange_type_are_a_fault_of_the_service_and_not_a_crash(wire: str, server: LoopbackServer, tmp_path: Path) -> None:
+def test_fields_of_any_strange_type_are_a_fault_of_the_service_and_not_a_crash(
+    wire: str, server: LoopbackServer, tmp_path: Path
+) -> None:
     fields = {
         "openai": ("choices", "model", "usage"),
         "anthropic": ("content", "model", "usage"),
@@ -130,9 +150,12 @@ def test_fields_of_any_strange_type_are_a_fault_of_the_service_and_not_a_crash(w
 def test_killed_with_a_real_sdk_at_most_the_calls_in_flight_are_paid_twice(tmp_path: Path) -> None:
     place, here = tmp_path / "ledger.sqlite", Path(__file__).parent
     with LoopbackServer(latency=0.02) as server:
-        path = os.pathsep.join([str(here), str(here.parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])])
+        path = os.pathsep.join(
+            [str(here), str(here.parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
+        )
         process = subprocess.Popen(
-            [sys.executable, str(here / "sdk_run.py"), str(place), server.url], env={**os.environ, "PYTHONPATH": path}
+            [sys.executable, str(here / "sdk_run.py"), str(place), server.url],
+            env={**os.environ, "PYTHONPATH": path},
         )
         try:
             deadline = time.monotonic() + 90
@@ -152,7 +175,9 @@ def test_killed_with_a_real_sdk_at_most_the_calls_in_flight_are_paid_twice(tmp_p
     assert totals(ledger)["valid"] == 400
 
 
-def test_a_proxy_of_the_environment_carries_what_leaves_the_machine_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_proxy_of_the_environment_carries_what_leaves_the_machine_and_nothing_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     with LoopbackServer() as proxy, LoopbackServer() as here:
         for name in ("http_proxy", "HTTP_PROXY"):
             monkeypatch.setenv(name, proxy.url)

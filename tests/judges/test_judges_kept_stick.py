@@ -1,4 +1,6 @@
-"""An estimate keeps of a home what a run would keep: the measuring stick while nothing that made it has changed, and finished batches."""
+"""An estimate keeps of a home what a run would keep: the measuring stick while nothing that made it has
+changed, and finished batches.
+"""
 
 from __future__ import annotations
 
@@ -10,25 +12,26 @@ import pandas as pd
 import pytest
 
 from lunguage_assets.corpus.intake import take_in
-from lunguage_assets.corpus.synthetic import write_sample
-from lunguage_assets.dry_run import Circumstances, estimate_run
 from lunguage_assets.explicit.hedges.amendments import newest_only
 from lunguage_assets.explicit.hedges.hedging import hedge_phrases
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating.matches import comparison_matches
 from lunguage_assets.explicit.rating.ranking import reference_ranking
-from lunguage_assets.home import Home
+from lunguage_assets.home.home import Home
+from lunguage_assets.home.store import partition_path, write_table
 from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
-from lunguage_assets.judges.estimate import Estimate
+from lunguage_assets.judges.estimating.estimate import Estimate
+from lunguage_assets.judges.estimating.rehearsal import RehearsalJudge
 from lunguage_assets.judges.prompts import load_prompts
-from lunguage_assets.judges.rehearsal import RehearsalJudge
+from lunguage_assets.orchestration.estimate import Circumstances, estimate_run
+from lunguage_assets.orchestration.stored_results import StoredResults
+from lunguage_assets.sample import write_sample
 from lunguage_assets.settings import ExplicitSettings, load_settings
-from lunguage_assets.store import partition_path, write_table
-from lunguage_assets.stored_results import StoredResults
 from lunguage_assets.tables import TABLES
 
 SETTINGS = (
-    "[explicit]\nminimum_examples = 3\nruler_minimum = 2\nrepetitions = 2\npanel_steps = 2\npatience = 3\nstep_limit = 8\nbootstrap = 10\n"
+    "[explicit]\nminimum_examples = 3\nruler_minimum = 2\nrepetitions = 2\npanel_steps = "
+    "2\npatience = 3\nstep_limit = 8\nbootstrap = 10\n"
 )
 JUDGES = """
 preset = "two"
@@ -92,7 +95,9 @@ def store(home: Home, frame: pd.DataFrame, name: str, *partition: str) -> None:
 
 def stored(home: Home, configuration: JudgesConfiguration, identity_ends: str = "") -> StoredResults:
     judges = [RehearsalJudge(key, slot, load_prompts()) for key, slot in configuration.models.items()]
-    return StoredResults(home, "one", "panel", {judge.key: judge.identity + identity_ends for judge in judges})
+    return StoredResults(
+        home, "one", "panel", {judge.key: judge.identity + identity_ends for judge in judges}
+    )
 
 
 def options(home: Home, **changes: object) -> ExplicitSettings:
@@ -100,13 +105,23 @@ def options(home: Home, **changes: object) -> ExplicitSettings:
 
 
 def estimate(
-    home: Home, folder: Path, batch: str, configuration: JudgesConfiguration, *, rebuild: bool = False, others: Sequence[str] = ()
+    home: Home,
+    folder: Path,
+    batch: str,
+    configuration: JudgesConfiguration,
+    *,
+    rebuild: bool = False,
+    others: Sequence[str] = (),
 ) -> Estimate:
     registration, circumstances = home.examine(folder, batch), Circumstances(home.root / "ledger.sqlite")
-    return estimate_run(home, registration, configuration, "panel", circumstances, rebuild=rebuild, others=others)
+    return estimate_run(
+        home, registration, configuration, "panel", circumstances, rebuild=rebuild, others=others
+    )
 
 
-def test_a_stick_is_kept_while_nothing_that_made_it_has_changed(home: Home, configuration: JudgesConfiguration) -> None:
+def test_a_stick_is_kept_while_nothing_that_made_it_has_changed(
+    home: Home, configuration: JudgesConfiguration
+) -> None:
     vocabulary, ranking = stored(home, configuration).stick(options(home))
     assert vocabulary is not None
     assert ranking is not None
@@ -124,22 +139,30 @@ def test_a_stick_is_kept_while_nothing_that_made_it_has_changed(home: Home, conf
         {"ruler": "published"},
     ],
 )
-def test_a_changed_option_of_the_stick_makes_it_anew(home: Home, configuration: JudgesConfiguration, change: dict[str, object]) -> None:
+def test_a_changed_option_of_the_stick_makes_it_anew(
+    home: Home, configuration: JudgesConfiguration, change: dict[str, object]
+) -> None:
     assert stored(home, configuration).stick(options(home, **change)) == (None, None)
 
 
 @pytest.mark.parametrize("change", [{"patience": 9}, {"step_limit": 50}, {"panel_steps": 0}])
-def test_an_option_of_the_fit_leaves_the_stick_as_it_is(home: Home, configuration: JudgesConfiguration, change: dict[str, object]) -> None:
+def test_an_option_of_the_fit_leaves_the_stick_as_it_is(
+    home: Home, configuration: JudgesConfiguration, change: dict[str, object]
+) -> None:
     vocabulary, ranking = stored(home, configuration).stick(options(home, **change))
     assert vocabulary is not None
     assert ranking is not None
 
 
-def test_another_model_under_a_judges_key_makes_the_stick_anew(home: Home, configuration: JudgesConfiguration) -> None:
+def test_another_model_under_a_judges_key_makes_the_stick_anew(
+    home: Home, configuration: JudgesConfiguration
+) -> None:
     assert stored(home, configuration, identity_ends=", changed").stick(options(home)) == (None, None)
 
 
-def test_a_vocabulary_that_was_not_ranked_yet_is_kept_alone(home: Home, configuration: JudgesConfiguration) -> None:
+def test_a_vocabulary_that_was_not_ranked_yet_is_kept_alone(
+    home: Home, configuration: JudgesConfiguration
+) -> None:
     partition_path(home.tables, "reference_ranking", "panel").unlink()
     vocabulary, ranking = stored(home, configuration).stick(options(home))
     assert vocabulary is not None
@@ -163,7 +186,11 @@ def test_a_second_batch_asks_about_its_own_sentences_only(
 
     anew = estimate(home, deliveries["b"], "b", configuration, rebuild=True)
     assert anew.batches == ("a", "b")
-    assert {one.stage for one in anew.lines} == {"hedge_phrases", "comparison_matches", "fitted_probabilities"}
+    assert {one.stage for one in anew.lines} == {
+        "hedge_phrases",
+        "comparison_matches",
+        "fitted_probabilities",
+    }
     assert anew.pairs > alone.pairs
     assert anew.calls > alone.calls
 
@@ -183,7 +210,9 @@ def test_a_finished_batch_that_the_record_of_runs_calls_stale_is_counted_as_well
     alone = estimate(home, deliveries["b"], "b", configuration)
     both = estimate(home, deliveries["b"], "b", configuration, others=["a"])
     assert both.batches == ("a", "b")
-    assert {one.stage for one in both.lines} == {"hedge_phrases", "fitted_probabilities"}, "the measuring stick is kept"
+    assert {one.stage for one in both.lines} == {"hedge_phrases", "fitted_probabilities"}, (
+        "the measuring stick is kept"
+    )
     assert both.pairs > alone.pairs
     assert both.calls > alone.calls
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lunguage_assets.errors import ConfigurationError, LunguageError
-from lunguage_assets.judges.attempts import request_key
-from lunguage_assets.judges.requests import ModelBinding, Prompt, Request
+from lunguage_assets.judges.asking.attempts import request_key
+from lunguage_assets.judges.asking.requests import ModelBinding, Prompt, Request
 
 _TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
 _VALUE = st.recursive(
@@ -34,8 +34,24 @@ _REQUEST = st.builds(
 
 def _content(binding: ModelBinding, request: Request) -> str:
     """Everything that the key must tell apart, in a form that does not come from the key's code."""
-    parts = (binding.provider, binding.endpoint_class, binding.model, _typed(dict(binding.parameters)), request.stage, request.mode)
-    return repr((*parts, request.prompt.system, request.prompt.user, request.prompt.template_version, request.labels, request.replicate))
+    parts = (
+        binding.provider,
+        binding.endpoint_class,
+        binding.model,
+        _typed(dict(binding.parameters)),
+        request.stage,
+        request.mode,
+    )
+    return repr(
+        (
+            *parts,
+            request.prompt.system,
+            request.prompt.user,
+            request.prompt.template_version,
+            request.labels,
+            request.replicate,
+        )
+    )
 
 
 def _typed(value: Any) -> Any:
@@ -59,15 +75,28 @@ def test_two_keys_are_equal_exactly_when_everything_that_decides_the_answer_is(
 
 @settings(max_examples=60, deadline=None)
 @given(_BINDING, _REQUEST, st.data())
-def test_changing_any_one_listed_field_changes_the_key(binding: ModelBinding, request: Request, data: st.DataObject) -> None:
+def test_changing_any_one_listed_field_changes_the_key(
+    binding: ModelBinding, request: Request, data: st.DataObject
+) -> None:
     key = request_key(binding, request)
     prompt = request.prompt
     changed: list[tuple[ModelBinding, Request]] = [
-        (dataclasses.replace(binding, **{name: getattr(binding, name) + "x"}), request) for name in ("provider", "endpoint_class", "model")
+        (dataclasses.replace(binding, **{name: getattr(binding, name) + "x"}), request)
+        for name in ("provider", "endpoint_class", "model")
     ]
-    changed += [(dataclasses.replace(binding, parameters=(*binding.parameters, ("a parameter of its own", 1))), request)]
     changed += [
-        (binding, dataclasses.replace(request, prompt=dataclasses.replace(prompt, **{name: getattr(prompt, name) + "x"})))
+        (
+            dataclasses.replace(binding, parameters=(*binding.parameters, ("a parameter of its own", 1))),
+            request,
+        )
+    ]
+    changed += [
+        (
+            binding,
+            dataclasses.replace(
+                request, prompt=dataclasses.replace(prompt, **{name: getattr(prompt, name) + "x"})
+            ),
+        )
         for name in ("system", "user", "template_version")
     ]
     for name, value in {
@@ -85,9 +114,13 @@ def test_changing_any_one_listed_field_changes_the_key(binding: ModelBinding, re
 
 @settings(max_examples=60, deadline=None)
 @given(_BINDING, _REQUEST, st.lists(_TEXT).map(tuple), st.data())
-def test_nothing_else_changes_the_key(binding: ModelBinding, request: Request, aliases: tuple[str, ...], data: st.DataObject) -> None:
+def test_nothing_else_changes_the_key(
+    binding: ModelBinding, request: Request, aliases: tuple[str, ...], data: st.DataObject
+) -> None:
     order = tuple(data.draw(st.permutations(binding.parameters)))
-    assert request_key(binding, request) == request_key(dataclasses.replace(binding, aliases=aliases, parameters=order), request)
+    assert request_key(binding, request) == request_key(
+        dataclasses.replace(binding, aliases=aliases, parameters=order), request
+    )
 
 
 def test_one_and_one_point_zero_are_the_same_setting_but_true_is_not() -> None:

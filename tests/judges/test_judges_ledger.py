@@ -1,4 +1,6 @@
-"""The ledger keeps every attempt, finds it by everything that decides an answer, and never changes an answer that was used."""
+"""The ledger keeps every attempt, finds it by everything that decides an answer, and never changes an answer
+that was used.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,8 @@ from hypothesis import strategies as st
 from sqlalchemy.event import listen
 
 from lunguage_assets.errors import InputError
-from lunguage_assets.judges.attempts import TRIES, Attempt, Entry, settle
-from lunguage_assets.judges.ledger import Ledger, LedgerError
+from lunguage_assets.judges.asking.attempts import TRIES, Attempt, Entry, settle
+from lunguage_assets.judges.ledger.ledger import Ledger, LedgerError
 
 KEY = "ab" * 32
 OTHER = "cd" * 32
@@ -28,7 +30,14 @@ SECRET = "the zebra-striped opacity"
 
 
 def attempt(key: str = KEY, **changes: Any) -> Attempt:
-    values = {"judge": "one", "stage": "compare", "model": "fake-1", "answer": "sentence_1", "returned_model": "fake-1", "input_tokens": 10}
+    values = {
+        "judge": "one",
+        "stage": "compare",
+        "model": "fake-1",
+        "answer": "sentence_1",
+        "returned_model": "fake-1",
+        "input_tokens": 10,
+    }
     return Attempt(key, **{**values, "output_tokens": 2, "cost_usd": 0.5, "latency_s": 0.1, **changes})  # type: ignore[arg-type]
 
 
@@ -41,7 +50,8 @@ def failed(key: str = KEY, **changes: Any) -> Attempt:
     return attempt(key, **{**nothing, "failure": "overloaded", **changes})
 
 
-# --- recording and finding -------------------------------------------------------------------------------------------------------
+# --- recording and finding
+# -------------------------------------------------------------------------------------------------------
 
 
 def test_a_recorded_answer_is_found_by_another_ledger_object_at_the_same_place(place: str) -> None:
@@ -56,7 +66,9 @@ def test_the_first_valid_answer_wins_for_ever(place: str) -> None:
     assert ledger.answers([KEY])[KEY].answer == "sentence_2"
 
 
-def test_five_unusable_replies_settle_a_question_as_invalid_even_if_a_valid_one_comes_later(place: str) -> None:
+def test_five_unusable_replies_settle_a_question_as_invalid_even_if_a_valid_one_comes_later(
+    place: str,
+) -> None:
     ledger = Ledger.open(place)
     for _ in range(TRIES - 1):
         assert ledger.record(unreadable()) is None
@@ -100,7 +112,9 @@ def test_thousands_of_keys_are_found_at_once(place: str) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from([None, "unreadable", "refused", "wrong_model"]), max_size=12), st.data())
-def test_what_is_recorded_after_a_question_is_settled_never_changes_it(flaws: list[str | None], data: st.DataObject) -> None:
+def test_what_is_recorded_after_a_question_is_settled_never_changes_it(
+    flaws: list[str | None], data: st.DataObject
+) -> None:
     replies = [(f"answer {number}", flaw) for number, flaw in enumerate(flaws)]
     seen = None
     for end in range(len(replies) + 1):
@@ -112,20 +126,29 @@ def test_what_is_recorded_after_a_question_is_settled_never_changes_it(flaws: li
         assert settle(KEY, replies + shuffled_tail) == seen
 
 
-# --- several writers ------------------------------------------------------------------------------------------------------------
+# --- several writers
+# ------------------------------------------------------------------------------------------------------------
 
 
 def _write_many(place: str, writer: int, keys: list[str]) -> None:
     ledger = Ledger.open(place)
     for start in range(0, len(keys), 7):
-        ledger.record_all([attempt(key, answer=f"writer {writer}", judge=f"judge {writer}") for key in keys[start : start + 7]])
+        ledger.record_all(
+            [
+                attempt(key, answer=f"writer {writer}", judge=f"judge {writer}")
+                for key in keys[start : start + 7]
+            ]
+        )
 
 
 def test_processes_that_write_at_once_lose_nothing_and_agree_on_who_was_first(place: str) -> None:
     keys = [f"{number:064x}" for number in range(140)]
     context = multiprocessing.get_context("spawn")
     orders = [keys, keys[::-1], keys[70:] + keys[:70]]
-    writers = [context.Process(target=_write_many, args=(place, number, order)) for number, order in enumerate(orders)]
+    writers = [
+        context.Process(target=_write_many, args=(place, number, order))
+        for number, order in enumerate(orders)
+    ]
     for writer in writers:
         writer.start()
     ledger = Ledger.open(place)  # all of them also create the ledger at the same time
@@ -151,7 +174,10 @@ def test_writers_that_race_for_the_same_key_wait_for_each_other(place: str) -> N
         except BaseException as error:
             problems.append(error)
 
-    threads = [threading.Thread(target=write, args=(ledger, number)) for number, ledger in enumerate([*ledgers, ledgers[0]])]
+    threads = [
+        threading.Thread(target=write, args=(ledger, number))
+        for number, ledger in enumerate([*ledgers, ledgers[0]])
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -170,7 +196,9 @@ def _record_when(go: Any, done: Any, place: str) -> None:
 
 
 def test_a_writer_that_has_looked_finds_nothing_changed_when_it_writes(tmp_path: Path) -> None:
-    """What `record` decides from reading (who was first) still holds as it inserts: no other process comes in between."""
+    """What `record` decides from reading (who was first) still holds as it inserts: no other process comes in
+    between.
+    """
     place, context = str(tmp_path / "ledger.sqlite"), multiprocessing.get_context("spawn")
     ledger, looked = Ledger.open(place), list[int]()
     go, done = context.Event(), context.Semaphore(0)
@@ -188,7 +216,9 @@ def test_a_writer_that_has_looked_finds_nothing_changed_when_it_writes(tmp_path:
     entry = ledger.record(attempt(answer="mine"))
     other.join(60)
     assert other.exitcode == 0
-    assert (entry, len(looked)) == (Entry(KEY, "mine", True, 1), 1), "the transaction was done once, and first"
+    assert (entry, len(looked)) == (Entry(KEY, "mine", True, 1), 1), (
+        "the transaction was done once, and first"
+    )
 
 
 def test_a_forked_process_does_not_disturb_its_parents_connection(place: str) -> None:
@@ -201,7 +231,8 @@ def test_a_forked_process_does_not_disturb_its_parents_connection(place: str) ->
     assert set(ledger.answers([KEY, OTHER])) == {KEY, OTHER}
 
 
-# --- what is kept private ---------------------------------------------------------------------------------------------------------
+# --- what is kept private
+# ---------------------------------------------------------------------------------------------------------
 
 
 def test_the_file_and_its_log_are_for_the_owner_alone_whatever_the_mask(tmp_path: Path) -> None:
@@ -243,7 +274,9 @@ def test_prompt_text_is_stored_only_when_asked_for(place: str, tmp_path: Path) -
         assert pq.read_table(tmp_path / "out.parquet")["prompt"].to_pylist() == expected
 
 
-def test_no_log_of_the_database_at_any_level_shows_an_answer_or_a_prompt(place: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_no_log_of_the_database_at_any_level_shows_an_answer_or_a_prompt(
+    place: str, caplog: pytest.LogCaptureFixture
+) -> None:
     for name in ("sqlalchemy", "sqlalchemy.engine", "sqlalchemy.engine.Engine", "sqlalchemy.pool"):
         caplog.set_level(logging.DEBUG, logger=name)
     ledger = Ledger.open(place, store_prompts=True)
@@ -269,7 +302,14 @@ def test_no_error_and_no_repr_shows_an_answer_a_prompt_or_a_password(tmp_path: P
 
 
 @pytest.mark.parametrize(
-    "where", ["sqlite://", "sqlite:///:memory:", "mysql://localhost/db", "://", "sqlite:///file:x?mode=memory&uri=true"]
+    "where",
+    [
+        "sqlite://",
+        "sqlite:///:memory:",
+        "mysql://localhost/db",
+        "://",
+        "sqlite:///file:x?mode=memory&uri=true",
+    ],
 )
 def test_a_ledger_that_would_not_last_is_refused(where: str) -> None:
     with pytest.raises(LedgerError):
@@ -302,7 +342,8 @@ def test_a_postgresql_ledger_is_forced_to_disk_whatever_the_servers_default(post
         assert connection.exec_driver_sql("SHOW synchronous_commit").scalar() == "on"
 
 
-# --- exchange and statistics ------------------------------------------------------------------------------------------------------
+# --- exchange and statistics
+# ------------------------------------------------------------------------------------------------------
 
 
 def test_an_exported_ledger_imports_elsewhere_without_doubling(place: str, tmp_path: Path) -> None:
@@ -354,7 +395,9 @@ def test_a_file_that_would_poison_the_ledger_is_refused_as_a_whole(tmp_path: Pat
         "stage": "other",
     }.items():
         place = table.column_names.index(column)
-        pq.write_table(table.set_column(place, table.schema.field(column), [[value]]), tmp_path / "bad.parquet")
+        pq.write_table(
+            table.set_column(place, table.schema.field(column), [[value]]), tmp_path / "bad.parquet"
+        )
         with pytest.raises(InputError):
             Ledger.open(tmp_path / "other.sqlite").import_(tmp_path / "bad.parquet")
     for content in (b"", b"PAR1 not really"):
@@ -380,6 +423,17 @@ def test_statistics_count_every_attempt_once_as_valid_invalid_or_failure(place: 
     frame = ledger.statistics()
     assert frame["judge"].tolist() == ["another", "one"]
     row = frame.iloc[1].to_dict()
-    assert (row["attempts"], row["valid"], row["invalid"], row["failures"], row["unpriced"]) == (4, 1, 1, 2, 1)
-    assert (row["input_tokens"], row["output_tokens"], row["reasoning_tokens"], row["cost_usd"]) == (20, 4, 1, 1.0)
+    assert (row["attempts"], row["valid"], row["invalid"], row["failures"], row["unpriced"]) == (
+        4,
+        1,
+        1,
+        2,
+        1,
+    )
+    assert (row["input_tokens"], row["output_tokens"], row["reasoning_tokens"], row["cost_usd"]) == (
+        20,
+        4,
+        1,
+        1.0,
+    )
     assert row["first"] == "2026-01-01T00:00:00.000000Z"

@@ -1,4 +1,6 @@
-"""No more calls than a judge's limits allow, no hammering of a service that fails, and no waiting longer than needed."""
+"""No more calls than a judge's limits allow, no hammering of a service that fails, and no waiting longer than
+needed.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.limiter import Limiter, Limits
-from lunguage_assets.judges.requests import FailureKind, ProviderFailure
+from lunguage_assets.judges.asking.limiter import Limiter, Limits
+from lunguage_assets.judges.asking.requests import FailureKind, ProviderFailure
 
 T = TypeVar("T")
 
@@ -37,7 +39,9 @@ def failure(kind: FailureKind = "overloaded", retry_after: float | None = None) 
     return ProviderFailure(kind, 529, retry_after)
 
 
-async def start_times(limiter: Limiter, time: Time, amounts: list[int], used: list[int] | None = None) -> list[float]:
+async def start_times(
+    limiter: Limiter, time: Time, amounts: list[int], used: list[int] | None = None
+) -> list[float]:
     """When each call starts, all wanting to at once, each ending at once."""
     starts: list[float] = []
 
@@ -71,9 +75,13 @@ def test_no_minute_has_more_tokens_than_allowed(amounts: list[int]) -> None:
 
 
 def test_tokens_that_were_estimated_and_not_used_are_given_back() -> None:
-    starts = run(lambda limiter, time: start_times(limiter, time, [90] * 10, [10] * 10), tokens_per_minute=100)
+    starts = run(
+        lambda limiter, time: start_times(limiter, time, [90] * 10, [10] * 10), tokens_per_minute=100
+    )
     assert starts[1] == starts[0]
-    wasteful = run(lambda limiter, time: start_times(limiter, time, [90] * 10, [90] * 10), tokens_per_minute=100)
+    wasteful = run(
+        lambda limiter, time: start_times(limiter, time, [90] * 10, [90] * 10), tokens_per_minute=100
+    )
     assert wasteful[1] - wasteful[0] == pytest.approx(60)
 
 
@@ -134,7 +142,8 @@ def test_a_stopped_run_gets_no_leave_and_does_not_wait_out_the_minute() -> None:
     assert run(work, requests_per_minute=1) < 3
 
 
-# --- back-off ----------------------------------------------------------------------------------------------------------------------
+# --- back-off
+# ----------------------------------------------------------------------------------------------------------------------
 
 
 @given(st.integers(0, 10**6), st.integers(1, 9))
@@ -143,7 +152,9 @@ def test_backoff_is_drawn_between_nothing_and_a_bound_that_doubles(number: int, 
     wait = limiter.backoff(f"key {number}", failures, failure())
     assert wait is not None
     assert 0 <= wait <= min(30.0, 2.0 ** (failures - 1))
-    assert wait == Limiter(Limits(backoff_s=1.0, longest_backoff_s=30.0)).backoff(f"key {number}", failures, failure())
+    assert wait == Limiter(Limits(backoff_s=1.0, longest_backoff_s=30.0)).backoff(
+        f"key {number}", failures, failure()
+    )
 
 
 def test_backoff_fills_the_whole_range_so_that_requests_do_not_return_together() -> None:
@@ -193,7 +204,8 @@ def test_a_request_is_given_up_after_its_failures() -> None:
     assert [limiter.backoff("key", count, failure()) is None for count in (1, 2, 3)] == [False, False, True]
 
 
-# --- circuit breaker ---------------------------------------------------------------------------------------------------------------
+# --- circuit breaker
+# ---------------------------------------------------------------------------------------------------------------
 
 
 async def fail(limiter: Limiter, times: int = 1) -> None:
@@ -209,7 +221,9 @@ def test_after_failures_in_a_row_nothing_is_sent_for_a_while_then_one_probe_deci
         begun = time.now
         probe = await limiter.acquire(1, never)
         assert time.now - begun == pytest.approx(10.0)
-        assert await limiter.acquire(1, lambda: time.now > begun + 20) is None  # while the probe is out, no other call is
+        assert (
+            await limiter.acquire(1, lambda: time.now > begun + 20) is None
+        )  # while the probe is out, no other call is
         assert probe is not None
         probe.succeeded(1)
         now = time.now

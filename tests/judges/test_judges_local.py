@@ -1,4 +1,6 @@
-"""A model in this process answers each question as if it were alone, in batches, and its text goes nowhere."""
+"""A model in this process answers each question as if it were alone, in batches, and its text goes
+nowhere.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +20,15 @@ from click.testing import CliRunner
 from tiny_model import FAMILIES, LABELS, answers, made, one_by_one, question, slot
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges import exchange
-from lunguage_assets.judges.attempts import request_key
-from lunguage_assets.judges.budget import Budget
+from lunguage_assets.judges.asking import exchange
+from lunguage_assets.judges.asking.attempts import request_key
+from lunguage_assets.judges.asking.budget import Budget
+from lunguage_assets.judges.asking.requests import Prompt, Provider, ProviderFailure, Reply, Request
 from lunguage_assets.judges.configuration import load_judges
-from lunguage_assets.judges.ledger import Ledger
+from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.opening import Surroundings, open_judge
 from lunguage_assets.judges.protocol import ComparisonQuestion, ask_to_compare
 from lunguage_assets.judges.providers import binding_of
-from lunguage_assets.judges.requests import Prompt, Provider, ProviderFailure, Reply, Request
 
 if (reason := tiny_model.missing()) is not None:
     pytest.skip(reason, allow_module_level=True)
@@ -45,12 +47,15 @@ def llama(folders: dict[str, Path]) -> Path:
     return folders["llama"]
 
 
-# --- batches ---------------------------------------------------------------------------------------------------------------------
+# --- batches
+# ---------------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mode", ["text", "enum"])
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_batch_answers_like_its_questions_one_by_one(folders: dict[str, Path], family: str, mode: str) -> None:
+def test_a_batch_answers_like_its_questions_one_by_one(
+    folders: dict[str, Path], family: str, mode: str
+) -> None:
     requests = [question(number, mode) for number in range(13)]
     together = answers(made(folders[family], batch_size=8), *requests)
     assert together == one_by_one(made(folders[family]), requests)
@@ -142,20 +147,25 @@ def test_a_closed_provider_answers_again_when_it_is_asked() -> None:
 def test_a_forked_process_gets_answers_too() -> None:
     provider = stubbed(Stub())
     assert answers(provider, asked("parent"))[0].text == "PARENT"
-    child = multiprocessing.get_context("fork").Process(target=lambda: sys.exit(answers(provider, asked("child"))[0].text == "CHILD" and 7))
+    child = multiprocessing.get_context("fork").Process(
+        target=lambda: sys.exit(answers(provider, asked("child"))[0].text == "CHILD" and 7)
+    )
     child.start()
     child.join(30)
     assert child.exitcode == 7
 
 
-# --- memory ----------------------------------------------------------------------------------------------------------------------
+# --- memory
+# ----------------------------------------------------------------------------------------------------------------------
 
 
 def no_memory(kind: str) -> Exception:
     import torch
 
     return (
-        torch.cuda.OutOfMemoryError("CUDA out of memory.") if kind == "cuda" else RuntimeError("DefaultCPUAllocator: can't allocate memory")
+        torch.cuda.OutOfMemoryError("CUDA out of memory.")
+        if kind == "cuda"
+        else RuntimeError("DefaultCPUAllocator: can't allocate memory")
     )
 
 
@@ -163,7 +173,9 @@ def no_memory(kind: str) -> Exception:
 def test_without_memory_for_a_batch_its_halves_are_tried_and_later_batches_are_smaller(kind: str) -> None:
     stub = Stub(room=3, error=no_memory(kind))
     provider = stubbed(stub)
-    assert [reply.text for reply in answers(provider, *[asked(f"q{n}") for n in range(8)])] == [f"Q{n}" for n in range(8)]
+    assert [reply.text for reply in answers(provider, *[asked(f"q{n}") for n in range(8)])] == [
+        f"Q{n}" for n in range(8)
+    ]
     assert [len(batch) for batch in stub.batches] == [8, 4, 2, 2, 4, 2, 2]
     assert stub.released == 3
     stub.batches.clear()
@@ -186,12 +198,15 @@ def test_another_error_of_the_model_is_no_want_of_memory() -> None:
     assert len(stub.batches) == 1
 
 
-# --- loading ---------------------------------------------------------------------------------------------------------------------
+# --- loading
+# ---------------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("damage", ["no weights", "pickled weights", "no template", "no folder"])
 def test_a_model_that_cannot_be_used_is_named_with_what_to_do(tmp_path: Path, damage: str) -> None:
-    folder = tiny_model.save(tmp_path / "model", template=None if damage == "no template" else tiny_model.WITH_SYSTEM)
+    folder = tiny_model.save(
+        tmp_path / "model", template=None if damage == "no template" else tiny_model.WITH_SYSTEM
+    )
     weights = folder / "model.safetensors"
     if damage in ("no weights", "pickled weights"):
         weights.unlink()
@@ -208,13 +223,21 @@ def test_a_model_that_cannot_be_used_is_named_with_what_to_do(tmp_path: Path, da
 
 
 @pytest.mark.parametrize("module", ["torch", "transformers"])
-def test_a_missing_extra_gives_the_line_that_installs_it(llama: Path, monkeypatch: pytest.MonkeyPatch, module: str) -> None:
-    monkeypatch.setattr("lunguage_assets.judges.providers.local.find_spec", lambda name: None if name == module else object())
-    with pytest.raises(ConfigurationError, match=rf"needs {module}, .*pip install 'lunguage-assets\[models\]'"):
+def test_a_missing_extra_gives_the_line_that_installs_it(
+    llama: Path, monkeypatch: pytest.MonkeyPatch, module: str
+) -> None:
+    monkeypatch.setattr(
+        "lunguage_assets.judges.providers.local.find_spec", lambda name: None if name == module else object()
+    )
+    with pytest.raises(
+        ConfigurationError, match=rf"needs {module}, .*pip install 'lunguage-assets\[models\]'"
+    ):
         made(llama)
 
 
-def test_two_judges_of_one_model_load_it_once_and_the_last_lets_it_go(llama: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_judges_of_one_model_load_it_once_and_the_last_lets_it_go(
+    llama: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import gc
 
     import transformers
@@ -223,7 +246,9 @@ def test_two_judges_of_one_model_load_it_once_and_the_last_lets_it_go(llama: Pat
 
     loads: list[Any] = []
     load = transformers.AutoModelForCausalLM.from_pretrained
-    monkeypatch.setattr(transformers.AutoModelForCausalLM, "from_pretrained", lambda *a, **k: loads.append(a) or load(*a, **k))
+    monkeypatch.setattr(
+        transformers.AutoModelForCausalLM, "from_pretrained", lambda *a, **k: loads.append(a) or load(*a, **k)
+    )
     gc.collect()
     text, scored, coarse = (
         made(llama, dtype="float32"),
@@ -249,7 +274,7 @@ import asyncio, sys
 sys.path.insert(0, {str(Path(__file__).parent)!r})
 import tiny_model
 from lunguage_assets.judges.providers import provider_of
-from lunguage_assets.judges.requests import Prompt, Request
+from lunguage_assets.judges.asking.requests import Prompt, Request
 from lunguage_assets.judges.slots import ModelSlot
 provider = provider_of("tiny", ModelSlot(provider="transformers", model={str(llama)!r}, params={{"max_new_tokens": 5}}), {{}})
 assert not {{"torch", "transformers"}} & set(sys.modules)
@@ -257,7 +282,9 @@ asyncio.run(provider.answer(Request("compare", Prompt("s", {MARKER!r}), "enum", 
 asyncio.run(provider.answer(Request("compare", Prompt("s", {MARKER!r}))))
 assert {{"torch", "transformers"}} <= set(sys.modules)
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
@@ -271,7 +298,8 @@ def test_no_prompt_reaches_a_log(llama: Path, caplog: pytest.LogCaptureFixture) 
     assert "zebra" not in caplog.text
 
 
-# --- as a judge ------------------------------------------------------------------------------------------------------------------
+# --- as a judge
+# ------------------------------------------------------------------------------------------------------------------
 
 JUDGES = """
 preset = "here"
@@ -303,12 +331,19 @@ def judges(llama: Path, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("key", ["text", "scored"])
-def test_a_judge_of_patients_text_on_no_budget_answers_and_replays_from_the_ledger(judges: Path, tmp_path: Path, key: str) -> None:
+def test_a_judge_of_patients_text_on_no_budget_answers_and_replays_from_the_ledger(
+    judges: Path, tmp_path: Path, key: str
+) -> None:
     configuration = load_judges(judges)
-    questions = [ComparisonQuestion(f"There may be <finding> in zone {n}.", "There is likely <finding>.", n % 2) for n in range(10)]
+    questions = [
+        ComparisonQuestion(f"There may be <finding> in zone {n}.", "There is likely <finding>.", n % 2)
+        for n in range(10)
+    ]
 
     def judged(ledger: Path) -> list[Any]:
-        around = Surroundings(data_class="credentialed", open_ledger=lambda: Ledger.open(ledger), budget=Budget(0.0))
+        around = Surroundings(
+            data_class="credentialed", open_ledger=lambda: Ledger.open(ledger), budget=Budget(0.0)
+        )
         judge = open_judge(key, configuration, around)
         found = ask_to_compare(judge, questions)
         judge.close()  # type: ignore[attr-defined]
@@ -318,13 +353,17 @@ def test_a_judge_of_patients_text_on_no_budget_answers_and_replays_from_the_ledg
     assert judged(tmp_path / "b.sqlite") == first, "another ledger, the same answers"
     stats = Ledger.open(tmp_path / "a.sqlite").statistics()
     assert (stats["cost_usd"].sum(), stats["unpriced"].sum()) == (0, 0)
-    assert {answer.answer for answer in first} <= ({"sentence_1", "sentence_2"} if key == "scored" else {*LABELS, "invalid"})
+    assert {answer.answer for answer in first} <= (
+        {"sentence_1", "sentence_2"} if key == "scored" else {*LABELS, "invalid"}
+    )
     replay = judged(tmp_path / "a.sqlite")
     assert replay == first
     assert Ledger.open(tmp_path / "a.sqlite").statistics().equals(stats)
 
 
-def test_what_decides_the_answers_is_in_the_ledgers_key_and_where_they_are_computed_is_not(llama: Path) -> None:
+def test_what_decides_the_answers_is_in_the_ledgers_key_and_where_they_are_computed_is_not(
+    llama: Path,
+) -> None:
     def key(**fields: Any) -> str:
         return request_key(binding_of(slot(llama, **fields)), question(1))
 
@@ -338,7 +377,7 @@ def test_what_decides_the_answers_is_in_the_ledgers_key_and_where_they_are_compu
 def test_the_doctor_examines_models_in_this_process(
     judges: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str, code: int, words: str
 ) -> None:
-    from lunguage_assets.cli import commands
+    from lunguage_assets.cli.main import commands
 
     monkeypatch.setenv("LUNGUAGE_JUDGES", str(judges))
     monkeypatch.setenv("LUNGUAGE_HOME", str(tmp_path / "home"))

@@ -1,4 +1,6 @@
-"""A model behind the Judge protocol answers like any other judge, pays once, and can be used from anywhere."""
+"""A model behind the Judge protocol answers like any other judge, pays once, and can be used from
+anywhere.
+"""
 
 from __future__ import annotations
 
@@ -21,19 +23,30 @@ import pytest
 from fake_model import BINDING, FakeModel, draw, reply
 from loopback import TROUBLES, LoopbackServer, failing_share
 
-from lunguage_assets.judges.answers import parse_label, parse_phrase_list
-from lunguage_assets.judges.ledger import Ledger
-from lunguage_assets.judges.limiter import Limiter, Limits
-from lunguage_assets.judges.model_judge import ModelJudge
+from lunguage_assets.judges.asking.answers import parse_label, parse_phrase_list
+from lunguage_assets.judges.asking.limiter import Limiter, Limits
+from lunguage_assets.judges.asking.model_judge import ModelJudge
+from lunguage_assets.judges.asking.requests import Prompt, Reply, Request
+from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.prompts import load_prompts
-from lunguage_assets.judges.protocol import ComparisonQuestion, ExtractionQuestion, Judge, ask_to_compare, ask_to_extract
+from lunguage_assets.judges.protocol import (
+    ComparisonQuestion,
+    ExtractionQuestion,
+    Judge,
+    ask_to_compare,
+    ask_to_extract,
+)
 from lunguage_assets.judges.providers import provider_of
-from lunguage_assets.judges.requests import Prompt, Reply, Request
 from lunguage_assets.judges.slots import ModelSlot
 
-PAIRS = [ComparisonQuestion(f"There may be <finding> number {n}.", "There is likely <finding>.") for n in range(60)]
+PAIRS = [
+    ComparisonQuestion(f"There may be <finding> number {n}.", "There is likely <finding>.") for n in range(60)
+]
 SENTENCES = [
-    ExtractionQuestion("opacity", f"Possible opacity in invented zone {n}.", f"Possible <finding> in invented zone {n}.") for n in range(9)
+    ExtractionQuestion(
+        "opacity", f"Possible opacity in invented zone {n}.", f"Possible <finding> in invented zone {n}."
+    )
+    for n in range(9)
 ]
 
 
@@ -45,7 +58,9 @@ class Templates:
         return Prompt("List the hedges.", f"{question.finding}: {question.sentence}", self.version)
 
     def comparison(self, question: ComparisonQuestion) -> Prompt:
-        return Prompt("Which is closer to certain?", f"{question.sentence_1} | {question.sentence_2}", self.version)
+        return Prompt(
+            "Which is closer to certain?", f"{question.sentence_1} | {question.sentence_2}", self.version
+        )
 
 
 def invented(request: Request, occurrence: int) -> Reply:
@@ -58,7 +73,9 @@ def made(ledger: Ledger, model: Any = None, **options: Any) -> ModelJudge:
     model = model if model is not None else FakeModel(answer=invented)
     limits = Limits(in_flight=8, backoff_s=0.001, breaker_pause_s=0.01)
     prompts = options.pop("prompts", Templates())
-    return ModelJudge("one", model, ledger, Limiter(limits), prompts, parse_phrase_list, parse_label, **options)
+    return ModelJudge(
+        "one", model, ledger, Limiter(limits), prompts, parse_phrase_list, parse_label, **options
+    )
 
 
 @pytest.fixture
@@ -72,9 +89,13 @@ def test_a_model_judge_is_a_judge(judge: ModelJudge) -> None:
     as_judge: Judge = judge
     assert isinstance(judge, Judge)
     answers = ask_to_compare(as_judge, PAIRS)
-    expected = ["sentence_1" if draw(f"{q.sentence_1} | {q.sentence_2}", 0) < 0.5 else "sentence_2" for q in PAIRS]
+    expected = [
+        "sentence_1" if draw(f"{q.sentence_1} | {q.sentence_2}", 0) < 0.5 else "sentence_2" for q in PAIRS
+    ]
     assert [answer.answer for answer in answers] == expected
-    assert [answer.phrases for answer in ask_to_extract(as_judge, SENTENCES)] == [("possible",)] * len(SENTENCES)
+    assert [answer.phrases for answer in ask_to_extract(as_judge, SENTENCES)] == [("possible",)] * len(
+        SENTENCES
+    )
 
 
 def test_a_second_judge_on_the_same_ledger_asks_nothing(ledger: Ledger, judge: ModelJudge) -> None:
@@ -86,8 +107,12 @@ def test_a_second_judge_on_the_same_ledger_asks_nothing(ledger: Ledger, judge: M
     replay.close()
 
 
-def test_an_answer_that_is_no_label_is_invalid_after_five_tries_and_an_empty_list_is_valid(ledger: Ledger) -> None:
-    judge = made(ledger, FakeModel(answer=lambda request, _: reply("both" if request.stage == "compare" else "[]")))
+def test_an_answer_that_is_no_label_is_invalid_after_five_tries_and_an_empty_list_is_valid(
+    ledger: Ledger,
+) -> None:
+    judge = made(
+        ledger, FakeModel(answer=lambda request, _: reply("both" if request.stage == "compare" else "[]"))
+    )
     (compared,), (extracted,) = judge.compare(PAIRS[:1]), judge.extract(SENTENCES[:1])
     assert (compared.answer, compared.valid, compared.attempts) == ("invalid", False, 5)
     assert (extracted.phrases, extracted.valid, extracted.attempts) == ((), True, 1)
@@ -122,7 +147,11 @@ def test_identity_changes_with_everything_that_changes_answers_and_with_nothing_
     def identity(binding: Any = BINDING, **options: Any) -> str:
         return made(ledger, FakeModel(binding=binding), **options).identity
 
-    same = {identity(), identity(dataclasses.replace(BINDING, aliases=("fake-1-dated",))), identity(progress=print)}
+    same = {
+        identity(),
+        identity(dataclasses.replace(BINDING, aliases=("fake-1-dated",))),
+        identity(progress=print),
+    }
     changed = {
         identity(dataclasses.replace(BINDING, model="fake-2")),
         identity(dataclasses.replace(BINDING, endpoint_class="other")),
@@ -135,7 +164,8 @@ def test_identity_changes_with_everything_that_changes_answers_and_with_nothing_
     assert not same & changed
 
 
-# --- from anywhere ------------------------------------------------------------------------------------------------------------------
+# --- from anywhere
+# ------------------------------------------------------------------------------------------------------------------
 
 
 def test_a_judge_works_inside_a_running_event_loop(judge: ModelJudge) -> None:
@@ -186,7 +216,9 @@ def test_a_closed_judge_leaves_no_thread_and_can_be_used_again(judge: ModelJudge
 
 def test_a_judge_works_in_a_forked_process(judge: ModelJudge) -> None:
     judge.compare(PAIRS[:5])
-    child = multiprocessing.get_context("fork").Process(target=lambda: os._exit(len(judge.compare(PAIRS[:30]))))
+    child = multiprocessing.get_context("fork").Process(
+        target=lambda: os._exit(len(judge.compare(PAIRS[:30])))
+    )
     child.start()
     child.join(20)
     assert child.exitcode == 30
@@ -197,13 +229,15 @@ def test_ctrl_c_records_the_calls_in_flight_and_ends_promptly(tmp_path: Path) ->
 import sys
 from pathlib import Path
 from fake_model import FakeModel
-from lunguage_assets.judges.ledger import Ledger
+from lunguage_assets.judges.ledger.ledger import Ledger
 import test_judges_model_judge as here
 model = FakeModel(latency=0.1, answer=here.invented, log=Path(sys.argv[2]))
 here.made(Ledger.open(sys.argv[1]), model).compare([here.ComparisonQuestion(f"{n}", "x") for n in range(4000)])
 """
     folder = Path(__file__).parent
-    path = os.pathsep.join([str(folder), str(folder.parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])])
+    path = os.pathsep.join(
+        [str(folder), str(folder.parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
+    )
     place, log = tmp_path / "ledger.sqlite", tmp_path / "sent"
     process = subprocess.Popen(
         [sys.executable, "-c", script, str(place), str(log)],
@@ -223,21 +257,31 @@ here.made(Ledger.open(sys.argv[1]), model).compare([here.ComparisonQuestion(f"{n
     assert set(Ledger.open(place).answers(sent)) == set(sent)
 
 
-# --- with a real SDK -----------------------------------------------------------------------------------------------------------------
+# --- with a real SDK
+# -----------------------------------------------------------------------------------------------------------------
 
 
-def test_with_the_openai_sdk_and_one_call_in_five_misbehaving_the_answers_are_those_of_a_clean_run(tmp_path: Path) -> None:
+def test_with_the_openai_sdk_and_one_call_in_five_misbehaving_the_answers_are_those_of_a_clean_run(
+    tmp_path: Path,
+) -> None:
     pytest.importorskip("openai")
     answers, extracted = [], []
     for name, decide in (("clean", None), ("troubled", failing_share(0.2, TROUBLES, seed=3))):
         ledger = Ledger.open(tmp_path / name)
         with LoopbackServer(decide=decide, latency=0.005) as server:
-            slot = ModelSlot(provider="openai", model="gpt-test", params={"max_tokens": 100}, base_url=server.openai_url)
-            judge = made(ledger, provider_of("one", slot, {"OPENAI_API_KEY": "invented"}), prompts=load_prompts())
+            slot = ModelSlot(
+                provider="openai", model="gpt-test", params={"max_tokens": 100}, base_url=server.openai_url
+            )
+            judge = made(
+                ledger, provider_of("one", slot, {"OPENAI_API_KEY": "invented"}), prompts=load_prompts()
+            )
             answers.append([answer.answer for answer in judge.compare(PAIRS)])
             extracted.append([answer.phrases for answer in judge.extract(SENTENCES)])
             calls = len(server.calls)
-            assert (judge.compare(PAIRS), judge.extract(SENTENCES)) == (judge.compare(PAIRS), judge.extract(SENTENCES))
+            assert (judge.compare(PAIRS), judge.extract(SENTENCES)) == (
+                judge.compare(PAIRS),
+                judge.extract(SENTENCES),
+            )
             assert len(server.calls) == calls
             judge.close()
             row = ledger.statistics().sum(numeric_only=True)

@@ -1,4 +1,6 @@
-"""Patients' text goes only where somebody has attested that it may, and only the requested model's answers are used."""
+"""Patients' text goes only where somebody has attested that it may, and only the requested model's answers
+are used.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,15 @@ from datetime import date, timedelta
 import pytest
 from fake_model import BINDING
 
-from lunguage_assets.judges.policy import DataClass, PolicyRefused, SlotPolicy, is_requested, preflight, require, wrong_model
+from lunguage_assets.judges.policy import (
+    DataClass,
+    PolicyRefused,
+    SlotPolicy,
+    is_requested,
+    preflight,
+    require,
+    wrong_model,
+)
 
 TODAY = date(2026, 11, 21)
 ATTESTED = SlotPolicy(
@@ -21,7 +31,9 @@ ATTESTED = SlotPolicy(
 
 
 def refusals(slot: SlotPolicy, data_class: DataClass = "credentialed") -> list[str]:
-    return [problem.message for problem in preflight([slot], data_class, TODAY) if problem.severity == "refusal"]
+    return [
+        problem.message for problem in preflight([slot], data_class, TODAY) if problem.severity == "refusal"
+    ]
 
 
 def test_an_attested_judge_may_receive_credentialed_text() -> None:
@@ -39,7 +51,9 @@ def test_an_attested_judge_may_receive_credentialed_text() -> None:
         ({"zero_retention_attested_on": TODAY + timedelta(days=1)}, "has not come"),
     ],
 )
-def test_without_permission_and_attestation_credentialed_text_is_refused_with_the_reason(change: dict[str, object], reason: str) -> None:
+def test_without_permission_and_attestation_credentialed_text_is_refused_with_the_reason(
+    change: dict[str, object], reason: str
+) -> None:
     (message,) = refusals(replace(ATTESTED, **change))  # type: ignore[arg-type]
     assert reason in message
     assert "'gpt'" in message
@@ -56,8 +70,13 @@ def test_a_judge_that_sends_nothing_out_may_receive_everything() -> None:
     assert refusals(SlotPolicy("lexicon", "rules", leaves_machine=False)) == []
 
 
-@pytest.mark.parametrize(("days", "severity"), [(-1, "refusal"), (0, "refusal"), (1, "warning"), (30, "warning"), (31, None), (None, None)])
-def test_a_retired_model_is_refused_and_one_that_soon_retires_is_warned_of(days: int | None, severity: str | None) -> None:
+@pytest.mark.parametrize(
+    ("days", "severity"),
+    [(-1, "refusal"), (0, "refusal"), (1, "warning"), (30, "warning"), (31, None), (None, None)],
+)
+def test_a_retired_model_is_refused_and_one_that_soon_retires_is_warned_of(
+    days: int | None, severity: str | None
+) -> None:
     retires_on = None if days is None else TODAY + timedelta(days=days)
     problems = preflight([replace(ATTESTED, retires_on=retires_on)], "credentialed", TODAY)
     assert [problem.severity for problem in problems] == ([severity] if severity else [])
@@ -66,15 +85,28 @@ def test_a_retired_model_is_refused_and_one_that_soon_retires_is_warned_of(days:
 
 
 def test_every_problem_of_every_judge_is_listed() -> None:
-    slots = [replace(ATTESTED, judge="a", allowed_data=(), retires_on=TODAY), replace(ATTESTED, judge="b", retires_on=TODAY), ATTESTED]
+    slots = [
+        replace(ATTESTED, judge="a", allowed_data=(), retires_on=TODAY),
+        replace(ATTESTED, judge="b", retires_on=TODAY),
+        ATTESTED,
+    ]
     assert [problem.judge for problem in preflight(slots, "credentialed", TODAY)] == ["a", "a", "b"]
 
 
 @pytest.mark.parametrize(
     ("returned", "accepted"),
-    [("fake-1", True), ("fake-1-2026-01-01", True), ("fake-1-2026-02-02", False), ("fake-10", False), ("FAKE-1", False), ("", False)],
+    [
+        ("fake-1", True),
+        ("fake-1-2026-01-01", True),
+        ("fake-1-2026-02-02", False),
+        ("fake-10", False),
+        ("FAKE-1", False),
+        ("", False),
+    ],
 )
-def test_only_the_requested_name_or_a_listed_alias_is_the_requested_model(returned: str, accepted: bool) -> None:
+def test_only_the_requested_name_or_a_listed_alias_is_the_requested_model(
+    returned: str, accepted: bool
+) -> None:
     assert is_requested(replace(BINDING, aliases=("fake-1-2026-01-01",)), returned) == accepted
 
 
@@ -82,7 +114,9 @@ def test_the_error_names_both_models_on_one_short_line() -> None:
     assert "'other-2'" in str(wrong_model("gpt", BINDING, "other-2"))
 
 
-@pytest.mark.parametrize("told", ["other\nmodel\x1b[31m" + "y" * 5000, "There is a nodule.", "x" * 200, "\u200b"])
+@pytest.mark.parametrize(
+    "told", ["other\nmodel\x1b[31m" + "y" * 5000, "There is a nodule.", "x" * 200, "\u200b"]
+)
 def test_what_is_no_models_name_is_not_shown(told: str) -> None:
     message = str(wrong_model("gpt", BINDING, told))
     assert told not in message

@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from lunguage_assets.console import judges_table
-from lunguage_assets.judges.progress import Meter, Progress, announce, listening, spell
+from lunguage_assets.cli.console import judges_table
+from lunguage_assets.judges.asking.progress import Meter, Progress, announce, listening, spell
 
 
 class Clock:
@@ -18,9 +18,19 @@ class Clock:
         return self.now
 
 
-def report(round_: int, settled: int, *, judge: str = "gpt", questions: int = 100, hits: int = 0, calls: int | None = None) -> Progress:
+def report(
+    round_: int,
+    settled: int,
+    *,
+    judge: str = "gpt",
+    questions: int = 100,
+    hits: int = 0,
+    calls: int | None = None,
+) -> Progress:
     asked = settled - hits if calls is None else calls
-    return Progress(judge, "compare", round_, questions, hits, settled, asked, 0, 500 * asked, 5 * asked, 0.001 * asked)
+    return Progress(
+        judge, "compare", round_, questions, hits, settled, asked, 0, 500 * asked, 5 * asked, 0.001 * asked
+    )
 
 
 def test_a_later_report_of_a_round_replaces_the_earlier_and_rounds_add_up() -> None:
@@ -30,7 +40,13 @@ def test_a_later_report_of_a_round_replaces_the_earlier_and_rounds_add_up() -> N
     meter.note(report(2, 10, hits=10))
     meter.note(report(2, 30, hits=10))
     (standing,) = meter.standings()
-    assert (standing.rounds, standing.questions, standing.settled, standing.hits, standing.calls) == (2, 200, 130, 10, 120)
+    assert (standing.rounds, standing.questions, standing.settled, standing.hits, standing.calls) == (
+        2,
+        200,
+        130,
+        10,
+        120,
+    )
     assert standing.input_tokens == 60_000
     assert standing.cost_usd == pytest.approx(0.12)
     assert standing.open == 70
@@ -67,7 +83,9 @@ def test_nothing_is_known_of_the_time_left_before_the_first_answer() -> None:
 def test_judges_report_from_many_threads_and_nothing_is_lost() -> None:
     meter = Meter()
     threads = [
-        threading.Thread(target=lambda judge=judge: [meter.note(report(1, n, judge=judge)) for n in range(101)])
+        threading.Thread(
+            target=lambda judge=judge: [meter.note(report(1, n, judge=judge)) for n in range(101)]
+        )
         for judge in ("gemini", "gpt", "claude", "medgemma")
     ]
     for thread in threads:
@@ -87,7 +105,9 @@ def test_listeners_hear_every_report_and_only_while_they_listen() -> None:
     assert [progress.settled for progress in heard] == [1]
 
 
-@pytest.mark.parametrize(("seconds", "words"), [(None, ""), (4.2, "4 s"), (95, "95 s"), (720, "12 min"), (12_000, "3 h 20 min")])
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(None, ""), (4.2, "4 s"), (95, "95 s"), (720, "12 min"), (12_000, "3 h 20 min")]
+)
 def test_durations_are_spelled_as_people_say_them(seconds: float | None, words: str) -> None:
     assert spell(seconds) == words
 

@@ -1,4 +1,6 @@
-"""The bundled prompts say what the method asks, a person's own replace them, and answers are read strictly."""
+"""The bundled prompts say what the method asks, a person's own replace them, and answers are read
+strictly.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.answers import parse_label, parse_phrase_list
+from lunguage_assets.judges.asking.answers import parse_label, parse_phrase_list
 from lunguage_assets.judges.prompts import LABELS, load_prompts
 from lunguage_assets.judges.protocol import ComparisonQuestion, ExtractionQuestion
 
@@ -69,8 +71,12 @@ def test_the_comparison_shows_three_examples_and_the_spectrum_from_absent_to_pre
 
 
 def test_the_question_stands_last_and_the_prompt_ends_where_the_answer_begins() -> None:
-    assert extraction_prompt("mass", "Maybe a mass.").endswith("finding: mass\nsentence: Maybe a mass.\nanswer:")
-    assert comparison_prompt("A <finding>.", "No <finding>.").endswith("sentence_1: A <finding>.\nsentence_2: No <finding>.\nanswer:")
+    assert extraction_prompt("mass", "Maybe a mass.").endswith(
+        "finding: mass\nsentence: Maybe a mass.\nanswer:"
+    )
+    assert comparison_prompt("A <finding>.", "No <finding>.").endswith(
+        "sentence_1: A <finding>.\nsentence_2: No <finding>.\nanswer:"
+    )
 
 
 @given(st.text(min_size=1, max_size=40), st.text(min_size=1, max_size=40))
@@ -85,8 +91,12 @@ def test_any_sentence_is_put_into_its_place_and_fills_no_other(one: str, two: st
 
 def test_a_replicate_or_a_mask_does_not_change_the_text() -> None:
     prompts = load_prompts()
-    assert prompts.comparison(ComparisonQuestion("a", "b", 1)) == prompts.comparison(ComparisonQuestion("a", "b", 2))
-    assert prompts.extraction(ExtractionQuestion("a", "a b", "<finding> b")) == prompts.extraction(ExtractionQuestion("a", "a b"))
+    assert prompts.comparison(ComparisonQuestion("a", "b", 1)) == prompts.comparison(
+        ComparisonQuestion("a", "b", 2)
+    )
+    assert prompts.extraction(ExtractionQuestion("a", "a b", "<finding> b")) == prompts.extraction(
+        ExtractionQuestion("a", "a b")
+    )
 
 
 def test_every_word_of_every_file_is_in_the_version(own: Path) -> None:
@@ -97,7 +107,10 @@ def test_every_word_of_every_file_is_in_the_version(own: Path) -> None:
         versions.add(load_prompts(own).version)
     assert len(versions) == 5
     assert all(re.fullmatch(r"[0-9a-f]{12}", version) for version in versions)
-    assert load_prompts(own).extraction(ExtractionQuestion("a", "b")).template_version == load_prompts(own).version
+    assert (
+        load_prompts(own).extraction(ExtractionQuestion("a", "b")).template_version
+        == load_prompts(own).version
+    )
 
 
 def test_line_endings_and_a_byte_order_mark_do_not_change_the_version(own: Path) -> None:
@@ -108,7 +121,9 @@ def test_line_endings_and_a_byte_order_mark_do_not_change_the_version(own: Path)
 
 
 def test_a_person_can_replace_the_templates(own: Path) -> None:
-    (own / "comparison" / "user.txt").write_text("Which costs $$1? $sentence_2 or $sentence_1", encoding="utf-8")
+    (own / "comparison" / "user.txt").write_text(
+        "Which costs $$1? $sentence_2 or $sentence_1", encoding="utf-8"
+    )
     (own / "comparison" / "system.txt").write_text("Judge.", encoding="utf-8")
     prompt = load_prompts(own).comparison(ComparisonQuestion("one", "two"))
     assert (prompt.system, prompt.user) == ("Judge.", "Which costs $1? two or one")
@@ -122,7 +137,9 @@ def test_a_person_can_replace_the_templates(own: Path) -> None:
     ("extraction/system.txt", "  \n", "is empty"),
     ("comparison/user.txt", None, "cannot be read"),
 ])  # fmt: skip
-def test_a_template_that_cannot_be_used_is_named(own: Path, file: str, text: str | None, problem: str) -> None:
+def test_a_template_that_cannot_be_used_is_named(
+    own: Path, file: str, text: str | None, problem: str
+) -> None:
     if text is None:
         (own / file).unlink()
     else:

@@ -1,4 +1,6 @@
-"""The real SDKs against a server on this machine: what they send, what is read from an answer, and what every kind of trouble becomes."""
+"""The real SDKs against a server on this machine: what they send, what is read from an answer, and what every
+kind of trouble becomes.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +20,13 @@ import pytest
 from loopback import WRONG_MODEL, Act, Arrival, LoopbackServer, Outcome
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.answers import parse_label, parse_phrase_list
-from lunguage_assets.judges.budget import cost
+from lunguage_assets.judges.asking.answers import parse_label, parse_phrase_list
+from lunguage_assets.judges.asking.budget import cost
+from lunguage_assets.judges.asking.requests import Provider, ProviderFailure, Reply, Request
 from lunguage_assets.judges.prompts import LABELS, load_prompts
 from lunguage_assets.judges.protocol import ComparisonQuestion, ExtractionQuestion
 from lunguage_assets.judges.providers import DeferredProvider, provider_of
 from lunguage_assets.judges.providers.endpoints import required_variables
-from lunguage_assets.judges.requests import Provider, ProviderFailure, Reply, Request
 from lunguage_assets.judges.slots import ModelSlot, Price
 
 for _module in ("openai", "anthropic", "google.genai"):
@@ -42,7 +44,9 @@ KEYS = {
 
 @pytest.fixture(autouse=True)
 def google_credentials(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Google's application default credentials: a service account whose tokens a loopback server gives (see `vertex_server`)."""
+    """Google's application default credentials: a service account whose tokens a loopback server gives (see
+    `vertex_server`).
+    """
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric import rsa
 
@@ -53,8 +57,15 @@ def google_credentials(tmp_path_factory: pytest.TempPathFactory, monkeypatch: py
         private = rsa.generate_private_key(public_exponent=65537, key_size=2048).private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         )
-        account = {"type": "service_account", "project_id": "project-x", "private_key_id": "1", "client_email": "a@project-x.iam"}
-        file.write_text(json.dumps(account | {"private_key": private.decode(), "token_uri": "http://127.0.0.1:1/token"}))
+        account = {
+            "type": "service_account",
+            "project_id": "project-x",
+            "private_key_id": "1",
+            "client_email": "a@project-x.iam",
+        }
+        file.write_text(
+            json.dumps(account | {"private_key": private.decode(), "token_uri": "http://127.0.0.1:1/token"})
+        )
     monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(file))
 
 
@@ -70,7 +81,9 @@ def address(provider: str, server: LoopbackServer) -> str:
 
 def made(provider: str, server: LoopbackServer, tmp_path: Path | None = None, **fields: Any) -> Provider:
     params = fields.pop("params", {"max_tokens": 50} if provider == "anthropic" else {})
-    slot = ModelSlot(provider=provider, model="model-1", base_url=address(provider, server), params=params, **fields)
+    slot = ModelSlot(
+        provider=provider, model="model-1", base_url=address(provider, server), params=params, **fields
+    )
     if provider == "vertex":
         _answer_token_requests(server)
     return provider_of("judge-1", slot, KEYS)
@@ -89,12 +102,17 @@ def _answer_token_requests(server: LoopbackServer) -> None:
 
 
 def comparison(mode: str = "text", marker: str = "the base") -> Request:
-    question = ComparisonQuestion(f"There is possible <finding> at {marker}.", f"There is definite <finding> at {marker}.")
+    question = ComparisonQuestion(
+        f"There is possible <finding> at {marker}.", f"There is definite <finding> at {marker}."
+    )
     return Request("compare", load_prompts().comparison(question), mode, LABELS)  # type: ignore[arg-type]
 
 
 def extraction() -> Request:
-    return Request("extract", load_prompts().extraction(ExtractionQuestion("effusion", "A small effusion is likely on the left.")))
+    return Request(
+        "extract",
+        load_prompts().extraction(ExtractionQuestion("effusion", "A small effusion is likely on the left.")),
+    )
 
 
 def ask(provider: Provider, *requests: Request) -> list[Reply]:
@@ -115,7 +133,9 @@ def trouble(provider: Provider, request: Request | None = None) -> ProviderFailu
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 @pytest.mark.parametrize("mode", ["text", "enum"])
-def test_a_comparison_is_answered_with_the_bare_label_and_its_bill(provider: str, mode: str, server: LoopbackServer) -> None:
+def test_a_comparison_is_answered_with_the_bare_label_and_its_bill(
+    provider: str, mode: str, server: LoopbackServer
+) -> None:
     (reply,) = ask(made(provider, server), comparison(mode))
     assert reply.text == "sentence_2"
     assert parse_label(reply.text, LABELS) == "sentence_2"
@@ -129,7 +149,9 @@ def test_a_comparison_is_answered_with_the_bare_label_and_its_bill(provider: str
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 @pytest.mark.parametrize("mode", ["text", "enum"])
-def test_an_extraction_is_answered_in_text_whatever_the_mode(provider: str, mode: str, server: LoopbackServer) -> None:
+def test_an_extraction_is_answered_in_text_whatever_the_mode(
+    provider: str, mode: str, server: LoopbackServer
+) -> None:
     request = extraction()
     (reply,) = ask(made(provider, server), Request("extract", request.prompt, mode))  # type: ignore[arg-type]
     assert parse_phrase_list(reply.text) == ["likely"]
@@ -137,7 +159,9 @@ def test_an_extraction_is_answered_in_text_whatever_the_mode(provider: str, mode
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_the_prompt_goes_out_whole_with_the_key_of_the_environment(provider: str, server: LoopbackServer) -> None:
+def test_the_prompt_goes_out_whole_with_the_key_of_the_environment(
+    provider: str, server: LoopbackServer
+) -> None:
     request = comparison()
     ask(made(provider, server), request)
     (call,) = server.calls
@@ -157,12 +181,16 @@ def test_the_prompt_goes_out_whole_with_the_key_of_the_environment(provider: str
     assert ("projects/project-x/locations/europe-west9" in call.path) == (provider == "vertex")
 
 
-def test_an_openai_compatible_server_never_sees_the_openai_key(server: LoopbackServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_openai_compatible_server_never_sees_the_openai_key(
+    server: LoopbackServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "key-secret")
     slot = ModelSlot(provider="openai-compatible", model="m", base_url=server.openai_url)
     ask(provider_of("j", slot), comparison())
     assert "key-secret" not in str(server.arrivals[0].headers)
-    named = ModelSlot(provider="openai-compatible", model="m", base_url=server.openai_url, api_key_env="MY_SERVER_KEY")
+    named = ModelSlot(
+        provider="openai-compatible", model="m", base_url=server.openai_url, api_key_env="MY_SERVER_KEY"
+    )
     ask(provider_of("j", named, {"MY_SERVER_KEY": "key-mine"}), comparison())
     assert server.calls[1].headers["authorization"] == "Bearer key-mine"
 
@@ -187,7 +215,10 @@ def test_a_judges_parameters_go_into_the_request_as_they_are(
 
 
 def test_the_effort_and_the_format_of_an_anthropic_answer_stand_side_by_side(server: LoopbackServer) -> None:
-    ask(made("anthropic", server, params={"max_tokens": 9, "output_config": {"effort": "low"}}), comparison("enum"))
+    ask(
+        made("anthropic", server, params={"max_tokens": 9, "output_config": {"effort": "low"}}),
+        comparison("enum"),
+    )
     sent = server.calls[0].body["output_config"]
     assert sent["effort"] == "low"
     assert sent["format"]["schema"]["properties"]["answer"]["enum"] == list(LABELS)
@@ -214,7 +245,9 @@ def test_every_trouble_has_its_kind_and_is_tried_once(
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini"])
 @pytest.mark.parametrize("act", [Act("slow", delay=5.0), Act("trickle", delay=0.05)])
-def test_a_slow_answer_ends_at_the_overall_timeout_in_seconds(provider: str, act: Act, server: LoopbackServer) -> None:
+def test_a_slow_answer_ends_at_the_overall_timeout_in_seconds(
+    provider: str, act: Act, server: LoopbackServer
+) -> None:
     server.plan(act)
     loop_time = asyncio.new_event_loop().time
     start = loop_time()
@@ -225,8 +258,14 @@ def test_a_slow_answer_ends_at_the_overall_timeout_in_seconds(provider: str, act
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_the_seconds_that_a_server_asks_for_are_kept(provider: str, server: LoopbackServer) -> None:
-    soon = email.utils.format_datetime(datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=40), usegmt=True)
-    server.plan(Act("rate_limited", retry_after="2.5"), Act("unavailable", retry_after=soon), Act("rate_limited", retry_after="soon"))
+    soon = email.utils.format_datetime(
+        datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=40), usegmt=True
+    )
+    server.plan(
+        Act("rate_limited", retry_after="2.5"),
+        Act("unavailable", retry_after=soon),
+        Act("rate_limited", retry_after="soon"),
+    )
     assert trouble(made(provider, server)).retry_after == 2.5
     assert 30 < (trouble(made(provider, server)).retry_after or 0) <= 40
     assert trouble(made(provider, server)).retry_after is None
@@ -261,7 +300,9 @@ def test_a_prompt_that_azure_filters_is_a_refusal(server: LoopbackServer) -> Non
 
 @pytest.mark.parametrize("provider", CLIENTS)
 @pytest.mark.parametrize("kind", ["empty", "cut_off", "no_choice", "nonsense"])
-def test_an_answer_without_a_label_is_a_paid_reply_that_the_parser_refuses(provider: str, kind: Any, server: LoopbackServer) -> None:
+def test_an_answer_without_a_label_is_a_paid_reply_that_the_parser_refuses(
+    provider: str, kind: Any, server: LoopbackServer
+) -> None:
     server.plan(Act(kind))
     (reply,) = ask(made(provider, server), comparison("enum"))
     assert not reply.refused
@@ -270,13 +311,17 @@ def test_an_answer_without_a_label_is_a_paid_reply_that_the_parser_refuses(provi
 
 
 @pytest.mark.parametrize("provider", CLIENTS)
-def test_the_model_that_answered_is_named_even_when_it_is_another(provider: str, server: LoopbackServer) -> None:
+def test_the_model_that_answered_is_named_even_when_it_is_another(
+    provider: str, server: LoopbackServer
+) -> None:
     server.plan(Act("wrong_model"))
     assert ask(made(provider, server), comparison())[0].returned_model == WRONG_MODEL
 
 
 @pytest.mark.parametrize("provider", CLIENTS)
-def test_an_answer_without_token_counts_is_still_an_answer_and_not_a_free_one(provider: str, server: LoopbackServer) -> None:
+def test_an_answer_without_token_counts_is_still_an_answer_and_not_a_free_one(
+    provider: str, server: LoopbackServer
+) -> None:
     server.plan(Act("no_usage"))
     bare, whole = ask(made(provider, server), comparison(), comparison())
     assert (bare.text, bare.input_tokens, bare.output_tokens, bare.metered) == ("sentence_2", 0, 0, False)
@@ -289,7 +334,11 @@ def test_an_answer_without_token_counts_is_still_an_answer_and_not_a_free_one(pr
 @pytest.mark.parametrize("provider", CLIENTS)
 @pytest.mark.parametrize("kind", ["server_error", "dropped", "garbage", "bad_request", "answer", "refusal"])
 def test_no_log_line_and_no_error_holds_the_prompt_or_the_key(
-    provider: str, kind: Any, server: LoopbackServer, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+    provider: str,
+    kind: Any,
+    server: LoopbackServer,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     caplog.set_level(logging.DEBUG)
     for name in ("openai", "anthropic", "google_genai", "httpx2", "httpcore2"):
@@ -302,11 +351,18 @@ def test_no_log_line_and_no_error_holds_the_prompt_or_the_key(
         told += repr(ask(judge, request))
     except ProviderFailure as raised:
         failure = raised
-        told += repr(failure) + "".join(traceback.format_exception(failure)) + repr(vars(failure)) + repr(pickle.dumps(vars(failure)))
+        told += (
+            repr(failure)
+            + "".join(traceback.format_exception(failure))
+            + repr(vars(failure))
+            + repr(pickle.dumps(vars(failure)))
+        )
     assert (failure is None) == (kind in ("answer", "refusal"))
     assert failure is None or (failure.__cause__, failure.__context__) == (None, None)
     assert MARKER in server.calls[0].user
-    told += "".join(record.getMessage() + str(record.exc_info) for record in caplog.records) + "".join(capfd.readouterr())
+    told += "".join(record.getMessage() + str(record.exc_info) for record in caplog.records) + "".join(
+        capfd.readouterr()
+    )
     assert MARKER not in told
     assert not [secret for secret in KEYS.values() if secret.startswith("key-") and secret in told]
 
@@ -321,7 +377,9 @@ def test_one_provider_serves_several_event_loops_and_many_calls_at_once(provider
 
         for _ in range(2):
             assert {reply.text for reply in asyncio.run(many())} == {"sentence_2"}
-        assert server.most_in_flight > 100, "SDKs and their HTTP clients open 100 connections at most, unless told otherwise"
+        assert server.most_in_flight > 100, (
+            "SDKs and their HTTP clients open 100 connections at most, unless told otherwise"
+        )
 
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini", "openai-compatible"])
@@ -329,7 +387,14 @@ def test_addresses_and_proxies_of_the_environment_do_not_divert_the_text(
     provider: str, server: LoopbackServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with LoopbackServer() as stranger:
-        for name in ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL", "HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        for name in (
+            "OPENAI_BASE_URL",
+            "ANTHROPIC_BASE_URL",
+            "GOOGLE_GEMINI_BASE_URL",
+            "HTTP_PROXY",
+            "http_proxy",
+            "ALL_PROXY",
+        ):
             monkeypatch.setenv(name, stranger.url)
         monkeypatch.setenv("GOOGLE_GENAI_USE_VERTEXAI", "true")
         ask(made(provider, server), comparison())
@@ -343,16 +408,22 @@ def test_addresses_and_proxies_of_the_environment_do_not_divert_the_text(
     ("vertex", "GOOGLE_CLOUD_PROJECT"), ("vertex", "GOOGLE_CLOUD_LOCATION"),
 ])  # fmt: skip
 def test_a_variable_that_is_not_set_is_named(provider: str, variable: str) -> None:
-    slot = ModelSlot(provider=provider, model="m", params={"max_tokens": 1} if provider == "anthropic" else {})  # type: ignore[arg-type]
+    slot = ModelSlot(
+        provider=provider, model="m", params={"max_tokens": 1} if provider == "anthropic" else {}
+    )  # type: ignore[arg-type]
     environ = KEYS | {"AZURE_OPENAI_ENDPOINT": "https://example.invalid"}
     assert variable in required_variables(slot)
     for value in (None, "  "):
-        lacking = {name: text for name, text in environ.items() if name != variable} | ({variable: value} if value else {})
+        lacking = {name: text for name, text in environ.items() if name != variable} | (
+            {variable: value} if value else {}
+        )
         with pytest.raises(ConfigurationError, match=f"'judge-1'.*{variable} is not set"):
             provider_of("judge-1", slot, lacking)
 
 
-def test_google_without_credentials_says_which_variable(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_google_without_credentials_says_which_variable(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "none.json"))
     with pytest.raises(ConfigurationError, match="GOOGLE_APPLICATION_CREDENTIALS"):
         provider_of("judge-1", ModelSlot(provider="vertex", model="m"), KEYS)
@@ -361,10 +432,15 @@ def test_google_without_credentials_says_which_variable(monkeypatch: pytest.Monk
 @pytest.mark.parametrize(("provider", "module"), [
     ("openai", "openai"), ("azure-openai", "openai"), ("openai-compatible", "openai"), ("anthropic", "anthropic"), ("gemini", "google.genai"),
 ])  # fmt: skip
-def test_a_missing_sdk_gives_the_line_that_installs_it(provider: Any, module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_sdk_gives_the_line_that_installs_it(
+    provider: Any, module: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, module, None)
     slot = ModelSlot(
-        provider=provider, model="m", base_url="http://127.0.0.1:9/v1", params={"max_tokens": 1} if provider == "anthropic" else {}
+        provider=provider,
+        model="m",
+        base_url="http://127.0.0.1:9/v1",
+        params={"max_tokens": 1} if provider == "anthropic" else {},
     )
     with pytest.raises(ConfigurationError, match=r"pip install 'lunguage-assets\[llm\]'"):
         provider_of("judge-1", slot, KEYS)
@@ -383,8 +459,12 @@ def test_an_address_with_a_password_in_the_environment_is_refused_unseen() -> No
 
 
 def test_the_binding_is_what_decides_the_answer_and_nothing_else(server: LoopbackServer) -> None:
-    one = made("openai", server, params={"top_p": 1.0, "max_tokens": 9}, aliases=("a",), limits={"timeout_s": 5})
-    two = made("openai", server, params={"max_tokens": 9, "top_p": 1.0}, aliases=("a",), limits={"in_flight": 2})
+    one = made(
+        "openai", server, params={"top_p": 1.0, "max_tokens": 9}, aliases=("a",), limits={"timeout_s": 5}
+    )
+    two = made(
+        "openai", server, params={"max_tokens": 9, "top_p": 1.0}, aliases=("a",), limits={"in_flight": 2}
+    )
     assert one.binding == two.binding
     assert one.binding.parameters == (("max_tokens", 9), ("top_p", 1.0))
 

@@ -8,16 +8,24 @@ import pytest
 from sqlalchemy import create_engine, inspect
 
 from lunguage_assets.errors import LunguageError
-from lunguage_assets.judges.attempts import Attempt
-from lunguage_assets.judges.ledger import Ledger, ledger_url
-from lunguage_assets.judges.recorded import Experience, RecordedAnswers
-from lunguage_assets.judges.submissions import Submission, Submissions
+from lunguage_assets.judges.asking.attempts import Attempt
+from lunguage_assets.judges.batches.submissions import Submission, Submissions
+from lunguage_assets.judges.ledger.ledger import Ledger, ledger_url
+from lunguage_assets.judges.ledger.recorded import Experience, RecordedAnswers
 
 ONE, TWO, THREE = "a" * 64, "b" * 64, "c" * 64
 
 
 def attempt(key: str, answer: str | None = "sentence_1", **changes: object) -> Attempt:
-    values = {"judge": "j", "stage": "compare", "model": "m", "input_tokens": 400, "output_tokens": 6, "latency_s": 2.0, **changes}
+    values = {
+        "judge": "j",
+        "stage": "compare",
+        "model": "m",
+        "input_tokens": 400,
+        "output_tokens": 6,
+        "latency_s": 2.0,
+        **changes,
+    }
     return Attempt(key, answer=answer, **values)  # type: ignore[arg-type]
 
 

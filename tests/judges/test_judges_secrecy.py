@@ -1,7 +1,9 @@
-"""No sentence of a patient's report leaves the places where report text belongs, whatever fails, and however much is logged.
+"""No sentence of a patient's report leaves the places where report text belongs, whatever fails, and however
+much is logged.
 
-The corpus counts as credentialed, three real SDKs speak to a server that quotes prompts back in error messages, model names, refusals and
-garbage, everything that Python logs is kept at level DEBUG, and errors burst in the middle of assets. Where text belongs is in `planted`.
+The corpus counts as credentialed, three real SDKs speak to a server that quotes prompts back in error
+messages, model names, refusals and garbage, everything that Python logs is kept at level DEBUG, and errors
+burst in the middle of assets. Where text belongs is in `planted`.
 """
 
 from __future__ import annotations
@@ -29,7 +31,12 @@ for _module in ("openai", "anthropic", "google.genai"):
     pytest.importorskip(_module, reason="needs the LLM SDKs: pip install 'lunguage-assets[llm]'")
 
 HERE = Path(__file__).parent
-LOUD = {"OPENAI_LOG": "debug", "ANTHROPIC_LOG": "debug", "GOOGLE_SDK_PYTHON_LOGGING_SCOPE": "google", "PYTHONPATH": str(HERE)}
+LOUD = {
+    "OPENAI_LOG": "debug",
+    "ANTHROPIC_LOG": "debug",
+    "GOOGLE_SDK_PYTHON_LOGGING_SCOPE": "google",
+    "PYTHONPATH": str(HERE),
+}
 BEHAVIOURS = {
     "troubled": planted.troubled(),
     "rejecting": lambda prompt, occurrence: "400" if "sentence_1:" in prompt else "",
@@ -41,7 +48,10 @@ CRASHES = {
     "check": "lunguage_assets.orchestration.checks.tables:validate",
 }
 QUOTING_FILES = {
-    "corrections": ("corrections.csv", f'finding_id,phrases\nx,"There may be a nodule {planted.PLANTED}.",too,many\n'),
+    "corrections": (
+        "corrections.csv",
+        f'finding_id,phrases\nx,"There may be a nodule {planted.PLANTED}.",too,many\n',
+    ),
     "settings": ("settings.toml", f'[explicit]\nruler = "There may be a nodule {planted.PLANTED}."\n'),
 }
 
@@ -50,7 +60,9 @@ RATINGS = f"rater,phrase,sentence,rating\na,There may be a nodule {planted.PLANT
 
 
 class Runs:
-    """Homes after their runs: `first` after one that went well, `second` after it and failures of its fit, `third` after others."""
+    """Homes after their runs: `first` after one that went well, `second` after it and failures of its fit,
+    `third` after others.
+    """
 
     def __init__(self, folder: Path, url: str) -> None:
         self.folder, self.url = folder, url
@@ -73,9 +85,19 @@ class Runs:
     def scenario(self, name: str, behaviour: str = "troubled", **more: Any) -> dict[str, Any]:
         """A run on the third home, with a ledger of its own for every behaviour of the server."""
         home, data = more.pop("home", self.third), more.pop("data", self.folder / "delivered")
-        environment = self.environment(home, behaviour, f"ledger-{behaviour}.sqlite" if behaviour != "troubled" else "ledger.sqlite")
+        environment = self.environment(
+            home, behaviour, f"ledger-{behaviour}.sqlite" if behaviour != "troubled" else "ledger.sqlite"
+        )
         arguments = ["run", "--data", str(data), "--batch", more.pop("batch", "b")]
-        return {"name": name, "arguments": arguments, "environment": environment, "crash": [], "files": {}, "copy": [], **more}
+        return {
+            "name": name,
+            "arguments": arguments,
+            "environment": environment,
+            "crash": [],
+            "files": {},
+            "copy": [],
+            **more,
+        }
 
 
 def clean_environment() -> dict[str, str]:
@@ -107,11 +129,19 @@ def runs(tmp_path_factory: pytest.TempPathFactory, server: LoopbackServer) -> Ru
     early = [
         made.scenario("renamed", "renamed"),
         *(made.scenario(name, crash=[place]) for name, place in CRASHES.items()),
-        *(made.scenario(name, files={str(made.third / file): text}) for name, (file, text) in QUOTING_FILES.items()),
+        *(
+            made.scenario(name, files={str(made.third / file): text})
+            for name, (file, text) in QUOTING_FILES.items()
+        ),
     ]
     down = made.scenario("down", "renamed")
-    down["environment"] |= {"LUNGUAGE_JUDGES": str(nowhere), "LUNGUAGE_LEDGER": str(made.third / "ledger-down.sqlite")}
-    headless = made.scenario("headless", data=made.folder / "headless", batch="h")  # last: the batch stays, and stays unusable
+    down["environment"] |= {
+        "LUNGUAGE_JUDGES": str(nowhere),
+        "LUNGUAGE_LEDGER": str(made.third / "ledger-down.sqlite"),
+    }
+    headless = made.scenario(
+        "headless", data=made.folder / "headless", batch="h"
+    )  # last: the batch stays, and stays unusable
     environment, processes = {**clean_environment(), "PYTHONPATH": str(HERE)}, []
     for name, scenarios in (("whole", whole), ("early", [*early, down, headless])):
         (made.logs / f"{name}.json").write_text(json.dumps(scenarios))
@@ -123,7 +153,12 @@ def runs(tmp_path_factory: pytest.TempPathFactory, server: LoopbackServer) -> Ru
 
 def test_the_search_finds_the_words_in_whatever_form_they_are_written(tmp_path: Path) -> None:
     text = f"There may be a nodule {planted.PLANTED}."
-    written = [text.encode(), json.dumps(text).encode(), repr(text.upper()).encode(), text.lower().encode("utf-16")]
+    written = [
+        text.encode(),
+        json.dumps(text).encode(),
+        repr(text.upper()).encode(),
+        text.lower().encode("utf-16"),
+    ]
     written += [base64.b64encode(b"x" * shift + text.encode()) for shift in range(3)]
     assert planted.traces(tmp_path, *written) == [f"shown {number}" for number in range(len(written))]
     assert planted.traces(tmp_path, b"There may be a nodule near the rim.") == []
@@ -136,15 +171,24 @@ def test_the_search_finds_the_words_in_whatever_form_they_are_written(tmp_path: 
     assert not [place for place in planted.traces(tmp_path) if place.startswith("tables")]
 
 
-def test_the_words_reach_what_needs_them_and_nothing_else_when_all_goes_well(runs: Runs, server: LoopbackServer) -> None:
+def test_the_words_reach_what_needs_them_and_nothing_else_when_all_goes_well(
+    runs: Runs, server: LoopbackServer
+) -> None:
     assert "rows accounted for" in runs.shown("well"), runs.shown("well")[-3000:]
     asked = {call.model for call in server.calls if planted.WORD in call.user}
     assert asked == {"tester-1", "tester-2", "tester-3"}
-    for place in ("tables/findings/b.parquet", "tables/rejected/b.parquet", "release/panel/Lunguage_plus_plus.csv", "ledger.sqlite"):
+    for place in (
+        "tables/findings/b.parquet",
+        "tables/rejected/b.parquet",
+        "release/panel/Lunguage_plus_plus.csv",
+        "ledger.sqlite",
+    ):
         assert (runs.first / place).exists()
     assert planted.WORD in (runs.first / "release" / "panel" / "Lunguage_plus_plus.csv").read_text()
     with sqlite3.connect(runs.first / "ledger.sqlite") as ledger:
-        quoted = ledger.execute("SELECT failure, count(*) FROM judge_attempts WHERE answer LIKE '%zanzibar%' GROUP BY failure").fetchall()
+        quoted = ledger.execute(
+            "SELECT failure, count(*) FROM judge_attempts WHERE answer LIKE '%zanzibar%' GROUP BY failure"
+        ).fetchall()
         failures = {failure for (failure,) in ledger.execute("SELECT DISTINCT failure FROM judge_attempts")}
     assert {failure for failure, _ in quoted} >= {"unreadable"}
     assert failures >= {None, "rate_limited", "server", "overloaded", "malformed", "refused", "unreadable"}
@@ -156,14 +200,17 @@ def test_the_words_reach_what_needs_them_and_nothing_else_when_all_goes_well(run
     ("headless", "1", "header line"), ("asset", "1", "unexpected ValueError in "), ("storing", "1", "unexpected"), ("check", "1", "unexpected"),
     ("corrections", "1", "corrections.csv, row 1"), ("ratings", "1", "(a phrase of"), ("settings", "1", "settings.toml"),
 ])  # fmt: skip
-def test_whatever_fails_the_reason_is_told_without_the_words(runs: Runs, name: str, status: str, said: str) -> None:
+def test_whatever_fails_the_reason_is_told_without_the_words(
+    runs: Runs, name: str, status: str, said: str
+) -> None:
     assert runs.status(name) == status, runs.shown(name)[-3000:]
     assert said in runs.shown(name)
     assert planted.traces(runs.folder / "nothing", runs.shown(name).encode()) == []
 
 
 def test_after_all_failures_dagster_the_ledgers_and_the_catalog_are_free_of_the_words(runs: Runs) -> None:
-    # Wrong settings and corrections stop before there is a run: the definitions read the one, the plan of a run the other.
+    # Wrong settings and corrections stop before there is a run: the definitions read the one, the plan of a
+    # run the other.
     for home, failures in ((runs.second, 2), (runs.third, len(CRASHES) + 3)):
         assert planted.traces(home) == []
         with sqlite3.connect(home / "dagster" / "history" / "runs.db") as index:
@@ -192,14 +239,18 @@ query Logs($id: ID!) {
 
 def graphql(port: int, query: str, **variables: Any) -> Any:
     body = json.dumps({"query": query, "variables": variables}).encode()
-    request = urllib.request.Request(f"http://127.0.0.1:{port}/graphql", data=body, headers={"Content-Type": "application/json"})
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{port}/graphql", data=body, headers={"Content-Type": "application/json"}
+    )
     with urllib.request.urlopen(request, timeout=60) as response:
         return json.load(response)
 
 
 def launched(port: int, job: str, **dimensions: str) -> str:
     """The run of a job on a partition, started as the browser starts it."""
-    location = graphql(port, "{ workspaceOrError { ... on Workspace { locationEntries { name } } } }")["data"]["workspaceOrError"]
+    location = graphql(port, "{ workspaceOrError { ... on Workspace { locationEntries { name } } } }")[
+        "data"
+    ]["workspaceOrError"]
     params = {
         "selector": {"repositoryLocationName": location["locationEntries"][0]["name"], "repositoryName": "__repository__", "pipelineName": job},
         "executionMetadata": {"tags": [
@@ -226,13 +277,19 @@ def ended(port: int, run: str) -> tuple[str, str]:
 
 
 @pytest.mark.slow
-def test_runs_launched_in_the_ui_tell_and_store_nothing_of_the_words(runs: Runs, server: LoopbackServer) -> None:
+def test_runs_launched_in_the_ui_tell_and_store_nothing_of_the_words(
+    runs: Runs, server: LoopbackServer
+) -> None:
     home = runs.folder / "served"
     shutil.copytree(runs.first, home)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    environment = {**clean_environment(), **runs.environment(home, "troubled", "ledger-ui.sqlite"), "DAGSTER_HOME": str(home / "dagster")}
+    environment = {
+        **clean_environment(),
+        **runs.environment(home, "troubled", "ledger-ui.sqlite"),
+        "DAGSTER_HOME": str(home / "dagster"),
+    }
     command = [
         sys.executable,
         "-m",
@@ -262,7 +319,9 @@ def test_runs_launched_in_the_ui_tell_and_store_nothing_of_the_words(runs: Runs,
     assert [status for status, _ in told] == ["SUCCESS", "FAILURE"], told
     assert len(server.calls) > asked
     assert "DagsterRedactedUserCodeError" in told[1][1] or "masked" in told[1][1]
-    assert planted.traces(home, (runs.logs / "ui.out").read_bytes(), *(text.encode() for _, text in told)) == []
+    assert (
+        planted.traces(home, (runs.logs / "ui.out").read_bytes(), *(text.encode() for _, text in told)) == []
+    )
 
 
 def wait_for(port: int) -> None:

@@ -1,4 +1,6 @@
-"""A landing folder on a disk and one on another kind of file system; what holds for one holds for the other."""
+"""A landing folder on a disk and one on another kind of file system; what holds for one holds for the
+other.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ import pytest
 from landing_drops import Landing
 from upath import UPath
 
-from lunguage_assets.home import Home
+from lunguage_assets.home.home import Home
 from lunguage_assets.landing import record
 
 

@@ -1,4 +1,6 @@
-"""Killing a pass at any of its steps: whatever changes the record, the home or the landing folder counts as one."""
+"""Killing a pass at any of its steps: whatever changes the record, the home or the landing folder counts as
+one.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lunguage_assets.home import Home
+from lunguage_assets.home.home import Home
 from lunguage_assets.landing.place import LandingPlace
 from lunguage_assets.landing.record import LandingRecord
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 from upath import UPath
 
-from lunguage_assets.home import Home
+from lunguage_assets.home.home import Home
 from lunguage_assets.landing.passes import Bounds, Outcome, land
 from lunguage_assets.landing.place import LandingPlace
 from lunguage_assets.landing.waiting import Reading
@@ -23,7 +23,13 @@ SPOKEN = "zebrafish"
 
 def rows(*studies: int, sentence: str = f"A possible {SPOKEN} opacity.", **cells: str) -> pd.DataFrame:
     """One row per study; `cells` replace single values in all of them."""
-    values = {"section": "find", "sent": sentence, "ent": "opacity", "dx_status": "positive", "dx_certainty": "tentative"} | cells
+    values = {
+        "section": "find",
+        "sent": sentence,
+        "ent": "opacity",
+        "dx_status": "positive",
+        "dx_certainty": "tentative",
+    } | cells
     found = [{"subject_id": "p10000001", "study_id": f"s{study:08d}"} | values for study in studies]
     return pd.DataFrame(found, columns=COLUMNS)
 
@@ -43,12 +49,25 @@ def parquet(*studies: int, **cells: str) -> bytes:
 
 
 def score_output(passages: Mapping[str, str]) -> pd.DataFrame:
-    """Rows as `lunguage-score` writes them into pred_SR_df.csv: one per finding, the numbered passage of its section beside it."""
+    """Rows as `lunguage-score` writes them into pred_SR_df.csv: one per finding, the numbered passage of its
+    section beside it.
+    """
     relations = [
         "cat", "dx_status", "dx_certainty", "location", "placement", "associate", "evidence", "morphology", "distribution", "measurement",
         "severity", "comparison", "onset", "no change", "improved", "worsened", "past hx", "other source", "assessment limitations",
     ]  # fmt: skip
-    first = ["custom_id", "report_type", "data_from", "study_id", "subject_id", "sentences", "sent_idx", "ent_idx", "entity", "is_correct"]
+    first = [
+        "custom_id",
+        "report_type",
+        "data_from",
+        "study_id",
+        "subject_id",
+        "sentences",
+        "sent_idx",
+        "ent_idx",
+        "entity",
+        "is_correct",
+    ]
     found = []
     for number, (section, passage) in enumerate(passages.items()):
         shared = {
@@ -61,7 +80,13 @@ def score_output(passages: Mapping[str, str]) -> pd.DataFrame:
         shared |= {"sentences": passage, "cat": "pf", "dx_status": "positive", "is_correct": "True"}
         found += [
             shared
-            | {"sent_idx": "1", "ent_idx": "1", "entity": "opacity", "dx_certainty": "tentative, tentative", "evidence": "edema, idx2"},
+            | {
+                "sent_idx": "1",
+                "ent_idx": "1",
+                "entity": "opacity",
+                "dx_certainty": "tentative, tentative",
+                "evidence": "edema, idx2",
+            },
             shared | {"sent_idx": "2", "ent_idx": "2", "entity": "edema", "dx_certainty": "definitive"},
         ]
     return pd.DataFrame(found).reindex(columns=[*first, *relations])

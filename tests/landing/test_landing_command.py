@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 from landing_drops import DECLARED, Landing, csv
 
-from lunguage_assets.cli import commands
+from lunguage_assets.cli.main import commands
 from lunguage_assets.errors import ConfigurationError, LunguageError
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
 
@@ -26,7 +26,9 @@ def lunguage_land(landing: Landing, *arguments: str) -> Result:
     return CliRunner().invoke(commands, ["land", "--home", str(landing.home.root), *arguments])
 
 
-def test_it_registers_what_lies_there_says_what_became_of_each_and_fails_for_what_was_put_aside(on_disk: Landing) -> None:
+def test_it_registers_what_lies_there_says_what_became_of_each_and_fails_for_what_was_put_aside(
+    on_disk: Landing,
+) -> None:
     on_disk.drop("corpus.toml", DECLARED)
     on_disk.drop("a.csv", csv(1, 2))
     on_disk.drop("same.csv", csv(1, 2))
@@ -57,7 +59,10 @@ def test_without_now_it_waits_until_a_later_call_finds_the_files_unchanged(on_di
     assert "waiting      a.csv: it may still be written to" in lunguage_land(on_disk).output
     assert "registered   a from a.csv: 1 studies" in lunguage_land(on_disk).output
     last = lunguage_land(on_disk)
-    assert (last.exit_code, last.output) == (0, "0 registered, 0 skipped, 0 quarantined, 0 waiting, 1 landed before\n")
+    assert (last.exit_code, last.output) == (
+        0,
+        "0 registered, 0 skipped, 0 quarantined, 0 waiting, 1 landed before\n",
+    )
 
 
 def test_without_a_landing_folder_it_says_how_to_name_one(on_disk: Landing) -> None:

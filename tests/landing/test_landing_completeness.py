@@ -1,4 +1,6 @@
-"""A delivery is taken when it is complete: a marker says so, or it lay unchanged between two looks, whatever the clocks do."""
+"""A delivery is taken when it is complete: a marker says so, or it lay unchanged between two looks, whatever
+the clocks do.
+"""
 
 from __future__ import annotations
 
@@ -104,7 +106,9 @@ def test_the_wait_survives_the_end_of_the_process(landing: Landing) -> None:
     assert registered(again, after_s=30.0) == ["a"]
 
 
-def test_a_delivery_that_changes_while_it_is_read_is_left_for_later(landing: Landing, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_delivery_that_changes_while_it_is_read_is_left_for_later(
+    landing: Landing, monkeypatch: pytest.MonkeyPatch
+) -> None:
     landing.drop("a.csv", csv(1))
     fetch = passes.fetch
 
@@ -120,7 +124,9 @@ def test_a_delivery_that_changes_while_it_is_read_is_left_for_later(landing: Lan
     assert landing.batches == {"a": {"s00000001", "s00000002"}}
 
 
-def test_a_delivery_that_was_dealt_with_is_not_read_again(landing: Landing, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_delivery_that_was_dealt_with_is_not_read_again(
+    landing: Landing, monkeypatch: pytest.MonkeyPatch
+) -> None:
     landing.drop("a.csv", csv(1))
     landing.drop("same.csv", csv(1))
     landing.settle()

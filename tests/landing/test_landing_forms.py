@@ -1,4 +1,6 @@
-"""What a landing folder takes: the Lunguage form in every packing, folders, the output of lunguage-score; and what it passes over."""
+"""What a landing folder takes: the Lunguage form in every packing, folders, the output of lunguage-score; and
+what it passes over.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from landing_drops import DECLARED, Landing, csv, packed, parquet, rows, score_o
 from lunguage_assets.corpus.columns import numbered_sentences
 from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.errors import InputError
-from lunguage_assets.home import Corpus
+from lunguage_assets.home.home import Corpus
 from lunguage_assets.settings import CorpusSettings
 
 VOCABULARY = "category,target_term,normed_term\npf,opacity,opacification\n"
@@ -44,28 +46,59 @@ def test_a_folder_of_the_published_files_is_taken_as_a_whole(landing: Landing) -
 
 
 def test_the_structured_output_of_lunguage_score_is_read_sentence_by_sentence(landing: Landing) -> None:
-    passages = {"find": "(1) A possible opacity.(2) There is edema, type (2).", "impr": "(1) Opacity may be there.(2) Edema."}
+    passages = {
+        "find": "(1) A possible opacity.(2) There is edema, type (2).",
+        "impr": "(1) Opacity may be there.(2) Edema.",
+    }
     output = score_output(passages)
     landing.drop("pred_SR_df.csv", output.to_csv(index=False).encode())
     (batch,) = landing.settle().registered
     assert (batch.studies, batch.rows, batch.rejected) == (1, 4, 0)
     findings = take_in(landing.home.delivery(batch.key), CorpusSettings()).findings
-    assert findings["sent"].tolist() == ["A possible opacity.", "There is edema, type (2).", "Opacity may be there.", "Edema."]
+    assert findings["sent"].tolist() == [
+        "A possible opacity.",
+        "There is edema, type (2).",
+        "Opacity may be there.",
+        "Edema.",
+    ]
     assert findings["section"].tolist() == ["find", "find", "impr", "impr"]
     assert findings["status"].tolist() == ["tp", "dp", "tp", "dp"]
-    assert findings["masked_sentence"].dropna().tolist() == ["A possible <finding>.", "<finding> may be there."]
+    assert findings["masked_sentence"].dropna().tolist() == [
+        "A possible <finding>.",
+        "<finding> may be there.",
+    ]
     assert findings["evidence"].tolist()[0] == ["s50000001:1"]
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
-@given(st.lists(st.text(st.characters(exclude_characters="()", exclude_categories=("C", "Z")), min_size=1), max_size=6), st.booleans())
-def test_numbered_sentences_are_found_again_with_or_without_blanks_between_them(sentences: list[str], spaced: bool) -> None:
-    passage = (" " if spaced else "").join(f"({number}) {sentence}" for number, sentence in enumerate(sentences, 1))
+@given(
+    st.lists(
+        st.text(st.characters(exclude_characters="()", exclude_categories=("C", "Z")), min_size=1), max_size=6
+    ),
+    st.booleans(),
+)
+def test_numbered_sentences_are_found_again_with_or_without_blanks_between_them(
+    sentences: list[str], spaced: bool
+) -> None:
+    passage = (" " if spaced else "").join(
+        f"({number}) {sentence}" for number, sentence in enumerate(sentences, 1)
+    )
     assert numbered_sentences(passage) == dict(enumerate(sentences, 1))
 
 
-def test_output_of_lunguage_score_may_lack_every_optional_column_but_not_the_sentence(landing: Landing) -> None:
-    needed = ["report_type", "study_id", "subject_id", "sentences", "sent_idx", "entity", "dx_status", "dx_certainty"]
+def test_output_of_lunguage_score_may_lack_every_optional_column_but_not_the_sentence(
+    landing: Landing,
+) -> None:
+    needed = [
+        "report_type",
+        "study_id",
+        "subject_id",
+        "sentences",
+        "sent_idx",
+        "entity",
+        "dx_status",
+        "dx_certainty",
+    ]
     output = score_output({"find": "(1) A possible opacity.(2) Edema."})
     landing.drop("few.csv", output[needed].to_csv(index=False).encode())
     landing.drop("fewer.csv", output[needed].drop(columns="sent_idx").to_csv(index=False).encode())
@@ -117,14 +150,19 @@ def test_the_same_content_is_taken_once_however_named_or_packed(landing: Landing
     assert landing.land().known == 4
 
 
-def test_the_landing_folders_declaration_and_vocabulary_serve_deliveries_that_bring_none(landing: Landing) -> None:
+def test_the_landing_folders_declaration_and_vocabulary_serve_deliveries_that_bring_none(
+    landing: Landing,
+) -> None:
     landing.drop("corpus.toml", DECLARED)
     landing.drop("Lunguage_vocab.csv", VOCABULARY)
     landing.drop("bare.csv", csv(1))
     landing.drop("own/Lunguage.csv", csv(2))
     landing.drop("own/Lunguage_vocab.csv", VOCABULARY.replace("opacification", "shadow"))
     landing.settle()
-    names = {key: take_in(landing.home.delivery(key), CorpusSettings()).findings["name"].tolist() for key in landing.batches}
+    names = {
+        key: take_in(landing.home.delivery(key), CorpusSettings()).findings["name"].tolist()
+        for key in landing.batches
+    }
     assert names == {"bare": ["opacification"], "own": ["shadow"]}
     assert landing.home.corpus() == Corpus("invented", "synthetic")
 
@@ -135,7 +173,9 @@ def test_undeclared_text_is_patient_data(landing: Landing) -> None:
     assert landing.home.corpus() == Corpus("unnamed", "credentialed")
 
 
-def test_an_undeclared_delivery_joins_a_named_corpus_of_patient_data_and_no_synthetic_one(landing: Landing) -> None:
+def test_an_undeclared_delivery_joins_a_named_corpus_of_patient_data_and_no_synthetic_one(
+    landing: Landing,
+) -> None:
     landing.home.claim(Corpus("archive", "credentialed"))
     landing.drop("bare.csv", csv(1))
     assert [batch.key for batch in landing.settle().registered] == ["bare"]
@@ -153,7 +193,9 @@ def test_no_delivery_is_blamed_for_a_wrong_file_that_serves_all(landing: Landing
     assert list(landing.batches) == ["good"]
 
 
-def test_a_new_vocabulary_for_all_must_have_settled_before_a_delivery_is_read_with_it(landing: Landing) -> None:
+def test_a_new_vocabulary_for_all_must_have_settled_before_a_delivery_is_read_with_it(
+    landing: Landing,
+) -> None:
     landing.drop("Lunguage_vocab.csv", VOCABULARY)
     landing.drop("bare.csv", csv(1))
     landing.drop("bare.csv.done", "")

@@ -1,4 +1,6 @@
-"""Any history of dropping, overwriting, removing and being killed: no content is lost, none becomes two batches, each is asked for once."""
+"""Any history of dropping, overwriting, removing and being killed: no content is lost, none becomes two
+batches, each is asked for once.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +11,18 @@ from pathlib import Path
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 from interrupted import Killed, killed_after
 from landing_drops import Landing, csv, packed
 
-from lunguage_assets.home import Home
+from lunguage_assets.home.home import Home
 from lunguage_assets.landing.passes import record_of
 
 GOOD = {"one": csv(1), "two": csv(2), "three": csv(1, 2, ent="edema")}
@@ -38,7 +47,9 @@ class Histories(RuleBasedStateMachine):
         if not hasattr(self, "folder"):
             return
         self.calm()
-        assert {self.content_of(key) for key in self.landing.batches} >= {content for content in self.lying.values() if content in GOOD}
+        assert {self.content_of(key) for key in self.landing.batches} >= {
+            content for content in self.lying.values() if content in GOOD
+        }
         assert {name for name, content in self.lying.items() if content in BAD} & self.landing.files == set()
         assert sorted(self.asked) == sorted(self.landing.batches)
         self.landing.root.fs.rm(self.landing.root.parent.path, recursive=True)
@@ -108,5 +119,8 @@ class Histories(RuleBasedStateMachine):
 
 def test_whatever_happens_nothing_is_lost_and_nothing_is_doubled() -> None:
     run_state_machine_as_test(
-        Histories, settings=settings(max_examples=20, stateful_step_count=14, deadline=None, suppress_health_check=list(HealthCheck))
+        Histories,
+        settings=settings(
+            max_examples=20, stateful_step_count=14, deadline=None, suppress_health_check=list(HealthCheck)
+        ),
     )

@@ -12,12 +12,14 @@ from interrupted import Killed, killed_after
 from landing_drops import DECLARED, Landing, csv, rows
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.home import Home
+from lunguage_assets.home.home import Home
 from lunguage_assets.landing.passes import record_of
 from lunguage_assets.landing.record import LandingRecord
 
 
-def test_other_content_under_the_same_name_is_another_batch_and_its_studies_are_counted_as_amended(landing: Landing) -> None:
+def test_other_content_under_the_same_name_is_another_batch_and_its_studies_are_counted_as_amended(
+    landing: Landing,
+) -> None:
     landing.drop("night.csv", csv(1, 2, 3))
     landing.settle()
     landing.drop("night.csv", csv(2, 3, 4, ent="edema"))
@@ -54,7 +56,9 @@ def test_deliveries_are_taken_in_the_order_in_which_they_were_written(on_disk: L
     assert [batch.key for batch in on_disk.settle().registered] == ["c", "a", "b"]
 
 
-def test_a_batch_that_is_removed_from_the_home_comes_back_while_its_delivery_lies_there(landing: Landing) -> None:
+def test_a_batch_that_is_removed_from_the_home_comes_back_while_its_delivery_lies_there(
+    landing: Landing,
+) -> None:
     landing.drop("a.csv", csv(1))
     landing.settle()
     shutil.rmtree(landing.home.batches / "a")
@@ -62,7 +66,9 @@ def test_a_batch_that_is_removed_from_the_home_comes_back_while_its_delivery_lie
     assert landing.batches == {"a": {"s00000001"}}
 
 
-def test_without_its_record_everything_is_recognised_and_nothing_is_registered_again(landing: Landing) -> None:
+def test_without_its_record_everything_is_recognised_and_nothing_is_registered_again(
+    landing: Landing,
+) -> None:
     landing.drop("a.csv", csv(1))
     landing.drop("f/Lunguage.csv", csv(2))
     landing.settle()
@@ -80,11 +86,17 @@ def end_state(landing: Landing) -> tuple[object, ...]:
     """Batches with their bytes, what has been counted of them, and the landing folder."""
     record = record_of(landing.home)
     try:
-        counted = {(batch.key, batch.studies, batch.amended, batch.rows, batch.rejected) for batch in record.batches()}
+        counted = {
+            (batch.key, batch.studies, batch.amended, batch.rows, batch.rejected)
+            for batch in record.batches()
+        }
         moves = record.moves()
     finally:
         record.close()
-    stored = {batch.key: (landing.home.delivery(batch.key).findings.read_bytes(), batch.number) for batch in landing.home.registered()}
+    stored = {
+        batch.key: (landing.home.delivery(batch.key).findings.read_bytes(), batch.number)
+        for batch in landing.home.registered()
+    }
     return stored, counted, moves, landing.files, landing.home.corpus()
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from landing_drops import DECLARED, SPOKEN, Landing, csv, packed, rows
 
-from lunguage_assets.home import Corpus
+from lunguage_assets.home.home import Corpus
 from lunguage_assets.landing import passes
 from lunguage_assets.landing.place import LandingPlace
 
@@ -27,7 +27,9 @@ UNUSABLE = {
 
 
 @pytest.mark.parametrize("kind", UNUSABLE)
-def test_an_unusable_file_is_put_aside_with_its_reason_and_the_others_are_taken(landing: Landing, kind: str) -> None:
+def test_an_unusable_file_is_put_aside_with_its_reason_and_the_others_are_taken(
+    landing: Landing, kind: str
+) -> None:
     landing.drop("bad.csv", UNUSABLE[kind])
     landing.drop("bad.csv.done", "")
     landing.drop("good.csv", csv(1))
@@ -52,7 +54,10 @@ def test_a_file_without_a_usable_row_brings_the_list_of_what_is_wrong(landing: L
     (reason,) = landing.land().quarantined
     assert (reason.row, reason.column) == (1, "dx_status")
     listed = (landing.root / "quarantine" / reason.folder / "rejected.csv").read_text()
-    assert [line.split(",")[:3] for line in listed.splitlines()[1:]] == [["bad.csv", "1", "s00000001"], ["bad.csv", "2", "s00000002"]]
+    assert [line.split(",")[:3] for line in listed.splitlines()[1:]] == [
+        ["bad.csv", "1", "s00000001"],
+        ["bad.csv", "2", "s00000002"],
+    ]
     assert SPOKEN not in listed
 
 
@@ -78,13 +83,18 @@ def test_a_folder_is_put_aside_as_a_whole_and_the_reason_names_its_file(
     (reason,) = landing.land().quarantined
     assert (reason.file, reason.column) == (file, column)
     assert landing.files == {
-        f"quarantine/{reason.folder}/{name}" for name in [*files, "deeper/note.txt", ".done", "REASON.txt", "reason.json"]
+        f"quarantine/{reason.folder}/{name}"
+        for name in [*files, "deeper/note.txt", ".done", "REASON.txt", "reason.json"]
     }
     assert not landing.root.fs.exists(f"{landing.root.path}/f")
 
 
-@pytest.mark.parametrize(("declared", "column"), [("", "data_class"), ('name = "other"\ndata_class = "synthetic"\n', "name")])
-def test_a_delivery_that_contradicts_the_homes_corpus_is_put_aside(landing: Landing, declared: str, column: str) -> None:
+@pytest.mark.parametrize(
+    ("declared", "column"), [("", "data_class"), ('name = "other"\ndata_class = "synthetic"\n', "name")]
+)
+def test_a_delivery_that_contradicts_the_homes_corpus_is_put_aside(
+    landing: Landing, declared: str, column: str
+) -> None:
     landing.home.claim(Corpus("invented", "synthetic"))
     landing.drop("f/Lunguage.csv", csv(1))
     if declared:
@@ -107,7 +117,9 @@ def test_a_mended_delivery_may_come_again_under_its_name(landing: Landing) -> No
     )
 
 
-def test_an_unexpected_error_of_one_delivery_stops_no_other_and_quotes_nothing(landing: Landing, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unexpected_error_of_one_delivery_stops_no_other_and_quotes_nothing(
+    landing: Landing, monkeypatch: pytest.MonkeyPatch
+) -> None:
     landing.drop("a.csv", csv(1))
     landing.drop("b.csv", csv(2))
     read_files = passes.examine.__globals__["read_files"]
@@ -120,21 +132,28 @@ def test_an_unexpected_error_of_one_delivery_stops_no_other_and_quotes_nothing(l
 
     monkeypatch.setitem(passes.examine.__globals__, "read_files", failing)
     (reason,) = landing.settle().quarantined
-    assert (reason.delivery, reason.found) == ("a.csv", "something that the readers do not expect (ValueError)")
+    assert (reason.delivery, reason.found) == (
+        "a.csv",
+        "something that the readers do not expect (ValueError)",
+    )
     assert list(landing.batches) == ["b"]
 
 
 def test_a_full_disk_is_nobodys_fault(landing: Landing, monkeypatch: pytest.MonkeyPatch) -> None:
     landing.drop("a.csv", csv(1))
     with monkeypatch.context() as patch:
-        patch.setattr(shutil, "copyfile", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+        patch.setattr(
+            shutil, "copyfile", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device"))
+        )
         with pytest.raises(OSError, match="No space left"):
             landing.settle()
     assert landing.files == {"a.csv"}
     assert [batch.key for batch in landing.land().registered] == ["a"]
 
 
-def test_where_nothing_may_be_written_the_reason_is_kept_in_the_home(landing: Landing, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_nothing_may_be_written_the_reason_is_kept_in_the_home(
+    landing: Landing, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(*_: object) -> None:
         raise PermissionError("read only")
 
@@ -162,7 +181,9 @@ def test_a_move_that_fails_for_now_is_made_later(landing: Landing, monkeypatch: 
     assert "bad.csv" not in landing.files
 
 
-def test_a_file_that_was_replaced_before_it_could_be_moved_stays_and_is_taken(landing: Landing, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_was_replaced_before_it_could_be_moved_stays_and_is_taken(
+    landing: Landing, monkeypatch: pytest.MonkeyPatch
+) -> None:
     landing.drop("a.csv", UNUSABLE["missing column"])
     with monkeypatch.context() as patch:
         patch.setattr(LandingPlace, "move", lambda *_: (_ for _ in ()).throw(TimeoutError()))
@@ -173,7 +194,9 @@ def test_a_file_that_was_replaced_before_it_could_be_moved_stays_and_is_taken(la
     assert "a.csv" in landing.files
 
 
-def test_a_file_that_may_not_be_read_waits_and_holds_nothing_up(landing: Landing, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_may_not_be_read_waits_and_holds_nothing_up(
+    landing: Landing, monkeypatch: pytest.MonkeyPatch
+) -> None:
     opened = LandingPlace.open
 
     def guarded(place: LandingPlace, path: str) -> BinaryIO:

@@ -12,7 +12,8 @@ import pytest
 from dagster._core.definitions.sensor_definition import SensorExecutionData
 from landing_drops import SPOKEN, Landing, csv
 
-from lunguage_assets.home import Home
+from lunguage_assets.home.home import Home
+from lunguage_assets.home.store import partition_path, read_table
 from lunguage_assets.judges.configuration import load_judges
 from lunguage_assets.landing.passes import folder_of
 from lunguage_assets.orchestration.assets.corpus import corpus_assets
@@ -22,7 +23,6 @@ from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.io_manager import TableStore
 from lunguage_assets.orchestration.partitions import REPORT_BATCH, build_partitions
 from lunguage_assets.orchestration.resources import HomeResource
-from lunguage_assets.store import partition_path, read_table
 from lunguage_assets.tables import TABLES
 
 
@@ -39,7 +39,12 @@ class Daemon:
     def tick(self, after_s: float = 0.0) -> str:
         """Evaluate the sensor; what it says when it asks for nothing."""
         self.landing.clock.seconds += after_s
-        data = evaluated(landing_sensor(self.landing.home, self.landing.clock), self.instance, self.definitions, self.cursor)
+        data = evaluated(
+            landing_sensor(self.landing.home, self.landing.clock),
+            self.instance,
+            self.definitions,
+            self.cursor,
+        )
         self.cursor = data.cursor
         self.asked += data.run_requests or []
         for request in data.dynamic_partitions_requests or []:
@@ -52,9 +57,14 @@ class Daemon:
 
 
 def evaluated(
-    sensor: dg.SensorDefinition, instance: dg.DagsterInstance, definitions: dg.Definitions, cursor: str | None = None
+    sensor: dg.SensorDefinition,
+    instance: dg.DagsterInstance,
+    definitions: dg.Definitions,
+    cursor: str | None = None,
 ) -> SensorExecutionData:
-    """One evaluation as the daemon has it: `build_sensor_context` cannot resolve partitions that the tick itself adds."""
+    """One evaluation as the daemon has it: `build_sensor_context` cannot resolve partitions that the tick
+    itself adds.
+    """
     context = dg.SensorEvaluationContext(
         instance_ref=instance.get_ref(),
         instance=instance,
@@ -81,7 +91,9 @@ def daemon(on_disk: Landing, instance: dg.DagsterInstance, monkeypatch: pytest.M
     return Daemon(on_disk, instance, build_defs(on_disk.home))
 
 
-def test_two_hundred_deliveries_at_once_are_each_registered_and_asked_for_once_over_several_ticks(daemon: Daemon) -> None:
+def test_two_hundred_deliveries_at_once_are_each_registered_and_asked_for_once_over_several_ticks(
+    daemon: Daemon,
+) -> None:
     for number in range(200):
         daemon.landing.drop(f"night-{number:03}.csv", csv(number))
     assert daemon.tick() == "Landing folder: 200 waiting to be complete."
@@ -100,7 +112,9 @@ def test_two_hundred_deliveries_at_once_are_each_registered_and_asked_for_once_o
     assert len(daemon.cursor or "") < 30
 
 
-def test_a_tick_says_what_waits_is_skipped_and_quarantined_and_its_tags_count_amended_studies(daemon: Daemon) -> None:
+def test_a_tick_says_what_waits_is_skipped_and_quarantined_and_its_tags_count_amended_studies(
+    daemon: Daemon,
+) -> None:
     daemon.landing.drop("a.csv", csv(1, 2))
     daemon.landing.drop("a.csv.done", "")
     daemon.tick()
@@ -115,10 +129,15 @@ def test_a_tick_says_what_waits_is_skipped_and_quarantined_and_its_tags_count_am
         if name != "late.csv":
             daemon.landing.drop(f"{name}.done", "")
     told = daemon.tick()
-    assert told == "Landing folder: 1 skipped (content known), 1 quarantined, 1 waiting to be complete, 2 landed before."
+    assert (
+        told == "Landing folder: 1 skipped (content known), 1 quarantined, 1 waiting to be complete, 2 "
+        "landed before."
+    )
 
 
-def test_a_batch_registered_by_a_tick_that_was_cut_off_is_asked_for_by_the_next(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_batch_registered_by_a_tick_that_was_cut_off_is_asked_for_by_the_next(
+    daemon: Daemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
     daemon.landing.drop("a.csv", csv(1))
     daemon.landing.drop("a.csv.done", "")
     with monkeypatch.context() as patch:
@@ -143,7 +162,9 @@ def test_batches_that_lunguage_land_registered_are_asked_for_too_and_those_regis
     assert daemon.keys == ["a"]
 
 
-def test_a_landing_folder_that_fails_holds_back_no_batch_that_was_registered(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_landing_folder_that_fails_holds_back_no_batch_that_was_registered(
+    daemon: Daemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
     daemon.landing.drop("a.csv", csv(1))
     daemon.landing.settle()
     monkeypatch.setenv("LUNGUAGE_LANDING", daemon.landing.url + "/nowhere")
@@ -175,10 +196,14 @@ def test_a_batch_that_was_removed_and_comes_back_is_asked_for_again(daemon: Daem
     daemon.tick()
     daemon.tick(after_s=60.0)
     assert daemon.keys == ["a", "a"]
-    assert daemon.asked[0].run_key != daemon.asked[1].run_key, "Dagster launches nothing twice under one run key"
+    assert daemon.asked[0].run_key != daemon.asked[1].run_key, (
+        "Dagster launches nothing twice under one run key"
+    )
 
 
-def test_names_of_files_and_words_of_reports_are_in_no_tick_tag_or_log(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_of_files_and_words_of_reports_are_in_no_tick_tag_or_log(
+    daemon: Daemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
     told: list[str] = []
     tell = module._tell
 
@@ -188,7 +213,12 @@ def test_names_of_files_and_words_of_reports_are_in_no_tick_tag_or_log(daemon: D
         tell(context, *arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(module, "_tell", listening)
-    contents = {"Mrs Quillfeather.csv": csv(1), "Quillfeather.csv": csv(1), "Quillfeather bad.csv": b"x,y\n1,2\n", "Quillfeather.xlsx": b""}
+    contents = {
+        "Mrs Quillfeather.csv": csv(1),
+        "Quillfeather.csv": csv(1),
+        "Quillfeather bad.csv": b"x,y\n1,2\n",
+        "Quillfeather.xlsx": b"",
+    }
     for name, content in contents.items():
         daemon.landing.drop(name, content)
     told.append(daemon.tick())
@@ -240,7 +270,10 @@ def test_the_run_that_is_asked_for_ingests_the_batch(daemon: Daemon) -> None:
         instance=daemon.instance,
         partition_key=request.partition_key,
         tags=dict(request.tags),
-        resources={"home": HomeResource(root=str(daemon.landing.home.root)), "io_manager": TableStore(root=str(tables))},
+        resources={
+            "home": HomeResource(root=str(daemon.landing.home.root)),
+            "io_manager": TableStore(root=str(tables)),
+        },
     )
     assert result.success
     stored = read_table(TABLES["reports"], partition_path(tables, "reports", "a"))

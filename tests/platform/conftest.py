@@ -13,7 +13,7 @@ import pytest
 from made_once import made_once
 from platform_support import environment
 
-from lunguage_assets.corpus.synthetic import write_sample
+from lunguage_assets.sample import write_sample
 
 QUICK_STICK = """
 [explicit]
@@ -33,20 +33,34 @@ def lunguage() -> Lunguage:
     """Run `lunguage ARGS` on a home."""
 
     def call(home: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "lunguage_assets.cli", *map(str, arguments)]
-        return subprocess.run(command, env=environment(home), capture_output=True, text=True, timeout=300, check=False)
+        command = [sys.executable, "-m", "lunguage_assets.cli.main", *map(str, arguments)]
+        return subprocess.run(
+            command, env=environment(home), capture_output=True, text=True, timeout=300, check=False
+        )
 
     return call
 
 
 @pytest.fixture(scope="session")
 def sixty_reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return made_once(tmp_path_factory, "sixty_reports", lambda folder: write_sample(folder / "sixty", reports=60, seed=5)) / "sixty"
+    return (
+        made_once(
+            tmp_path_factory,
+            "sixty_reports",
+            lambda folder: write_sample(folder / "sixty", reports=60, seed=5),
+        )
+        / "sixty"
+    )
 
 
 @pytest.fixture(scope="session")
 def five_reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return made_once(tmp_path_factory, "five_reports", lambda folder: write_sample(folder / "five", reports=5, seed=7)) / "five"
+    return (
+        made_once(
+            tmp_path_factory, "five_reports", lambda folder: write_sample(folder / "five", reports=5, seed=7)
+        )
+        / "five"
+    )
 
 
 @pytest.fixture
@@ -69,7 +83,9 @@ class Finished:
 
 
 @pytest.fixture(scope="session")
-def run_of_sixty(tmp_path_factory: pytest.TempPathFactory, lunguage: Lunguage, sixty_reports: Path) -> Finished:
+def run_of_sixty(
+    tmp_path_factory: pytest.TempPathFactory, lunguage: Lunguage, sixty_reports: Path
+) -> Finished:
     """Sixty reports with a measuring stick of their own."""
     return _finished(tmp_path_factory, lunguage, "run_of_sixty", sixty_reports, QUICK_STICK)
 
@@ -90,7 +106,9 @@ def finished_five(run_of_five: Finished) -> Path:
     return run_of_five.home
 
 
-def _finished(factory: pytest.TempPathFactory, lunguage: Lunguage, name: str, delivery: Path, settings: str) -> Finished:
+def _finished(
+    factory: pytest.TempPathFactory, lunguage: Lunguage, name: str, delivery: Path, settings: str
+) -> Finished:
     def make(folder: Path) -> None:
         home = folder / "home"
         home.mkdir()

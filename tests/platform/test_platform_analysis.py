@@ -1,4 +1,6 @@
-"""`lunguage analyse`: how far judges, ranking and fit can be trusted, as tables of the home, without asking anybody."""
+"""`lunguage analyse`: how far judges, ranking and fit can be trusted, as tables of the home, without asking
+anybody.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from pathlib import Path
 import dagster as dg
 import duckdb
 
-from lunguage_assets.home import Home
+from lunguage_assets.home.home import Home
 from lunguage_assets.orchestration.build import build_defs
 
 Lunguage = Callable[..., subprocess.CompletedProcess[str]]
@@ -30,7 +32,9 @@ def fill_in(responses: Path) -> None:
         writer.writerows(rows)
 
 
-def test_agreement_robustness_validation_and_the_survey_become_tables(lunguage: Lunguage, finished_home: Path, tmp_path: Path) -> None:
+def test_agreement_robustness_validation_and_the_survey_become_tables(
+    lunguage: Lunguage, finished_home: Path, tmp_path: Path
+) -> None:
     home = tmp_path / "home"
     shutil.copytree(finished_home, home)
     made = lunguage(home, "survey", "make", "--pairs", "12", "--out", tmp_path / "survey")
@@ -46,19 +50,29 @@ def test_agreement_robustness_validation_and_the_survey_become_tables(lunguage: 
     with duckdb.connect(str(home / "lunguage.duckdb"), read_only=True) as connection:
         sizes = {
             table: connection.sql(f"SELECT count(*) FROM {table} WHERE ranker = 'panel'").fetchall()[0][0]
-            for table in ("judge_agreement", "ranking_correlations", "ranking_robustness", "fit_validation", "expert_agreement")
+            for table in (
+                "judge_agreement",
+                "ranking_correlations",
+                "ranking_robustness",
+                "fit_validation",
+                "expert_agreement",
+            )
         }
     assert all(sizes.values()), sizes
     assert not (home / "ledger.sqlite").exists()
 
 
-def test_without_a_ranking_there_is_nothing_to_analyse_and_the_message_says_what_to_do(lunguage: Lunguage, quick_home: Path) -> None:
+def test_without_a_ranking_there_is_nothing_to_analyse_and_the_message_says_what_to_do(
+    lunguage: Lunguage, quick_home: Path
+) -> None:
     done = lunguage(quick_home, "analyse")
     assert done.returncode == 1
     assert "Run `lunguage run` first" in done.stderr
 
 
-def test_a_warning_is_shown_and_does_not_fail_the_run(lunguage: Lunguage, finished_home: Path, sixty_reports: Path, tmp_path: Path) -> None:
+def test_a_warning_is_shown_and_does_not_fail_the_run(
+    lunguage: Lunguage, finished_home: Path, sixty_reports: Path, tmp_path: Path
+) -> None:
     home = tmp_path / "home"
     shutil.copytree(finished_home, home)
     done = lunguage(home, "run", "--data", sixty_reports, "--batch", "first")

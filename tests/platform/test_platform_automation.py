@@ -11,7 +11,7 @@ import dagster as dg
 import pytest
 from served_home import ServedHome, wait_for
 
-from lunguage_assets.home import Home
+from lunguage_assets.home.home import Home
 from lunguage_assets.orchestration.automation.conditions import CARRIED
 from lunguage_assets.orchestration.build import build_defs
 
@@ -36,12 +36,22 @@ def test_the_daemon_carries_a_new_batch_to_its_result_once(
         with dg.DagsterInstance.from_config(str(home / "dagster")) as instance:
             before = instance.event_log_storage.get_maximum_record_id() or 0
             definitions = build_defs(Home(home))
-            assert definitions.resolve_job_def("ingest").execute_in_process(instance=instance, partition_key="second").success
-            wait_for(lambda: _is_finished(instance), 300, f"the batch was not carried on\n{served.logs()}", every=1)
+            assert (
+                definitions.resolve_job_def("ingest")
+                .execute_in_process(instance=instance, partition_key="second")
+                .success
+            )
+            wait_for(
+                lambda: _is_finished(instance), 300, f"the batch was not carried on\n{served.logs()}", every=1
+            )
             made = {table: _made_since(instance, table, before) for table in CARRIED}
             assert made.pop("hedge_phrases") == ["lexicon|second"]
-            assert made == {table: ["panel|second"] for table in made}, "once each, and for the ranker in use alone"
-            assert dg.evaluate_automation_conditions(definitions, instance).total_requested == 0, "as a daemon that starts afresh"
+            assert made == {table: ["panel|second"] for table in made}, (
+                "once each, and for the ranker in use alone"
+            )
+            assert dg.evaluate_automation_conditions(definitions, instance).total_requested == 0, (
+                "as a daemon that starts afresh"
+            )
             automatic = instance.get_runs(dg.RunsFilter(tags={"lunguage/launched_by": "carry_batches_on"}))
             assert len(automatic) == 2, "one for the extractor, one for the ranker"
     finally:
@@ -49,14 +59,21 @@ def test_the_daemon_carries_a_new_batch_to_its_result_once(
 
 
 def _is_finished(instance: dg.DagsterInstance) -> bool:
-    """Whether the batch has a result and no run is left to wait for; a run that failed ends the test at once."""
+    """Whether the batch has a result and no run is left to wait for; a run that failed ends the test at
+    once.
+    """
     failed = instance.get_runs(dg.RunsFilter(statuses=[dg.DagsterRunStatus.FAILURE]))
     assert not failed, [run.run_id for run in failed]
     key = dg.MultiPartitionKey({"ranker": "panel", "report_batch": "second"})
     chosen = dg.AssetRecordsFilter(asset_key=dg.AssetKey("lunguage_plus_plus"), asset_partitions=[key])
     if not instance.fetch_materializations(chosen, limit=1).records:
         return False
-    unfinished = [dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED]
+    unfinished = [
+        dg.DagsterRunStatus.QUEUED,
+        dg.DagsterRunStatus.NOT_STARTED,
+        dg.DagsterRunStatus.STARTING,
+        dg.DagsterRunStatus.STARTED,
+    ]
     return not instance.get_runs(dg.RunsFilter(statuses=unfinished))
 
 

@@ -1,4 +1,6 @@
-"""Everything of one judge: planned, made here or queued, with the others left as they are; and the job that does everything."""
+"""Everything of one judge: planned, made here or queued, with the others left as they are; and the job that
+does everything.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +21,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from platform_support import contents
 
-from lunguage_assets.cli import commands
+from lunguage_assets.cli.main import commands
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError, MethodError
-from lunguage_assets.home import Home
+from lunguage_assets.home.home import Home
+from lunguage_assets.home.store import PARTITIONED_BY
 from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.checks.membership import PANEL_COMPLETE
@@ -31,7 +34,6 @@ from lunguage_assets.orchestration.partitions import REPORT_BATCH
 from lunguage_assets.orchestration.runs.backfill import NoDaemon, plan_backfill, queue_backfill
 from lunguage_assets.orchestration.runs.everything import OP, PARENT_TAG
 from lunguage_assets.orchestration.runs.stages import Stage, on_batch
-from lunguage_assets.store import PARTITIONED_BY
 
 pytestmark = pytest.mark.lengthy
 
@@ -118,7 +120,9 @@ def facts(draw: st.DrawFn) -> Facts:
     stored = draw(st.sets(st.sampled_from([(table, key) for table in STICK for key in ("lexicon", "new")])))
     stale = draw(st.sets(st.sampled_from([(table, "new") for table in STICK])))
     chosen = draw(st.sets(st.sampled_from(["a", "b"])))
-    return Facts(taken_in=chosen, stored=stored, stale=stale, released=draw(st.sets(st.sampled_from(["new"]))), **parts)
+    return Facts(
+        taken_in=chosen, stored=stored, stale=stale, released=draw(st.sets(st.sampled_from(["new"]))), **parts
+    )
 
 
 def needed_by(stage: Stage) -> list[tuple[str, ...]]:
@@ -138,32 +142,55 @@ def needed_by(stage: Stage) -> list[tuple[str, ...]]:
 
 
 def named(stage: Stage) -> tuple[str, ...]:
-    return (stage.job, *(stage.partition.values() if isinstance(stage.partition, dict) else [stage.partition]))
+    return (
+        stage.job,
+        *(stage.partition.values() if isinstance(stage.partition, dict) else [stage.partition]),
+    )
 
 
-@given(facts=facts(), chosen=st.sets(st.sampled_from(["a", "b"])), rebuild=st.booleans(), phrases=st.booleans())
+@given(
+    facts=facts(), chosen=st.sets(st.sampled_from(["a", "b"])), rebuild=st.booleans(), phrases=st.booleans()
+)
 def test_every_run_of_a_plan_finds_what_it_reads_and_touches_no_other_judge(
     facts: Facts, chosen: set[str], rebuild: bool, phrases: bool, judges: JudgesConfiguration
 ) -> None:
     plan = plan_backfill(facts, judges, "new", sorted(chosen), rebuild=rebuild, phrases=phrases)  # type: ignore[arg-type]
-    there = {("ingest", batch) for batch in facts.taken_in} | {("extract_hedges", *pair) for pair in facts.phrases}
+    there = {("ingest", batch) for batch in facts.taken_in} | {
+        ("extract_hedges", *pair) for pair in facts.phrases
+    }
     jobs = dict(zip(STICK, ("build_vocabulary", "compare", "rank"), strict=True))
-    there |= {(jobs[table], key) for table, key in facts.stored - facts.stale} | {("fit", *pair) for pair in facts.with_fits}
+    there |= {(jobs[table], key) for table, key in facts.stored - facts.stale} | {
+        ("fit", *pair) for pair in facts.with_fits
+    }
     for stage in plan:
         assert set(needed_by(stage)) <= there, stage
         there.add(named(stage))
     assert len(set(map(named, plan))) == len(plan)
-    shared = [("build_vocabulary", "lexicon"), *(("extract_hedges", "lexicon", batch) for batch in "ab"), ("ingest", "a"), ("ingest", "b")]
-    missing = [
-        one for one in shared if one not in {("ingest", b) for b in facts.taken_in} | {("extract_hedges", *p) for p in facts.phrases}
+    shared = [
+        ("build_vocabulary", "lexicon"),
+        *(("extract_hedges", "lexicon", batch) for batch in "ab"),
+        ("ingest", "a"),
+        ("ingest", "b"),
     ]
-    missing = [one for one in missing if one[0] != "build_vocabulary" or ("hedge_vocabulary", "lexicon") not in facts.stored]
+    missing = [
+        one
+        for one in shared
+        if one
+        not in {("ingest", b) for b in facts.taken_in} | {("extract_hedges", *p) for p in facts.phrases}
+    ]
+    missing = [
+        one
+        for one in missing
+        if one[0] != "build_vocabulary" or ("hedge_vocabulary", "lexicon") not in facts.stored
+    ]
     assert all("new" in named(stage) or named(stage) in missing for stage in plan)
     if rebuild or not facts.stored >= {("hedge_vocabulary", "lexicon")}:
         assert {("compare", "new"), ("rank", "new"), ("release", "new")} <= set(map(named, plan))
 
 
-def test_nothing_is_planned_for_what_is_current_and_only_what_follows_for_what_is_not(judges: JudgesConfiguration) -> None:
+def test_nothing_is_planned_for_what_is_current_and_only_what_follows_for_what_is_not(
+    judges: JudgesConfiguration,
+) -> None:
     def planned(facts: Facts, **options: Any) -> list[tuple[str, ...]]:
         return list(map(named, plan_backfill(facts, judges, "new", **options)))  # type: ignore[arg-type]
 
@@ -173,15 +200,25 @@ def test_nothing_is_planned_for_what_is_current_and_only_what_follows_for_what_i
     assert planned(unfitted) == [("fit", "new", "b"), ("expand", "new", "b"), ("release", "new")]
     assert planned(unfitted, batches=["a"]) == []
     unfitted.with_fits.add(("new", "b"))
-    assert planned(unfitted) == [("expand", "new", "b"), ("release", "new")], "after other pathways nothing is fitted again"
+    assert planned(unfitted) == [("expand", "new", "b"), ("release", "new")], (
+        "after other pathways nothing is fitted again"
+    )
     late = finished()
     late.released.clear()
     assert planned(late) == [("release", "new")]
     again = planned(finished(), rebuild=True, batches=["b"], phrases=False)
-    assert again == [("compare", "new"), ("rank", "new"), ("fit", "new", "b"), ("expand", "new", "b"), ("release", "new")]
+    assert again == [
+        ("compare", "new"),
+        ("rank", "new"),
+        ("fit", "new", "b"),
+        ("expand", "new", "b"),
+        ("release", "new"),
+    ]
 
 
-def test_an_unknown_judge_or_batch_and_another_measuring_stick_are_refused_with_the_remedy(judges: JudgesConfiguration) -> None:
+def test_an_unknown_judge_or_batch_and_another_measuring_stick_are_refused_with_the_remedy(
+    judges: JudgesConfiguration,
+) -> None:
     with pytest.raises(ConfigurationError, match=r"candidates = \[...\] of \[presets.offline\]"):
         plan_backfill(finished(), judges, "gpt-4o")  # type: ignore[arg-type]
     with pytest.raises(ConfigurationError, match=r"Add \[judges.nobody\] to a copy"):
@@ -239,7 +276,10 @@ def test_a_backfill_makes_all_partitions_of_the_new_judge(backfilled: Backfilled
     tables = backfilled.home / "tables"
     for table, dimensions in PARTITIONED_BY.items():
         if "judge" in dimensions or ("ranker" in dimensions and (tables / table / "panel").exists()):
-            assert tables.joinpath(table, "new", "first.parquet").exists() or tables.joinpath(table, "new.parquet").exists(), table
+            assert (
+                tables.joinpath(table, "new", "first.parquet").exists()
+                or tables.joinpath(table, "new.parquet").exists()
+            ), table
     ranking = pd.read_parquet(tables / "reference_ranking" / "new.parquet")
     assert len(ranking) == len(pd.read_parquet(tables / "reference_ranking" / "panel.parquet"))
     assert (backfilled.home / "release" / "new" / "Lunguage_plus_plus.csv").exists()
@@ -248,7 +288,9 @@ def test_a_backfill_makes_all_partitions_of_the_new_judge(backfilled: Backfilled
 
 def test_a_backfill_changes_no_byte_and_no_record_of_the_others(backfilled: Backfilled) -> None:
     after = contents(backfilled.home)
-    theirs = [name for name in backfilled.before if name.split("/")[0] in ("tables", "release", "batches", "review")]
+    theirs = [
+        name for name in backfilled.before if name.split("/")[0] in ("tables", "release", "batches", "review")
+    ]
     assert len(theirs) > 40
     assert {name: after[name] for name in theirs} == {name: backfilled.before[name] for name in theirs}
     with dg.DagsterInstance.from_config(str(backfilled.home / "dagster")) as instance:
@@ -267,17 +309,28 @@ def test_the_panels_ranking_notes_that_a_new_member_is_available(backfilled: Bac
         records = instance.event_log_storage.get_asset_check_execution_history(PANEL_COMPLETE, limit=10)
     said = [record.event.dagster_event.event_specific_data for record in records if record.event is not None]
     evaluation = next(one for one in said if one.partition == "panel")
-    assert (evaluation.partition, evaluation.passed, evaluation.severity) == ("panel", False, dg.AssetCheckSeverity.WARN)
+    assert (evaluation.partition, evaluation.passed, evaluation.severity) == (
+        "panel",
+        False,
+        dg.AssetCheckSeverity.WARN,
+    )
     assert evaluation.metadata["new_members_available"].value == "new"
     assert "[panels...]" in evaluation.metadata["remedy"].value
 
 
-def test_queued_work_needs_a_daemon_and_becomes_one_backfill_of_the_planned_partitions(five_reports: Path, tmp_path: Path, judges) -> None:
+def test_queued_work_needs_a_daemon_and_becomes_one_backfill_of_the_planned_partitions(
+    five_reports: Path, tmp_path: Path, judges
+) -> None:
     home = Home(tmp_path / "home")
     for key in ("a", "b"):
         home.register(five_reports, key)
     definitions = build_defs(home, judges)
-    plan = [Stage("compare", "new"), on_batch("fit", "ranker", "new", "a"), on_batch("fit", "ranker", "new", "b"), Stage("release", "new")]
+    plan = [
+        Stage("compare", "new"),
+        on_batch("fit", "ranker", "new", "a"),
+        on_batch("fit", "ranker", "new", "b"),
+        Stage("release", "new"),
+    ]
     with dg.instance_for_test() as instance:
         instance.add_dynamic_partitions(REPORT_BATCH.name, ["a", "b"])
         with pytest.raises(NoDaemon, match=r"lunguage ui.*--queue"):
@@ -287,19 +340,31 @@ def test_queued_work_needs_a_daemon_and_becomes_one_backfill_of_the_planned_part
         queued = instance.get_backfill(queue_backfill(definitions, instance, plan, "All of judge new"))
         assert queued is not None
         target = queued.get_asset_backfill_data(definitions.resolve_asset_graph()).target_subset
-        wanted = {(pair.asset_key.path[-1], str(pair.partition_key)) for pair in target.iterate_asset_partitions()}
+        wanted = {
+            (pair.asset_key.path[-1], str(pair.partition_key)) for pair in target.iterate_asset_partitions()
+        }
     fits = itertools.product(("fitted_probabilities", "fit_log"), ("new|a", "new|b"))
-    assert wanted == {("comparison_matches", "new"), ("release", "new"), *((table, key) for table, key in fits)}
+    assert wanted == {
+        ("comparison_matches", "new"),
+        ("release", "new"),
+        *((table, key) for table, key in fits),
+    }
 
 
-def test_the_job_everything_does_what_is_left_as_runs_of_its_own(five_reports: Path, tmp_path: Path, monkeypatch) -> None:
+def test_the_job_everything_does_what_is_left_as_runs_of_its_own(
+    five_reports: Path, tmp_path: Path, monkeypatch
+) -> None:
     monkeypatch.delenv("LUNGUAGE_JUDGES", raising=False)
     home = Home(tmp_path / "home")
     home.register(five_reports, "one")
     job = build_defs(home).resolve_job_def("everything")
     with dg.DagsterInstance.ephemeral() as instance:
-        unknown = job.execute_in_process({"ops": {OP: {"config": {"ranker": "oracle"}}}}, instance=instance, raise_on_error=False)
-        assert "ranker 'oracle' is not known" in str(unknown.get_step_failure_events()[0].step_failure_data.user_failure_data.description)
+        unknown = job.execute_in_process(
+            {"ops": {OP: {"config": {"ranker": "oracle"}}}}, instance=instance, raise_on_error=False
+        )
+        assert "ranker 'oracle' is not known" in str(
+            unknown.get_step_failure_events()[0].step_failure_data.user_failure_data.description
+        )
         done = job.execute_in_process(instance=instance)
         inner = instance.get_runs(dg.RunsFilter(tags={PARENT_TAG: done.run_id}))
         assert [run.job_name for run in inner][::-1][:2] == ["ingest", "extract_hedges"]
@@ -308,14 +373,18 @@ def test_the_job_everything_does_what_is_left_as_runs_of_its_own(five_reports: P
         assert (home.release / "panel" / "Lunguage_plus_plus.csv").exists()
         before, moved = contents(home.root / "tables"), moments(instance)
         again = job.execute_in_process(instance=instance)
-        assert [run.job_name for run in instance.get_runs(dg.RunsFilter(tags={PARENT_TAG: again.run_id}))] == ["release"]
+        assert [
+            run.job_name for run in instance.get_runs(dg.RunsFilter(tags={PARENT_TAG: again.run_id}))
+        ] == ["release"]
         assert contents(home.root / "tables") == before
         assert {table: kept for table, kept in moments(instance).items() if table != "release"} == {
             table: kept for table, kept in moved.items() if table != "release"
         }
 
 
-def test_two_hundred_registered_batches_are_planned_in_no_more_queries_than_two(five_reports: Path, tmp_path: Path, judges) -> None:
+def test_two_hundred_registered_batches_are_planned_in_no_more_queries_than_two(
+    five_reports: Path, tmp_path: Path, judges
+) -> None:
     from sqlalchemy import event
     from sqlalchemy.engine import Engine
 
@@ -339,7 +408,9 @@ def test_two_hundred_registered_batches_are_planned_in_no_more_queries_than_two(
             home.register(five_reports, f"b{number:03}")
             for table in ("lunguage_plus_plus", "deduplicated_findings", "fitted_probabilities"):
                 key = dg.MultiPartitionKey({"ranker": "panel", "report_batch": f"b{number:03}"})
-                instance.report_runless_asset_event(dg.AssetMaterialization(table, partition=key, metadata={"ranking_version": "old"}))
+                instance.report_runless_asset_event(
+                    dg.AssetMaterialization(table, partition=key, metadata={"ranking_version": "old"})
+                )
             if number in (1, 199):
                 found.append(queries(home, instance))
         plan = plan_backfill(Inventory(home, instance, judges), judges, "new")

@@ -1,4 +1,6 @@
-"""The command line: one line and a non-zero status for whatever a person can mend, and one corpus per home."""
+"""The command line: one line and a non-zero status for whatever a person can mend, and one corpus per
+home.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from lunguage_assets.errors import ConfigurationError, CorpusMismatch
-from lunguage_assets.home import Home, batch_key
+from lunguage_assets.home.home import Home, batch_key
 from lunguage_assets.settings import load_settings
 
 
@@ -30,7 +32,12 @@ def edited(delivery: Path, target: Path, **files: str | None) -> Path:
         (lambda d, t: t / "nowhere", "no such folder"),
         (lambda d, t: edited(d, t / "x", Lunguage__csv=None), "Lunguage.csv"),
         (lambda d, t: edited(d, t / "x", Lunguage__csv=""), "empty"),
-        (lambda d, t: edited(d, t / "x", Lunguage__csv=",subject_id,study_id,section,sent\n0,p1,s1,find,a\n"), "ent"),
+        (
+            lambda d, t: edited(
+                d, t / "x", Lunguage__csv=",subject_id,study_id,section,sent\n0,p1,s1,find,a\n"
+            ),
+            "ent",
+        ),
         (lambda d, t: edited(d, t / "x", corpus__toml='data_class = "public"\n'), "data_class"),
     ],
     ids=["no folder", "no findings file", "empty file", "missing column", "unknown data class"],
@@ -75,7 +82,9 @@ def test_a_missing_option_is_explained_without_a_traceback(tmp_path: Path, lungu
     assert "--data" in done.stderr
 
 
-def test_a_batch_is_immutable_and_its_key_names_one_content(tmp_path: Path, five_reports: Path, sixty_reports: Path) -> None:
+def test_a_batch_is_immutable_and_its_key_names_one_content(
+    tmp_path: Path, five_reports: Path, sixty_reports: Path
+) -> None:
     home = Home(tmp_path / "home")
     first = home.register(five_reports, "b")
     assert home.register(five_reports, "b") == first
@@ -85,7 +94,9 @@ def test_a_batch_is_immutable_and_its_key_names_one_content(tmp_path: Path, five
     assert home.register(sixty_reports, "c").number == 1
 
 
-def test_undeclared_text_counts_as_credentialed_and_is_not_mixed_with_synthetic(tmp_path: Path, five_reports: Path) -> None:
+def test_undeclared_text_counts_as_credentialed_and_is_not_mixed_with_synthetic(
+    tmp_path: Path, five_reports: Path
+) -> None:
     home = Home(tmp_path / "home")
     home.register(five_reports, "synthetic")
     undeclared = edited(five_reports, tmp_path / "undeclared", corpus__toml=None)
@@ -98,12 +109,16 @@ def test_undeclared_text_counts_as_credentialed_and_is_not_mixed_with_synthetic(
     assert corpus.data_class == "credentialed"
 
 
-def test_the_command_line_cannot_contradict_the_declared_data_class(tmp_path: Path, five_reports: Path) -> None:
+def test_the_command_line_cannot_contradict_the_declared_data_class(
+    tmp_path: Path, five_reports: Path
+) -> None:
     with pytest.raises(CorpusMismatch, match="declares"):
         Home(tmp_path / "home").register(five_reports, "b", data_class="credentialed")
 
 
-def test_a_registration_that_was_killed_leaves_nothing_that_counts(tmp_path: Path, five_reports: Path) -> None:
+def test_a_registration_that_was_killed_leaves_nothing_that_counts(
+    tmp_path: Path, five_reports: Path
+) -> None:
     home = Home(tmp_path / "home")
     abandoned = home.batches / ".b.0123.tmp"
     abandoned.mkdir(parents=True)
@@ -119,7 +134,9 @@ def test_the_home_is_readable_by_its_owner_only(tmp_path: Path) -> None:
     assert home.root.stat().st_mode & 0o077 == 0
 
 
-@pytest.mark.parametrize(("folder", "key"), [("Delivery 2026-11", "delivery-2026-11"), ("Für Max!", "f-r-max"), ("!!!", "batch")])
+@pytest.mark.parametrize(
+    ("folder", "key"), [("Delivery 2026-11", "delivery-2026-11"), ("Für Max!", "f-r-max"), ("!!!", "batch")]
+)
 def test_a_folder_name_gives_a_usable_batch_key(folder: str, key: str, tmp_path: Path) -> None:
     assert batch_key(tmp_path / folder) == key
 

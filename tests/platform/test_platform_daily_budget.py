@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.home import Home
-from lunguage_assets.judges.attempts import Attempt, moment
-from lunguage_assets.judges.budget import Budget, BudgetExceeded
-from lunguage_assets.judges.daily_budget import LOOK_EVERY_S, RECORDED_WITHIN_S, DailyBudget
-from lunguage_assets.judges.ledger import Ledger
+from lunguage_assets.home.home import Home
+from lunguage_assets.judges.asking.attempts import Attempt, moment
+from lunguage_assets.judges.asking.budget import Budget, BudgetExceeded
+from lunguage_assets.judges.asking.daily_budget import LOOK_EVERY_S, RECORDED_WITHIN_S, DailyBudget
+from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.orchestration.resources import run_budget
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -55,7 +55,9 @@ def test_what_other_processes_have_spent_counts_and_yesterday_does_not() -> None
     budget = ledger.budget(1.0)
     assert ledger.spend(budget, 0.25, 0.25)
     ledger.seconds += LOOK_EVERY_S
-    with pytest.raises(BudgetExceeded, match=r"daily budget of \$1.00: .*last 24 hours.*LUNGUAGE_DAILY_BUDGET"):
+    with pytest.raises(
+        BudgetExceeded, match=r"daily budget of \$1.00: .*last 24 hours.*LUNGUAGE_DAILY_BUDGET"
+    ):
         budget.reserve("j", 0.01)
     ledger.seconds += 3600.0 + 1
     assert ledger.spend(budget, 0.5, 0.5)
@@ -88,7 +90,12 @@ def test_the_ceiling_of_the_run_holds_beside_it_and_a_refusal_gives_back_what_wa
 
 @given(
     calls=st.lists(
-        st.tuples(st.sampled_from([0.1, 0.5, 1.0]), st.sampled_from([None, 0.0, 0.5, 1.0]), st.sampled_from([0.0, 0.3, 7.0])), max_size=60
+        st.tuples(
+            st.sampled_from([0.1, 0.5, 1.0]),
+            st.sampled_from([None, 0.0, 0.5, 1.0]),
+            st.sampled_from([0.0, 0.3, 7.0]),
+        ),
+        max_size=60,
     )
 )
 def test_one_process_alone_never_passes_the_ceiling(calls: list[tuple[float, float | None, float]]) -> None:
@@ -120,12 +127,22 @@ def test_a_call_waits_rather_than_fails_while_only_unrecorded_calls_stand_in_its
 def test_the_ledger_adds_up_what_everybody_recorded_since_a_moment(tmp_path: Path) -> None:
     place = tmp_path / "ledger.sqlite"
     for number, (age, cost) in enumerate([(30, 5.0), (23, 0.5), (1, 0.25), (1, None)]):
-        attempt = Attempt(f"{number}" * 64, "j", "compare", "m", "A", cost_usd=cost, time=moment(NOON - timedelta(hours=age)))
+        attempt = Attempt(
+            f"{number}" * 64,
+            "j",
+            "compare",
+            "m",
+            "A",
+            cost_usd=cost,
+            time=moment(NOON - timedelta(hours=age)),
+        )
         Ledger.open(place).record(attempt)
     assert Ledger.open(place).spent_since(moment(NOON - timedelta(hours=24))) == 0.75
 
 
-def test_the_environment_sets_it_and_a_wrong_value_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_sets_it_and_a_wrong_value_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     home = Home(tmp_path)
     for name in ("LUNGUAGE_BUDGET", "LUNGUAGE_DAILY_BUDGET", "LUNGUAGE_LEDGER"):
         monkeypatch.delenv(name, raising=False)

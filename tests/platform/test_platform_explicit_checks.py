@@ -1,4 +1,6 @@
-"""Checks of the explicit half: each passes on honest tables and fails, with a remedy, on the defect that it is there for."""
+"""Checks of the explicit half: each passes on honest tables and fails, with a remedy, on the defect that it
+is there for.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +12,11 @@ import dagster as dg
 import pandas as pd
 import pytest
 
-from lunguage_assets.home import Home
+from lunguage_assets.home.home import Home
+from lunguage_assets.home.store import partition_path, read_table, write_table
 from lunguage_assets.orchestration.assets import explicit
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
-from lunguage_assets.store import partition_path, read_table, write_table
 from lunguage_assets.tables import TABLES
 
 PARTITIONS = {
@@ -33,11 +35,15 @@ def home(finished_home: Path, tmp_path: Path) -> Home:
 def check(home: Home, table: str, name: str) -> dg.AssetCheckEvaluation:
     """The check's verdict on the stored partition."""
     selection = dg.AssetSelection.checks(dg.AssetCheckKey(dg.AssetKey(table), name))
-    definitions = dg.Definitions.merge(build_defs(home), dg.Definitions(jobs=[dg.define_asset_job("one_check", selection)]))
+    definitions = dg.Definitions.merge(
+        build_defs(home), dg.Definitions(jobs=[dg.define_asset_job("one_check", selection)])
+    )
     with dg.DagsterInstance.ephemeral() as instance:
         instance.add_dynamic_partitions(REPORT_BATCH.name, ["first"])
         tags = {"dagster/partition": "|".join(PARTITIONS[table])}
-        result = definitions.resolve_job_def("one_check").execute_in_process(instance=instance, tags=tags, raise_on_error=False)
+        result = definitions.resolve_job_def("one_check").execute_in_process(
+            instance=instance, tags=tags, raise_on_error=False
+        )
     (evaluation,) = result.get_asset_check_evaluations()
     return evaluation
 
@@ -49,12 +55,16 @@ def rewrite(home: Home, table: str, change: Callable[[pd.DataFrame], pd.DataFram
 
 def always_first(frame: pd.DataFrame) -> pd.DataFrame:
     """A judge that always answers sentence_1."""
-    return frame.assign(answer="sentence_1", winner=frame["phrase_b"].where(frame["swapped"], frame["phrase_a"]))
+    return frame.assign(
+        answer="sentence_1", winner=frame["phrase_b"].where(frame["swapped"], frame["phrase_a"])
+    )
 
 
 def mostly_silent(frame: pd.DataFrame) -> pd.DataFrame:
     silent = frame.index % 10 == 0
-    return frame.assign(answer=frame["answer"].mask(silent, "invalid"), winner=frame["winner"].mask(silent, None))
+    return frame.assign(
+        answer=frame["answer"].mask(silent, "invalid"), winner=frame["winner"].mask(silent, None)
+    )
 
 
 def without_ground(frame: pd.DataFrame) -> pd.DataFrame:
@@ -105,12 +115,16 @@ def test_a_check_passes_on_honest_tables_and_warns_of_its_defect_with_a_remedy(
     assert failing.metadata["partition"].value == "|".join(PARTITIONS[table])
 
 
-def test_a_ranking_that_its_matches_do_not_give_fails_the_comparison_with_the_package(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_ranking_that_its_matches_do_not_give_fails_the_comparison_with_the_package(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def ranked() -> dg.AssetCheckEvaluation:
         with dg.DagsterInstance.ephemeral() as instance:
             job = build_defs(home).resolve_job_def("rank")
             result = job.execute_in_process(instance=instance, partition_key="panel", raise_on_error=False)
-        return next(e for e in result.get_asset_check_evaluations() if e.check_name == "equals_trueskill_package")
+        return next(
+            e for e in result.get_asset_check_evaluations() if e.check_name == "equals_trueskill_package"
+        )
 
     assert ranked().passed
     honest = explicit.rank_phrases

@@ -1,4 +1,6 @@
-"""Power cuts, full disks, wrong clocks, two at once, and a person who cancels: nothing lost, nothing doubled, the same bytes in the end."""
+"""Power cuts, full disks, wrong clocks, two at once, and a person who cancels: nothing lost, nothing doubled,
+the same bytes in the end.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +18,16 @@ import pytest
 from platform_support import contents, environment
 from served_home import ServedHome, wait_for
 
-from lunguage_assets.home import Home
-from lunguage_assets.judges.attempts import Attempt
-from lunguage_assets.judges.ledger import Ledger
+from lunguage_assets.home.home import Home
+from lunguage_assets.home.store import remove_abandoned_files
+from lunguage_assets.judges.asking.attempts import Attempt
+from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.orchestration.runs.everything import OP, PARENT_TAG
-from lunguage_assets.store import remove_abandoned_files
 
 pytestmark = pytest.mark.lengthy
 
 ENDED = ("SUCCESS", "FAILURE", "CANCELED")
-CLI = [sys.executable, "-m", "lunguage_assets.cli"]
+CLI = [sys.executable, "-m", "lunguage_assets.cli.main"]
 
 WRONG_CLOCK = '''
 """A clock that runs backwards, from a wrong day on."""
@@ -37,7 +39,7 @@ time.time = lambda: _start - 9e6 - (_right() - _start)
 WITHOUT_ROOM = """
 import resource, sys
 import dagster as dg
-from lunguage_assets.home import Home
+from lunguage_assets.home.home import Home
 from lunguage_assets.orchestration.build import build_defs
 
 job = build_defs(Home.from_environment()).resolve_job_def("ingest")
@@ -50,7 +52,9 @@ with dg.DagsterInstance.ephemeral() as instance:
             print(event.step_failure_data.user_failure_data.description)
         print("success" if result.success else "failure")
 """
-"""Taking a batch in when no file may become longer than so many bytes, and then when it may; the record of runs is in memory."""
+"""Taking a batch in when no file may become longer than so many bytes, and then when it may; the record of
+runs is in memory.
+"""
 
 
 @pytest.fixture
@@ -65,7 +69,9 @@ def served(finished_five: Path, tmp_path: Path) -> Iterator[ServedHome]:
         served.kill()
 
 
-def test_cancelled_and_killed_in_the_ui_and_started_again_the_tables_end_the_same(served: ServedHome, finished_five: Path) -> None:
+def test_cancelled_and_killed_in_the_ui_and_started_again_the_tables_end_the_same(
+    served: ServedHome, finished_five: Path
+) -> None:
     again = {"ops": {OP: {"config": {"batch": "first", "rebuild_ranking": True}}}}
     with dg.DagsterInstance.from_config(str(served.home / "dagster")) as instance:
 
@@ -74,28 +80,48 @@ def test_cancelled_and_killed_in_the_ui_and_started_again_the_tables_end_the_sam
 
         def ended(run_id: str) -> str:
             return str(
-                wait_for(lambda: (found := served.status(run_id)) in ENDED and found, 240, f"{run_id} does not end\n{served.logs()}")
+                wait_for(
+                    lambda: (found := served.status(run_id)) in ENDED and found,
+                    240,
+                    f"{run_id} does not end\n{served.logs()}",
+                )
             )
 
         cancelled = served.launch("everything", again)
-        wait_for(lambda: any(run.job_name == "extract_hedges" for run in inner(cancelled)), 120, f"nothing starts\n{served.logs()}")
+        wait_for(
+            lambda: any(run.job_name == "extract_hedges" for run in inner(cancelled)),
+            120,
+            f"nothing starts\n{served.logs()}",
+        )
         served.terminate(cancelled)
         assert ended(cancelled) == "CANCELED"
-        assert Counter(run.status.value for run in inner(cancelled) if not run.is_success) <= Counter(["CANCELED"])
+        assert Counter(run.status.value for run in inner(cancelled) if not run.is_success) <= Counter(
+            ["CANCELED"]
+        )
 
         for table in ("hedge_phrases", "lunguage_plus_plus"):
             shutil.rmtree(served.home / "tables" / table)
         killed = served.backfill(["hedge_phrases"], ["lexicon|first", "cues|first"])
         runs = dg.RunsFilter(tags={"dagster/backfill": killed})
-        wait_for(lambda: any(run.status.value == "STARTED" for run in instance.get_runs(runs)), 120, f"no backfill\n{served.logs()}")
+        wait_for(
+            lambda: any(run.status.value == "STARTED" for run in instance.get_runs(runs)),
+            120,
+            f"no backfill\n{served.logs()}",
+        )
         started = [run for run in instance.get_runs(runs) if run.status.value == "STARTED"]
         served.kill()
         assert len(started) == 1, "of the runs that ask judges, the queue starts one at a time"
         served.start()
-        status = wait_for(lambda: (found := instance.get_backfill(killed).status.value) != "REQUESTED" and found, 240, served.logs())  # type: ignore[union-attr]
+        status = wait_for(
+            lambda: (found := instance.get_backfill(killed).status.value) != "REQUESTED" and found,
+            240,
+            served.logs(),
+        )  # type: ignore[union-attr]
         assert status == "COMPLETED_SUCCESS"
         done = instance.get_runs(runs)
-        assert Counter(run.tags["dagster/partition"] for run in done if run.is_success) == Counter(["lexicon|first", "cues|first"])
+        assert Counter(run.tags["dagster/partition"] for run in done if run.is_success) == Counter(
+            ["lexicon|first", "cues|first"]
+        )
         assert all(run.is_finished for run in done)
 
         assert ended(served.launch("everything")) == "SUCCESS"
@@ -104,13 +130,17 @@ def test_cancelled_and_killed_in_the_ui_and_started_again_the_tables_end_the_sam
         assert contents(served.home / part) == contents(finished_five / part)
 
 
-def test_a_full_disk_is_said_and_leaves_the_old_tables_and_nothing_half_written(finished_five: Path, tmp_path: Path) -> None:
+def test_a_full_disk_is_said_and_leaves_the_old_tables_and_nothing_half_written(
+    finished_five: Path, tmp_path: Path
+) -> None:
     home = tmp_path / "home"
     shutil.copytree(finished_five, home)
     room = (home / "tables" / "findings" / "first.parquet").stat().st_size - 1
     before = contents(home / "tables")
     call = [sys.executable, "-c", WITHOUT_ROOM, str(room)]
-    done = subprocess.run(call, env=environment(home), capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(
+        call, env=environment(home), capture_output=True, text=True, timeout=300, check=False
+    )
     assert done.returncode == 0, done.stderr
     reason, full, enough = done.stdout.strip().splitlines()
     assert "table findings: could not be written to" in reason
@@ -119,11 +149,23 @@ def test_a_full_disk_is_said_and_leaves_the_old_tables_and_nothing_half_written(
     assert contents(home / "tables") == before
 
 
-def test_a_disk_that_is_full_for_the_record_of_runs_stops_with_one_line(finished_five: Path, tmp_path: Path, five_reports: Path) -> None:
+def test_a_disk_that_is_full_for_the_record_of_runs_stops_with_one_line(
+    finished_five: Path, tmp_path: Path, five_reports: Path
+) -> None:
     home = tmp_path / "home"
     shutil.copytree(finished_five, home)
-    limited = f"ulimit -f 8; exec {sys.executable} -m lunguage_assets.cli run --data {five_reports} --batch first"
-    full = subprocess.run(["bash", "-c", limited], env=environment(home), capture_output=True, text=True, timeout=300, check=False)
+    limited = (
+        f"ulimit -f 8; exec {sys.executable} -m lunguage_assets.cli.main run --data "
+        f"{five_reports} --batch first"
+    )
+    full = subprocess.run(
+        ["bash", "-c", limited],
+        env=environment(home),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
     assert full.returncode == 1
     assert len(full.stderr.strip().splitlines()) == 1, full.stderr
     assert full.stderr.startswith("lunguage: ")
@@ -139,7 +181,9 @@ def test_two_processes_on_the_same_partitions_in_other_zones_and_with_a_clock_ru
     command = [*CLI, "run", "--data", str(five_reports), "--batch", "first"]
     variables = [{"TZ": "Pacific/Kiritimati"}, {"TZ": "America/Los_Angeles", "PYTHONPATH": str(clock)}]
     both = [
-        subprocess.Popen(command, env=environment(home) | more, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        subprocess.Popen(
+            command, env=environment(home) | more, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
         for more in variables
     ]
     try:
@@ -157,10 +201,25 @@ def test_two_processes_on_the_same_partitions_in_other_zones_and_with_a_clock_ru
 
 def test_an_answer_recorded_first_counts_whatever_the_clock_said(tmp_path: Path) -> None:
     ledger = Ledger.open(tmp_path / "ledger.sqlite")
-    kept = {"judge": "j", "stage": "compare", "model": "m", "returned_model": "m", "failure": None, "cost_usd": 0.5}
+    kept = {
+        "judge": "j",
+        "stage": "compare",
+        "model": "m",
+        "returned_model": "m",
+        "failure": None,
+        "cost_usd": 0.5,
+    }
     counts = {"input_tokens": 1, "output_tokens": 1, "reasoning_tokens": 0, "latency_s": 0.1}
-    ledger.record(Attempt(key="k" * 64, receipt="1" * 32, answer="A", time="2031-01-01T00:00:00.000000Z", **kept, **counts))
-    ledger.record(Attempt(key="k" * 64, receipt="2" * 32, answer="B", time="2001-01-01T00:00:00.000000Z", **kept, **counts))
+    ledger.record(
+        Attempt(
+            key="k" * 64, receipt="1" * 32, answer="A", time="2031-01-01T00:00:00.000000Z", **kept, **counts
+        )
+    )
+    ledger.record(
+        Attempt(
+            key="k" * 64, receipt="2" * 32, answer="B", time="2001-01-01T00:00:00.000000Z", **kept, **counts
+        )
+    )
     assert ledger.answers(["k" * 64])["k" * 64].answer == "A"
 
 
@@ -175,8 +234,14 @@ def test_files_of_a_living_writer_stay_when_the_clock_was_set_back(tmp_path: Pat
 
 
 def test_two_registrations_at_once_get_numbers_of_their_own(five_reports: Path, tmp_path: Path) -> None:
-    code = "import sys; from pathlib import Path; from lunguage_assets.home import Home; Home(Path(sys.argv[1])).register(Path(sys.argv[2]), sys.argv[3])"
+    code = (
+        "import sys; from pathlib import Path; from lunguage_assets.home.home import Home; "
+        "Home(Path(sys.argv[1])).register(Path(sys.argv[2]), sys.argv[3])"
+    )
     home = tmp_path / "home"
-    at_once = [subprocess.Popen([sys.executable, "-c", code, str(home), str(five_reports), key]) for key in ("a", "b", "c")]
+    at_once = [
+        subprocess.Popen([sys.executable, "-c", code, str(home), str(five_reports), key])
+        for key in ("a", "b", "c")
+    ]
     assert [process.wait(120) for process in at_once] == [0, 0, 0]
     assert sorted(batch.number for batch in Home(home).registered()) == [0, 1, 2]

@@ -11,13 +11,13 @@ import pytest
 
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.home import Home
+from lunguage_assets.home.home import Home
+from lunguage_assets.home.store import PARTITIONED_BY
 from lunguage_assets.judges.configuration import load_judges
 from lunguage_assets.orchestration.assets.explicit import stick_settings
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.partitions import build_partitions
 from lunguage_assets.orchestration.resources import HomeResource
-from lunguage_assets.store import PARTITIONED_BY
 from lunguage_assets.tables import TABLES
 
 GOLDEN = Path(__file__).with_name("asset_graph.txt")
@@ -47,7 +47,9 @@ def drawn(definitions: dg.Definitions) -> str:
         lines.append(f"{key.to_user_string()}  [{node.group_name}; {dimensions(partitions)}]")
         for parent in sorted(node.parent_keys, key=lambda k: k.to_user_string()):
             mapping = node.partition_mappings.get(parent)
-            lines.append(f"  reads {parent.to_user_string()}" + (f" ({type(mapping).__name__})" if mapping else ""))
+            lines.append(
+                f"  reads {parent.to_user_string()}" + (f" ({type(mapping).__name__})" if mapping else "")
+            )
         lines += [f"  check {check.name}" for check in sorted(node.check_keys, key=lambda check: check.name)]
     return "\n".join(lines) + "\n"
 
@@ -63,7 +65,9 @@ def test_the_code_location_loads_as_a_whole(definitions: dg.Definitions) -> None
     dg.Definitions.validate_loadable(definitions)
 
 
-def test_every_table_is_an_asset_with_its_partitions_and_an_expectation_check(definitions: dg.Definitions) -> None:
+def test_every_table_is_an_asset_with_its_partitions_and_an_expectation_check(
+    definitions: dg.Definitions,
+) -> None:
     graph = definitions.resolve_asset_graph()
     partitions = build_partitions(load_judges())
     for name in TABLES:
@@ -81,8 +85,14 @@ def test_everything_a_person_meets_in_the_ui_is_described(definitions: dg.Defini
         assert (node.description or "").endswith("."), key
         assert node.owners, key
         assert 1 <= len(node.kinds) <= 3, "Dagster shows no more kinds"
-    described: dict[str, str | None] = {f"check {key.to_user_string()}": graph.get(key).description for key in graph.asset_check_keys}
-    described |= {f"job {job.name}": job.description for job in repository.get_all_jobs() if not job.name.startswith("__")}
+    described: dict[str, str | None] = {
+        f"check {key.to_user_string()}": graph.get(key).description for key in graph.asset_check_keys
+    }
+    described |= {
+        f"job {job.name}": job.description
+        for job in repository.get_all_jobs()
+        if not job.name.startswith("__")
+    }
     described |= {f"sensor {sensor.name}": sensor.description for sensor in repository.sensor_defs}
     described |= {f"schedule {schedule.name}": schedule.description for schedule in repository.schedule_defs}
     assert [name for name, text in described.items() if not text] == []
@@ -92,7 +102,9 @@ def test_tags_tell_what_holds_report_text_and_what_may_cost_money(definitions: d
     graph = definitions.resolve_asset_graph()
     tags = {key.to_user_string(): graph.get(key).tags for key in graph.get_all_asset_keys()}
     with_text = {name for name, found in tags.items() if found.get("contains") == "report-text"}
-    assert with_text == {name for name, table in TABLES.items() if any(column.restricted for column in table.columns)} | {"release"}
+    assert with_text == {
+        name for name, table in TABLES.items() if any(column.restricted for column in table.columns)
+    } | {"release"}
     assert {name for name, found in tags.items() if found.get("paid") == "llm"} == {
         "hedge_phrases",
         "comparison_matches",
@@ -103,7 +115,12 @@ def test_tags_tell_what_holds_report_text_and_what_may_cost_money(definitions: d
 
 
 def _sources(definitions: dg.Definitions, asset: str) -> list[str]:
-    (code,) = definitions.resolve_asset_graph().get(dg.AssetKey(asset)).metadata["dagster/code_references"].code_references
+    (code,) = (
+        definitions.resolve_asset_graph()
+        .get(dg.AssetKey(asset))
+        .metadata["dagster/code_references"]
+        .code_references
+    )
     return [code.source]
 
 
@@ -115,13 +132,20 @@ def test_every_asset_links_to_the_function_that_makes_it(definitions: dg.Definit
         assert written[0].strip().startswith(("@dg.asset", "@dg.multi_asset")), source
 
 
-def test_a_repository_that_is_named_is_linked_and_no_path_of_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_repository_that_is_named_is_linked_and_no_path_of_this_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("LUNGUAGE_REPOSITORY", "https://github.com/example/fork.git")
     monkeypatch.setenv("LUNGUAGE_REVISION", "v2")
     (source,) = _sources(build_defs(Home(tmp_path)), "expansions")
-    assert source.startswith("https://github.com/example/fork/tree/v2/lunguage_assets/orchestration/assets/implicit.py#L")
+    assert source.startswith(
+        "https://github.com/example/fork/tree/v2/lunguage_assets/orchestration/assets/implicit.py#L"
+    )
     monkeypatch.setenv("LUNGUAGE_REPOSITORY", "somewhere")
-    with pytest.raises(ConfigurationError, match=r"LUNGUAGE_REPOSITORY: found 'somewhere'; expected the web address .* Mend it"):
+    with pytest.raises(
+        ConfigurationError,
+        match=r"LUNGUAGE_REPOSITORY: found 'somewhere'; expected the web address .* Mend it",
+    ):
         build_defs(Home(tmp_path))
 
 
@@ -140,7 +164,11 @@ def test_domain_code_never_imports_dagster() -> None:
                 if isinstance(node, ast.ImportFrom)
                 else []
             )
-            offending += [f"{path.name}: {name}" for name in names if name.split(".")[0] in ("dagster", "dagster_duckdb")]
+            offending += [
+                f"{path.name}: {name}"
+                for name in names
+                if name.split(".")[0] in ("dagster", "dagster_duckdb")
+            ]
     assert offending == []
 
 
@@ -157,7 +185,11 @@ def test_a_judge_added_to_the_configuration_asks_for_no_new_measuring_stick_of_t
 ) -> None:
     home = HomeResource(root=str(tmp_path))
     alone = stick_settings(home, ["cues"])
-    more = resource("judges.toml").read_text().replace('members = ["lexicon", "cues"]', 'members = ["lexicon", "cues", "third"]')
+    more = (
+        resource("judges.toml")
+        .read_text()
+        .replace('members = ["lexicon", "cues"]', 'members = ["lexicon", "cues", "third"]')
+    )
     (tmp_path / "judges.toml").write_text(more + '\n[judges.third]\nprovider = "cues"\n')
     monkeypatch.setenv("LUNGUAGE_JUDGES", str(tmp_path / "judges.toml"))
     assert home.judges.members("panel") == ("lexicon", "cues", "third")

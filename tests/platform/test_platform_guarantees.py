@@ -11,12 +11,12 @@ import pytest
 from platform_support import contents
 from small_homes import store_unchecked
 
-from lunguage_assets.home import Home
-from lunguage_assets.implicit.resolve import Resolution
+from lunguage_assets.home.home import Home
+from lunguage_assets.home.store import partition_path, read_table, write_table
+from lunguage_assets.implicit.resolution.resolve import Resolution
 from lunguage_assets.orchestration.assets import implicit
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
-from lunguage_assets.store import partition_path, read_table, write_table
 from lunguage_assets.tables import ACCOUNTING, LUNGUAGE_PLUS_PLUS
 
 BATCH = dg.MultiPartitionKey({"ranker": "panel", "report_batch": "first"})
@@ -28,18 +28,24 @@ def home(finished_home: Path, tmp_path: Path) -> Home:
     return Home(tmp_path / "home")
 
 
-def execute(home: Home, job: str, partition: str | dg.MultiPartitionKey, *, checks_only: bool = False) -> dg.ExecuteInProcessResult:
+def execute(
+    home: Home, job: str, partition: str | dg.MultiPartitionKey, *, checks_only: bool = False
+) -> dg.ExecuteInProcessResult:
     definitions = build_defs(home)
     if checks_only:
         checks = dg.define_asset_job(
-            "checks", dg.AssetSelection.checks_for_assets("lunguage_plus_plus") | dg.AssetSelection.checks_for_assets("accounting")
+            "checks",
+            dg.AssetSelection.checks_for_assets("lunguage_plus_plus")
+            | dg.AssetSelection.checks_for_assets("accounting"),
         )
         definitions = dg.Definitions.merge(definitions, dg.Definitions(jobs=[checks]))
     with dg.DagsterInstance.ephemeral() as instance:
         instance.add_dynamic_partitions(REPORT_BATCH.name, ["first"])
         chosen = definitions.resolve_job_def(job)
         if checks_only:  # a job of checks has no partitions of its own; the UI names the partition by tag
-            return chosen.execute_in_process(instance=instance, tags={"dagster/partition": str(partition)}, raise_on_error=False)
+            return chosen.execute_in_process(
+                instance=instance, tags={"dagster/partition": str(partition)}, raise_on_error=False
+            )
         return chosen.execute_in_process(instance=instance, partition_key=partition, raise_on_error=False)
 
 
@@ -74,7 +80,9 @@ def test_a_result_that_breaks_a_guarantee_is_not_stored(home: Home, monkeypatch:
     assert not result.success
     after = contents(home.tables)
     for table in ("lunguage_plus_plus", "resolution_log", "conflicts", "accounting"):
-        assert {k: v for k, v in after.items() if k.startswith(table)} == {k: v for k, v in before.items() if k.startswith(table)}
+        assert {k: v for k, v in after.items() if k.startswith(table)} == {
+            k: v for k, v in before.items() if k.startswith(table)
+        }
 
 
 def test_accounts_that_do_not_balance_are_not_stored(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,7 +111,11 @@ def test_the_accounts_check_names_the_study(home: Home) -> None:
     accounts.loc[0, "balanced"] = False
     store_unchecked(ACCOUNTING, accounts.drop(index=1), Path(str(path)))
     result = execute(home, "checks", BATCH, checks_only=True)
-    failed = {e.check_name: e for e in result.get_asset_check_evaluations() if not e.passed and e.asset_key.path[-1] == "accounting"}
+    failed = {
+        e.check_name: e
+        for e in result.get_asset_check_evaluations()
+        if not e.passed and e.asset_key.path[-1] == "accounting"
+    }
     assert set(failed) == {"accounts_balance", "expectations"}
     report = str(failed["accounts_balance"].metadata["report"].value)
     assert accounts["study_id"].iloc[0] in report
@@ -126,7 +138,9 @@ def test_a_ranking_of_another_vocabulary_is_not_used(home: Home) -> None:
         assert not result.success
         failures = [event.step_failure_data for event in result.all_events if event.is_step_failure]
         assert any(
-            "another version of the hedge vocabulary" in str(f.user_failure_data and f.user_failure_data.description) for f in failures
+            "another version of the hedge vocabulary"
+            in str(f.user_failure_data and f.user_failure_data.description)
+            for f in failures
         )
 
 

@@ -1,4 +1,6 @@
-"""The instance of a home: its configuration is renewed unless a person edited it, and runs of killed processes are noticed."""
+"""The instance of a home: its configuration is renewed unless a person edited it, and runs of killed
+processes are noticed.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from dagster._core.launcher import WorkerStatus
 from platform_support import environment
 
 from lunguage_assets.data_files import dagster_yaml
-from lunguage_assets.home import Home
+from lunguage_assets.home.home import Home
 from lunguage_assets.orchestration.runs.instance import (
     close_abandoned_runs,
     configuration_of,
@@ -24,7 +26,13 @@ from lunguage_assets.orchestration.runs.instance import (
 )
 from lunguage_assets.orchestration.runs.launcher import LocalRunLauncher
 from lunguage_assets.orchestration.runs.pools import JUDGES_POOL
-from lunguage_assets.orchestration.runs.workers import OWNER_TAG, PROCESS_TAG, is_gone, this_process, worker_of
+from lunguage_assets.orchestration.runs.workers import (
+    OWNER_TAG,
+    PROCESS_TAG,
+    is_gone,
+    this_process,
+    worker_of,
+)
 
 FIRST = """\
 # Configuration of the Dagster instance. Dagster reads it only from $DAGSTER_HOME: the `lunguage` command puts it into
@@ -70,7 +78,9 @@ def test_a_configuration_that_nobody_edited_is_renewed_and_an_edited_one_is_kept
     assert str(file) in message
 
 
-def test_a_copy_is_known_again_when_the_package_has_moved_on(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_copy_is_known_again_when_the_package_has_moved_on(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     prepare_dagster_home(home)
     newer = tmp_path / "newer.yaml"
     newer.write_text(dagster_yaml().read_text() + "# newer\n")
@@ -80,7 +90,9 @@ def test_a_copy_is_known_again_when_the_package_has_moved_on(home: Home, tmp_pat
     assert (home.dagster / "dagster.yaml").read_text() == newer.read_text()
 
 
-def test_an_instance_elsewhere_is_left_alone(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_instance_elsewhere_is_left_alone(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("DAGSTER_HOME", str(tmp_path / "theirs"))
     prepare_dagster_home(home)
     assert not (home.dagster / "dagster.yaml").exists()
@@ -101,7 +113,11 @@ def test_every_op_that_asks_a_judge_is_in_the_pool_and_no_other(home: Home) -> N
     from lunguage_assets.orchestration.build import build_defs
 
     definitions = build_defs(home)
-    pooled = {asset.op.name for asset in definitions.resolve_asset_graph().assets_defs if JUDGES_POOL in asset.op.pools}
+    pooled = {
+        asset.op.name
+        for asset in definitions.resolve_asset_graph().assets_defs
+        if JUDGES_POOL in asset.op.pools
+    }
     assert pooled == {"hedge_phrases", "comparison_matches", "fitting"}
     assert {op.pool for op in definitions.resolve_job_def("everything").all_node_defs} == {JUDGES_POOL}
 
@@ -109,7 +125,9 @@ def test_every_op_that_asks_a_judge_is_in_the_pool_and_no_other(home: Home) -> N
 def gone() -> str:
     """A process of this machine that has ended."""
     code = "from lunguage_assets.orchestration.runs.workers import this_process; print(this_process())"
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120).stdout.strip()
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+    ).stdout.strip()
 
 
 def test_a_process_is_known_by_machine_number_and_start() -> None:
@@ -145,14 +163,22 @@ def test_abandoned_runs_are_closed_and_others_left(home: Home) -> None:
         tried_again = run(started, {PROCESS_TAG: ended, OWNER_TAG: killed})
         again = instance.get_run_by_id(tried_again)
         assert again is not None
-        assert worker_of(instance, again) is None, "a run that is tried again takes over the tags of the killed one"
+        assert worker_of(instance, again) is None, (
+            "a run that is tried again takes over the tags of the killed one"
+        )
         found = instance.get_run_by_id(killed)
         assert found is not None
         health = instance.run_launcher.check_run_worker_health(found)
         assert health.status is WorkerStatus.FAILED
         assert close_abandoned_runs(instance) == 2
-        states = {run_id: instance.get_run_by_id(run_id).status for run_id in (killed, unborn, living, elsewhere, unknown, tried_again)}  # type: ignore[union-attr]
-    assert {run_id for run_id, status in states.items() if status is dg.DagsterRunStatus.FAILURE} == {killed, unborn}
+        states = {
+            run_id: instance.get_run_by_id(run_id).status
+            for run_id in (killed, unborn, living, elsewhere, unknown, tried_again)
+        }  # type: ignore[union-attr]
+    assert {run_id for run_id, status in states.items() if status is dg.DagsterRunStatus.FAILURE} == {
+        killed,
+        unborn,
+    }
 
 
 def test_doctor_says_how_the_instance_is_configured(tmp_path: Path, lunguage) -> None:

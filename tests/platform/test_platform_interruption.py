@@ -1,4 +1,6 @@
-"""A process that is asked to stop does, wherever it is; what it did not finish counts as cancelled, and it says one line."""
+"""A process that is asked to stop does, wherever it is; what it did not finish counts as cancelled, and it
+says one line.
+"""
 
 from __future__ import annotations
 
@@ -16,18 +18,18 @@ import pytest
 from platform_support import environment
 from served_home import wait_for
 
-from lunguage_assets.home import Home
+from lunguage_assets.home.home import Home
 from lunguage_assets.interruption import answering_signals, is_interruption, noticing_signals
 from lunguage_assets.orchestration.io_manager import ParquetTables, TableStore
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.runner import RunInterrupted, Runner, dagster_instance
 
-CLI = [sys.executable, "-m", "lunguage_assets.cli"]
+CLI = [sys.executable, "-m", "lunguage_assets.cli.main"]
 SAID = "lunguage: interrupted; run the same command again to go on"
 
 BETWEEN_RUNS = """
 import os, signal, sys
-from lunguage_assets import cli
+from lunguage_assets.cli.main import main as cli
 from lunguage_assets.orchestration.runs.runner import Runner
 
 NUMBER = getattr(signal, sys.argv.pop())
@@ -43,7 +45,9 @@ def register_partitions(self, registered=Runner.register_partitions):
 Runner.register_partitions = register_partitions
 cli.main()
 """
-"""`lunguage`, asked to stop by a signal named last, before its first run, while Python clears an object away."""
+"""`lunguage`, asked to stop by a signal named last, before its first run, while Python clears an object
+away.
+"""
 
 
 class ClearedAway:
@@ -97,11 +101,15 @@ def test_the_answers_to_a_signal_are_known_and_nothing_else_is_taken_for_one() -
     assert is_interruption(KeyboardInterrupt())
     assert is_interruption(dg.DagsterExecutionInterruptedError)
     assert is_interruption(RunInterrupted("", cancelled=True))
-    assert not any(is_interruption(other) for other in (None, SystemExit(1), dg.Failure(), GeneratorExit, ValueError))
+    assert not any(
+        is_interruption(other) for other in (None, SystemExit(1), dg.Failure(), GeneratorExit, ValueError)
+    )
 
 
 @pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
-def test_a_command_is_stopped_between_its_runs_by_either_signal(number: str, undeclared: Path, tmp_path: Path) -> None:
+def test_a_command_is_stopped_between_its_runs_by_either_signal(
+    number: str, undeclared: Path, tmp_path: Path
+) -> None:
     """Started by a script with `&`, which lets what it starts ignore SIGINT."""
     started = [sys.executable, "-c", BETWEEN_RUNS, "run", "--data", str(undeclared), number]
     done = subprocess.run(
@@ -117,11 +125,21 @@ def test_a_command_is_stopped_between_its_runs_by_either_signal(number: str, und
 
 @pytest.mark.parametrize(
     ("place", "called"),
-    [(TableStore, "create_io_manager"), (HomeResource, "create_resource"), (Home, "delivery"), (ParquetTables, "dump_to_path")],
+    [
+        (TableStore, "create_io_manager"),
+        (HomeResource, "create_resource"),
+        (Home, "delivery"),
+        (ParquetTables, "dump_to_path"),
+    ],
     ids=["while its store is opened", "while its home is opened", "in a step", "while a table is stored"],
 )
 def test_an_interrupted_run_is_cancelled_and_leaves_no_error_wherever_it_was(
-    place: type, called: str, undeclared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    place: type,
+    called: str,
+    undeclared: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     home = Home(tmp_path / "home")
     monkeypatch.setenv("DAGSTER_HOME", str(home.dagster))
@@ -143,10 +161,14 @@ def test_an_interrupted_run_is_cancelled_and_leaves_no_error_wherever_it_was(
 
 @pytest.mark.lengthy
 @pytest.mark.parametrize("how", ["signal", "terminated in the UI"])
-def test_an_interrupted_run_is_recorded_as_cancelled_and_says_how_to_go_on(how: str, tmp_path: Path, undeclared: Path) -> None:
+def test_an_interrupted_run_is_recorded_as_cancelled_and_says_how_to_go_on(
+    how: str, tmp_path: Path, undeclared: Path
+) -> None:
     home = tmp_path / "home"
     command = [*CLI, "run", "--data", str(undeclared), "--batch", "first"]
-    process = subprocess.Popen(command, env=environment(home), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, env=environment(home), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     try:
         wait_for(lambda: _runs(home, "STARTED"), 120, f"the first run does not start: {process.poll()}")
         if how == "signal":
@@ -166,7 +188,10 @@ def test_an_interrupted_run_is_recorded_as_cancelled_and_says_how_to_go_on(how: 
 
 def _runs(home: Path, *statuses: str) -> list[str]:
     """Ids of the runs of a home with one of these statuses."""
-    if not (home / "tables").exists():  # made after the instance: two processes that make it at once, one without the lock, would fail
+    if not (
+        home / "tables"
+        # made after the instance: two processes that make it at once, one without the lock, would fail
+    ).exists():
         return []
     with dg.DagsterInstance.from_config(str(home / "dagster")) as instance:
         return [run.run_id for run in instance.get_runs() if run.status.value in statuses]

@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 from PIL import Image, ImageChops
 
-from lunguage_assets.home import Home
+from lunguage_assets.home.home import Home
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.lineage import column_lineage
 from lunguage_assets.orchestration.metadata import account_of, as_written, column_schema, counts, picture
-from lunguage_assets.release.plots import probability_histogram
+from lunguage_assets.pictures.plots import probability_histogram
 from lunguage_assets.tables.origins import ORIGINS, described, explained, made_here, sources, taken_over
 
 
@@ -24,7 +24,11 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> dg.AssetGraph:
 
 
 def test_every_asset_with_columns_says_where_they_come_from(graph: dg.AssetGraph) -> None:
-    with_columns = {key.to_user_string() for key in graph.get_all_asset_keys() if "dagster/column_schema" in graph.get(key).metadata}
+    with_columns = {
+        key.to_user_string()
+        for key in graph.get_all_asset_keys()
+        if "dagster/column_schema" in graph.get(key).metadata
+    }
     assert with_columns == set(ORIGINS)
 
 
@@ -36,7 +40,9 @@ def test_every_column_comes_from_somewhere_or_is_made_here_and_not_both(table: s
 
 
 @pytest.mark.parametrize("table", ORIGINS)
-def test_what_a_column_comes_from_is_a_column_of_a_table_that_the_asset_reads(table: str, graph: dg.AssetGraph) -> None:
+def test_what_a_column_comes_from_is_a_column_of_a_table_that_the_asset_reads(
+    table: str, graph: dg.AssetGraph
+) -> None:
     read = {key.to_user_string() for key in graph.get(dg.AssetKey(table)).parent_keys}
     for column, found in sources(table).items():
         for upstream, name in found:
@@ -45,7 +51,10 @@ def test_what_a_column_comes_from_is_a_column_of_a_table_that_the_asset_reads(ta
 
 
 def test_the_lineage_of_a_probability_ends_in_the_sentence_the_phrases_and_the_ranking() -> None:
-    assert {(dep.asset_key.to_user_string(), dep.column_name) for dep in column_lineage("fitted_probabilities").deps_by_column["p"]} >= {
+    assert {
+        (dep.asset_key.to_user_string(), dep.column_name)
+        for dep in column_lineage("fitted_probabilities").deps_by_column["p"]
+    } >= {
         ("findings", "masked_sentence"),
         ("hedge_phrases", "phrases"),
         ("reference_ranking", "mu"),
@@ -70,14 +79,21 @@ def test_the_lineage_of_a_probability_ends_in_the_sentence_the_phrases_and_the_r
 
 
 def test_a_column_that_is_only_passed_on_has_the_type_of_its_source() -> None:
-    passed = [(table, column, source) for table in ORIGINS for column, found in taken_over(table).items() for source in found]
+    passed = [
+        (table, column, source)
+        for table in ORIGINS
+        for column, found in taken_over(table).items()
+        for source in found
+    ]
     assert len(passed) > 100
     for table, column, (upstream, name) in passed:
         assert described(table).column(column).type == described(upstream).column(name).type, (table, column)
 
 
 def test_the_columns_in_the_ui_tell_their_origin_and_lose_no_word() -> None:
-    shown = {column.name: column.description or "" for column in column_schema(described("hedge_phrases")).columns}
+    shown = {
+        column.name: column.description or "" for column in column_schema(described("hedge_phrases")).columns
+    }
     assert shown["finding_id"].endswith("*As in findings.*")
     assert "*From findings: ent, sent, masked_sentence, measurement, severity, onset.*" in shown["phrases"]
     assert shown["corrected"].endswith("*Made here: corrections.csv in the home.*")
@@ -112,7 +128,9 @@ def test_a_rare_count_still_shows() -> None:
 
 def test_a_picture_is_stored_smaller_and_shows_the_same() -> None:
     drawn = probability_histogram(pd.Series([0.1, 0.2, 0.2, 0.9]))
-    kept = base64.b64decode(picture(drawn).value.removeprefix("![plot](data:image/png;base64,").removesuffix(")"))
+    kept = base64.b64decode(
+        picture(drawn).value.removeprefix("![plot](data:image/png;base64,").removesuffix(")")
+    )
     assert picture(drawn).value == picture(drawn).value, "the same bytes again"
     assert len(kept) < len(drawn)
     with Image.open(io.BytesIO(drawn)) as before, Image.open(io.BytesIO(kept)) as after:

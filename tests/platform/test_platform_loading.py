@@ -1,4 +1,6 @@
-"""Definitions load without keys, extras, network and heavy libraries, and whatever number of batches is registered."""
+"""Definitions load without keys, extras, network and heavy libraries, and whatever number of batches is
+registered.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from lunguage_assets.home import Home
+from lunguage_assets.home.home import Home
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
 
@@ -44,14 +46,31 @@ repository = defs().get_repository_def()
 repository.load_all_definitions()
 print(json.dumps({"assets": len(repository.asset_graph.get_all_asset_keys()), "loaded": sorted(sys.modules)}))
 """
-"""Loads the code location in a process without network and as if the libraries named first were not installed."""
+"""Loads the code location in a process without network and as if the libraries named first were not
+installed.
+"""
 
 
 def test_definitions_load_without_keys_extras_network_and_heavy_libraries(tmp_path: Path) -> None:
-    environment = {name: value for name, value in os.environ.items() if name not in KEYS and not name.startswith("LUNGUAGE_")}
-    command = [sys.executable, "-c", ALONE, "openai,anthropic,torch,transformers,sentence_transformers,psycopg2,redis,celery"]
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in KEYS and not name.startswith("LUNGUAGE_")
+    }
+    command = [
+        sys.executable,
+        "-c",
+        ALONE,
+        "openai,anthropic,torch,transformers,sentence_transformers,psycopg2,redis,celery",
+    ]
     done = subprocess.run(
-        command, capture_output=True, text=True, cwd=ROOT, env={**environment, "LUNGUAGE_HOME": str(tmp_path)}, timeout=300, check=False
+        command,
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={**environment, "LUNGUAGE_HOME": str(tmp_path)},
+        timeout=300,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
@@ -65,7 +84,10 @@ _watching: list[bool] = []
 
 
 def _watch(event: str, arguments: tuple[object, ...]) -> None:
-    if _watching and (event in ("open", "os.listdir", "os.scandir", "sqlite3.connect", "socket.connect") or event.startswith("glob.")):
+    if _watching and (
+        event in ("open", "os.listdir", "os.scandir", "sqlite3.connect", "socket.connect")
+        or event.startswith("glob.")
+    ):
         _seen.append((event, str(arguments[0])))
 
 
@@ -86,19 +108,27 @@ def _home_with(batches: int, root: Path) -> Home:
     for number in range(batches):
         folder = home.batches / f"b{number:04d}"
         folder.mkdir(parents=True)
-        (folder / "batch.json").write_text(json.dumps({"key": folder.name, "number": number, "sha256": "0" * 64, "files": []}))
+        (folder / "batch.json").write_text(
+            json.dumps({"key": folder.name, "number": number, "sha256": "0" * 64, "files": []})
+        )
     home.dagster.mkdir(parents=True)
     (home.root / "corpus.json").write_text('{"name": "many", "data_class": "synthetic"}')
     return home
 
 
-def test_a_thousand_batches_let_loading_touch_no_more_files_than_none(tmp_path: Path, touched: list[tuple[str, str]]) -> None:
+def test_a_thousand_batches_let_loading_touch_no_more_files_than_none(
+    tmp_path: Path, touched: list[tuple[str, str]]
+) -> None:
     found = []
     for batches in (0, 1000):
         home = _home_with(batches, tmp_path / str(batches))
         with dg.DagsterInstance.local_temp(str(home.dagster)) as instance:
-            instance.add_dynamic_partitions(REPORT_BATCH.name, [f"b{number:04d}" for number in range(batches)])
-        build_defs(home).get_repository_def().load_all_definitions()  # what is read but once per process has been read now
+            instance.add_dynamic_partitions(
+                REPORT_BATCH.name, [f"b{number:04d}" for number in range(batches)]
+            )
+        build_defs(
+            home
+        ).get_repository_def().load_all_definitions()  # what is read but once per process has been read now
         touched.clear()
         build_defs(home).get_repository_def().load_all_definitions()
         found.append([(event, path.replace(str(home.root), "HOME")) for event, path in touched])

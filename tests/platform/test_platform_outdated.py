@@ -1,4 +1,6 @@
-"""What a batch was made with stays in force, or is told: a change makes nothing by itself, is released nowhere by half, and the next run sees to it."""
+"""What a batch was made with stays in force, or is told: a change makes nothing by itself, is released
+nowhere by half, and the next run sees to it.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ from small_homes import SmallHome, write_deliveries
 
 from lunguage_assets.data_files import resource
 from lunguage_assets.explicit.fit.probability import load_anchors
-from lunguage_assets.home import ENVIRONMENT_VARIABLE, Home
+from lunguage_assets.home.home import ENVIRONMENT_VARIABLE, Home
+from lunguage_assets.home.store import partition_path, read_table
 from lunguage_assets.judges.configuration import load_judges
 from lunguage_assets.orchestration.assets.corpus import TABLES_OF_INTAKE
 from lunguage_assets.orchestration.assets.explicit import TABLES_OF_FIT
@@ -22,7 +25,6 @@ from lunguage_assets.orchestration.inventory import Inventory, batches_to_ask_ab
 from lunguage_assets.orchestration.jobs import STAGES
 from lunguage_assets.orchestration.runs.runner import Runner
 from lunguage_assets.orchestration.runs.stages import Stage
-from lunguage_assets.store import partition_path, read_table
 from lunguage_assets.tables import HEDGE_PHRASES
 
 BATCHES = ("first", "second")
@@ -32,7 +34,9 @@ RESULT = "implicit settings, pathways or blacklist"
 
 @pytest.fixture(scope="module")
 def released(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dg.AssetMaterialization]]:
-    """Two batches of five reports, fitted with the published ruler and released, and what was materialised."""
+    """Two batches of five reports, fitted with the published ruler and released, and what was
+    materialised.
+    """
     root = tmp_path_factory.mktemp("released")
     with SmallHome.opened(root / "home") as small:
         small.rank(write_deliveries(root / "deliveries", batches=BATCHES))
@@ -43,7 +47,9 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dg.As
 
 
 @pytest.fixture
-def small(released: tuple[Path, list[dg.AssetMaterialization]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SmallHome]:
+def small(
+    released: tuple[Path, list[dg.AssetMaterialization]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[SmallHome]:
     home, record = released
     shutil.copytree(home, tmp_path / "home")
     monkeypatch.setenv(ENVIRONMENT_VARIABLE, str(tmp_path / "home"))
@@ -72,7 +78,9 @@ def change_the_intake(home: Home) -> Path:
 
 def change_the_anchors(home: Home) -> Path:
     ratings = [
-        f"{rater},{anchor.phrase},Invented sentence.,{rating}" for anchor in load_anchors() for rater, rating in (("a", 20), ("b", 60))
+        f"{rater},{anchor.phrase},Invented sentence.,{rating}"
+        for anchor in load_anchors()
+        for rater, rating in (("a", 20), ("b", 60))
     ]
     home.anchor_ratings.write_text("\n".join(["rater,phrase,sentence,rating", *ratings]) + "\n")
     return home.anchor_ratings
@@ -86,7 +94,9 @@ def change_the_merging(home: Home) -> Path:
 def change_the_pathways(home: Home) -> Path:
     packaged = resource("pathways.yaml").read_text(encoding="utf-8")
     changed = home.root / "pathways.yaml"
-    changed.write_text(packaged.replace("finding: hyperinflation", "finding: hyperexpansion"), encoding="utf-8")
+    changed.write_text(
+        packaged.replace("finding: hyperinflation", "finding: hyperexpansion"), encoding="utf-8"
+    )
     return changed
 
 
@@ -134,7 +144,20 @@ def test_after_a_change_no_batch_made_before_it_is_released_and_a_check_names_th
 @pytest.mark.parametrize(
     ("change", "begun"),
     [
-        (change_the_intake, ["ingest", "extract_hedges", "ingest", "extract_hedges", "fit", "expand", "fit", "expand", "release"]),
+        (
+            change_the_intake,
+            [
+                "ingest",
+                "extract_hedges",
+                "ingest",
+                "extract_hedges",
+                "fit",
+                "expand",
+                "fit",
+                "expand",
+                "release",
+            ],
+        ),
         (change_the_pathways, ["expand", "expand", "release"]),
     ],
 )
@@ -144,12 +167,16 @@ def test_the_next_run_makes_again_what_follows_from_a_change_and_nothing_before_
     change(small.home)
     stages = run(small)
     assert [stage.job for stage in stages] == begun
-    assert sum(bool(stage.changed) for stage in stages) == len(BATCHES), "each batch says once what has changed"
+    assert sum(bool(stage.changed) for stage in stages) == len(BATCHES), (
+        "each batch says once what has changed"
+    )
     assert [stage.job for stage in run(small)] == ["release"]
 
 
 @pytest.mark.lengthy
-def test_a_correction_is_taken_into_the_batch_that_it_is_of_and_taken_out_of_it_again(small: SmallHome) -> None:
+def test_a_correction_is_taken_into_the_batch_that_it_is_of_and_taken_out_of_it_again(
+    small: SmallHome,
+) -> None:
     before = {batch: phrases(small.home, batch) for batch in BATCHES}
     corrections = correct_a_pair_of_the_first(small.home)
     again = [
@@ -159,7 +186,10 @@ def test_a_correction_is_taken_into_the_batch_that_it_is_of_and_taken_out_of_it_
         "release (panel)",
     ]
     assert [stage.announced for stage in run(small)] == again
-    assert {batch: int(phrases(small.home, batch)["corrected"].sum()) for batch in BATCHES} == {"first": 1, "second": 0}
+    assert {batch: int(phrases(small.home, batch)["corrected"].sum()) for batch in BATCHES} == {
+        "first": 1,
+        "second": 0,
+    }
     corrections.unlink()
     assert [stage.announced for stage in run(small)] == again
     for batch in BATCHES:

@@ -1,6 +1,8 @@
-"""A poisoned partition is never stored, and what others read is never poisoned: in a run, in a backfill, under automation, and on disk.
+"""A poisoned partition is never stored, and what others read is never poisoned: in a run, in a backfill,
+under automation, and on disk.
 
-Three batches share no study; the second is poisoned on its way. Dagster's blocking checks alone would let the release, the vocabulary and the automation
+Three batches share no study; the second is poisoned on its way. Dagster's blocking checks alone would let the
+release, the vocabulary and the automation
 read it: they look at other partitions than the check.
 """
 
@@ -20,10 +22,10 @@ from platform_support import contents
 from small_homes import BATCHES, SmallHome, store_unchecked, write_deliveries
 
 from lunguage_assets.errors import InvalidTable
-from lunguage_assets.home import ENVIRONMENT_VARIABLE
-from lunguage_assets.implicit.resolve import Resolution
+from lunguage_assets.home.home import ENVIRONMENT_VARIABLE
+from lunguage_assets.home.store import partition_path, read_sound_table, read_table
+from lunguage_assets.implicit.resolution.resolve import Resolution
 from lunguage_assets.orchestration.assets import explicit, implicit
-from lunguage_assets.store import partition_path, read_sound_table, read_table
 from lunguage_assets.tables import FITTED_PROBABILITIES, HEDGE_PHRASES, HEDGE_VOCABULARY, LUNGUAGE_PLUS_PLUS
 
 POISONED = "second"
@@ -42,12 +44,16 @@ class Ready:
 
 @pytest.fixture(scope="module")
 def expanded(tmp_path_factory: pytest.TempPathFactory) -> Ready:
-    """Three batches of five reports, fitted with the published ruler and expanded; nothing is resolved yet."""
+    """Three batches of five reports, fitted with the published ruler and expanded; nothing is resolved
+    yet.
+    """
     root = tmp_path_factory.mktemp("expanded")
     with SmallHome.opened(root / "home") as small:
         small.rank(write_deliveries(root / "deliveries"))
         for batch in BATCHES:
-            small.make(["fitted_probabilities", "fit_log", *EXPANDED], {"ranker": "panel", "report_batch": batch})
+            small.make(
+                ["fitted_probabilities", "fit_log", *EXPANDED], {"ranker": "panel", "report_batch": batch}
+            )
         return Ready(root / "home", small.record)
 
 
@@ -102,22 +108,34 @@ def contradictory(rows: pd.DataFrame) -> pd.DataFrame:
 
 def inverted(rows: pd.DataFrame) -> pd.DataFrame:
     """An interval that does not hold its probability: no column by itself is wrong."""
-    return rows.assign(p_low=rows["p_low"].mask(rows.index == 0, 1.0), prob=rows["prob"].mask(rows.index == 0, 0.5))
+    return rows.assign(
+        p_low=rows["p_low"].mask(rows.index == 0, 1.0), prob=rows["prob"].mask(rows.index == 0, 0.5)
+    )
 
 
-def resolving(spoil: Callable[[pd.DataFrame], pd.DataFrame], studies: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def resolving(
+    spoil: Callable[[pd.DataFrame], pd.DataFrame], studies: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Let the resolution of one batch come out spoilt."""
     honest = implicit.resolve
 
     def spoilt(*arguments: object, **options: object) -> Resolution:
         found = honest(*arguments, **options)  # type: ignore[arg-type]
-        return Resolution(spoil(found.rows), found.log, found.conflicts) if set(found.rows["study_id"]) & studies else found
+        return (
+            Resolution(spoil(found.rows), found.log, found.conflicts)
+            if set(found.rows["study_id"]) & studies
+            else found
+        )
 
     monkeypatch.setattr(implicit, "resolve", spoilt)
 
 
 def stored(small: SmallHome, table: str) -> set[str]:
-    return {path.stem for path in (Path(str(small.home.tables)) / table).rglob("*.parquet") if not path.name.startswith("+")}
+    return {
+        path.stem
+        for path in (Path(str(small.home.tables)) / table).rglob("*.parquet")
+        if not path.name.startswith("+")
+    }
 
 
 def released_studies(small: SmallHome) -> set[str]:
@@ -131,7 +149,9 @@ def reasons(result: dg.ExecuteInProcessResult) -> str:
 
 
 @pytest.mark.parametrize(
-    ("spoil", "named"), [(contradictory, "violations"), (inverted, "p_low <= prob")], ids=["a guarantee", "a rule of the table"]
+    ("spoil", "named"),
+    [(contradictory, "violations"), (inverted, "p_low <= prob")],
+    ids=["a guarantee", "a rule of the table"],
 )
 def test_a_run_stores_nothing_of_a_poisoned_result_and_keeps_the_last_good_one(
     complete: SmallHome,
@@ -174,7 +194,9 @@ def test_a_backfill_with_rows_that_the_table_forbids_leaves_the_vocabulary_witho
         frame: pd.DataFrame = honest(*arguments)  # type: ignore[arg-type]
         mine = frame["study_id"].isin(poisoned_studies)
         return (
-            frame.assign(phrases=frame["phrases"].map(lambda _: ["poison"]), study_id=frame["study_id"].str.upper())
+            frame.assign(
+                phrases=frame["phrases"].map(lambda _: ["poison"]), study_id=frame["study_id"].str.upper()
+            )
             if mine.any()
             else frame
         )
@@ -182,12 +204,16 @@ def test_a_backfill_with_rows_that_the_table_forbids_leaves_the_vocabulary_witho
     monkeypatch.setattr(explicit, "extract_hedge_phrases", spoilt)
     for path in (Path(str(small.home.tables)) / "hedge_phrases").rglob("*.parquet"):
         path.unlink()
-    backfill = small.backfill({"hedge_phrases": [f"lexicon|{batch}" for batch in BATCHES], "hedge_vocabulary": ["lexicon"]})
+    backfill = small.backfill(
+        {"hedge_phrases": [f"lexicon|{batch}" for batch in BATCHES], "hedge_vocabulary": ["lexicon"]}
+    )
     assert backfill.status.value == "COMPLETED_FAILED"
     assert stored(small, "hedge_phrases") == {"first", "third"}
     made = small.make(["hedge_vocabulary"], "lexicon").get_asset_materialization_events()[0].materialization
     assert made.metadata["batches"].value == "first, third"
-    vocabulary = read_table(HEDGE_VOCABULARY, partition_path(small.home.tables, "hedge_vocabulary", "lexicon"))
+    vocabulary = read_table(
+        HEDGE_VOCABULARY, partition_path(small.home.tables, "hedge_vocabulary", "lexicon")
+    )
     assert "poison" not in set(vocabulary["phrase"])
     ids = {finding for examples in vocabulary["example_ids"] for finding in examples}
     assert not [finding for finding in ids if finding.partition(":")[0] in poisoned_studies]
@@ -202,7 +228,11 @@ def test_under_automation_a_poisoned_batch_is_neither_stored_nor_carried_on_and_
         found = dg.evaluate_automation_conditions(small.definitions, small.instance, cursor=cursor)
         cursor = found.cursor
         asked = {
-            batch: [table for table in RESULT if f"panel|{batch}" in found.get_requested_partitions(dg.AssetKey(table))]
+            batch: [
+                table
+                for table in RESULT
+                if f"panel|{batch}" in found.get_requested_partitions(dg.AssetKey(table))
+            ]
             for batch in BATCHES
         }
         if not any(asked.values()):
@@ -211,7 +241,9 @@ def test_under_automation_a_poisoned_batch_is_neither_stored_nor_carried_on_and_
             if tables:
                 requested.append(batch)
                 small.make(tables, {"ranker": "panel", "report_batch": batch}, raise_on_error=False)
-    assert sorted(requested) == sorted(BATCHES), "every batch once; the poisoned one is not tried again and again"
+    assert sorted(requested) == sorted(BATCHES), (
+        "every batch once; the poisoned one is not tried again and again"
+    )
     assert stored(small, "lunguage_plus_plus") == {"first", "third"}
     small.make(["release"], "panel")
     assert released_studies(small)
@@ -224,9 +256,13 @@ def test_a_file_poisoned_on_disk_is_not_released_and_the_last_release_stays(comp
     honest = path.read_bytes()
     rows = read_table(LUNGUAGE_PLUS_PLUS, path)
     poisons: dict[str, Callable[[], None]] = {
-        "Materialise it again before anything reads it": lambda: store_unchecked(LUNGUAGE_PLUS_PLUS, inverted(rows), path),
+        "Materialise it again before anything reads it": lambda: store_unchecked(
+            LUNGUAGE_PLUS_PLUS, inverted(rows), path
+        ),
         "violations": lambda: store_unchecked(LUNGUAGE_PLUS_PLUS, contradictory(rows), path),
-        "written under another schema": lambda: pq.write_table(pq.read_table(path).drop_columns(["ranking_version"]), path),
+        "written under another schema": lambda: pq.write_table(
+            pq.read_table(path).drop_columns(["ranking_version"]), path
+        ),
     }
     for named, poison in poisons.items():
         path.write_bytes(honest)
@@ -242,7 +278,9 @@ def test_a_file_poisoned_on_disk_is_read_by_no_asset_and_its_check_says_which_ro
     frame = read_table(FITTED_PROBABILITIES, path)
     store_unchecked(FITTED_PROBABILITIES, frame.assign(p=frame["p"] + 1.0), path)
     before = contents(Path(str(small.home.tables)))
-    result = small.make(["deduplicated_findings"], {"ranker": "panel", "report_batch": POISONED}, raise_on_error=False)
+    result = small.make(
+        ["deduplicated_findings"], {"ranker": "panel", "report_batch": POISONED}, raise_on_error=False
+    )
     assert not result.success
     assert "Materialise it again before anything reads it" in reasons(result)
     assert contents(Path(str(small.home.tables))) == before

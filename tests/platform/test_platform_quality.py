@@ -31,19 +31,37 @@ def test_an_empty_table_fulfils_every_rule() -> None:
 
 def test_a_broken_rule_names_the_failing_rows_by_key() -> None:
     row = {c.name: True if c.type == "bool" else 0 for c in ACCOUNTING.columns}
-    frame = ACCOUNTING.frame([{**row, "study_id": "s00000001"}, {**row, "study_id": "s00000002", "balanced": False}])
+    frame = ACCOUNTING.frame(
+        [{**row, "study_id": "s00000001"}, {**row, "study_id": "s00000002", "balanced": False}]
+    )
     failing = [result for result in validate(ACCOUNTING, frame) if not result.success]
-    assert [(result.column, result.failing_rows, result.failing_keys) for result in failing] == [("balanced", 1, ("s00000002",))]
+    assert [(result.column, result.failing_rows, result.failing_keys) for result in failing] == [
+        ("balanced", 1, ("s00000002",))
+    ]
 
 
 def test_results_carry_no_value_of_the_frame() -> None:
     marker = "a sentence that must not leave the table"
-    note = {"number": 0, "file": "f", "line": 1, "study_id": "", "finding_id": "", "column": "", "reason": "r", "found": marker, "done": ""}
-    failing = [result for result in validate(INTAKE_NOTES, INTAKE_NOTES.frame([note, note])) if not result.success]
+    note = {
+        "number": 0,
+        "file": "f",
+        "line": 1,
+        "study_id": "",
+        "finding_id": "",
+        "column": "",
+        "reason": "r",
+        "found": marker,
+        "done": "",
+    }
+    failing = [
+        result for result in validate(INTAKE_NOTES, INTAKE_NOTES.frame([note, note])) if not result.success
+    ]
     assert [(result.column, result.failing_keys) for result in failing] == [("number", ("0", "0"))]
     assert marker not in repr(failing)
 
 
 def test_the_data_dictionary_in_docs_is_the_one_of_the_schemas() -> None:
     stored = Path(__file__).resolve().parents[2] / "docs" / "data_dictionary.md"
-    assert stored.read_text(encoding="utf-8") == data_dictionary(), "python -m lunguage_assets.quality.dictionary > docs/data_dictionary.md"
+    assert stored.read_text(encoding="utf-8") == data_dictionary(), (
+        "python -m lunguage_assets.quality.dictionary > docs/data_dictionary.md"
+    )

@@ -1,4 +1,6 @@
-"""`lunguage run`: Lunguage files in, Lunguage++ out, every row explained, through the persistent Dagster instance."""
+"""`lunguage run`: Lunguage files in, Lunguage++ out, every row explained, through the persistent Dagster
+instance.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 from platform_support import contents
 
-from lunguage_assets.corpus.synthetic import write_sample
+from lunguage_assets.sample import write_sample
 from lunguage_assets.tables import PUBLISHED_COLUMNS, RELEASE
 
 
@@ -34,21 +36,37 @@ def test_every_delivered_row_is_accounted_for(finished_home: Path, sixty_reports
     folder = release_of(finished_home)
     rows = json.loads((folder / "summary.json").read_text())["rows"]
     assert rows["rows_in"] == len(delivered)
-    assert rows["rows_in"] == rows["originals_out"] + rows["merged"] + rows["removed"] + rows["excluded"] + rows["rejected"]
+    assert (
+        rows["rows_in"]
+        == rows["originals_out"] + rows["merged"] + rows["removed"] + rows["excluded"] + rows["rejected"]
+    )
     out = pd.read_parquet(folder / "Lunguage_plus_plus.parquet")
     log = pd.read_csv(folder / "resolution_log.csv", dtype=str)
     stated = set(out.loc[out["source"] == "original", "finding_id"])
-    logged = set(log.loc[log["event"].isin(["merged", "removed", "excluded"]) & (log["source"] == "original"), "finding_id"])
-    assert stated | logged == {f"{study}:{row}" for study, row in zip(delivered["study_id"], delivered.iloc[:, 0], strict=True)}
+    logged = set(
+        log.loc[
+            log["event"].isin(["merged", "removed", "excluded"]) & (log["source"] == "original"), "finding_id"
+        ]
+    )
+    assert stated | logged == {
+        f"{study}:{row}" for study, row in zip(delivered["study_id"], delivered.iloc[:, 0], strict=True)
+    }
     assert not stated & logged
 
 
 def test_references_in_the_csv_point_to_rows_of_the_same_study(finished_home: Path) -> None:
-    published = pd.read_csv(release_of(finished_home) / "Lunguage_plus_plus.csv", dtype=str, keep_default_na=False)
+    published = pd.read_csv(
+        release_of(finished_home) / "Lunguage_plus_plus.csv", dtype=str, keep_default_na=False
+    )
     assert published.groupby("study_id")["idx"].nunique().sum() == len(published)
-    by_number = {(study, idx): ent for study, idx, ent in zip(published["study_id"], published["idx"], published["ent"], strict=True)}
+    by_number = {
+        (study, idx): ent
+        for study, idx, ent in zip(published["study_id"], published["idx"], published["ent"], strict=True)
+    }
     checked = 0
-    for study, evidence, associate in zip(published["study_id"], published["evidence"], published["associate"], strict=True):
+    for study, evidence, associate in zip(
+        published["study_id"], published["evidence"], published["associate"], strict=True
+    ):
         for cell in (evidence, associate):
             tokens = [token.strip() for token in cell.split(",") if token.strip()]
             for name, number in itertools.pairwise(tokens):
@@ -76,7 +94,9 @@ def test_the_parquet_has_the_released_schema_with_provenance(finished_home: Path
 def test_the_duckdb_file_opens_with_any_client_and_agrees_with_the_release(finished_home: Path) -> None:
     out = pq.read_metadata(release_of(finished_home) / "Lunguage_plus_plus.parquet").num_rows
     with duckdb.connect(str(finished_home / "lunguage.duckdb"), read_only=True) as client:
-        found = client.execute("SELECT ranker, report_batch, count(*) FROM lunguage_plus_plus GROUP BY ALL").fetchall()
+        found = client.execute(
+            "SELECT ranker, report_batch, count(*) FROM lunguage_plus_plus GROUP BY ALL"
+        ).fetchall()
     assert found == [("panel", "first", out)]
 
 
@@ -108,7 +128,9 @@ def test_a_folder_of_five_reports_goes_through_with_the_published_ruler(run_of_f
     assert summary["rows_out"] > 0
 
 
-def test_the_release_goes_where_it_is_wanted(finished_five: Path, tmp_path: Path, lunguage, five_reports: Path) -> None:
+def test_the_release_goes_where_it_is_wanted(
+    finished_five: Path, tmp_path: Path, lunguage, five_reports: Path
+) -> None:
     home = tmp_path / "home"
     shutil.copytree(finished_five, home)
     done = lunguage(home, "run", "--data", five_reports, "--batch", "first", "--out", tmp_path / "out")
@@ -117,11 +139,20 @@ def test_the_release_goes_where_it_is_wanted(finished_five: Path, tmp_path: Path
     assert contents(tmp_path / "out" / "release") == contents(finished_five / "release")
 
 
-def test_bad_rows_are_set_aside_with_their_reasons_and_the_good_ones_go_through(tmp_path: Path, lunguage, five_reports: Path) -> None:
+def test_bad_rows_are_set_aside_with_their_reasons_and_the_good_ones_go_through(
+    tmp_path: Path, lunguage, five_reports: Path
+) -> None:
     delivery = tmp_path / "messy"
     shutil.copytree(five_reports, delivery)
-    frame = pd.read_csv(delivery / "Lunguage.csv", dtype=str, keep_default_na=False).rename(columns={"Unnamed: 0": ""})
-    spoiled = {0: ("dx_status", "perhaps"), 1: ("section", "appendix"), 2: ("study_id", "unknown"), 3: ("", frame[""].iloc[4])}
+    frame = pd.read_csv(delivery / "Lunguage.csv", dtype=str, keep_default_na=False).rename(
+        columns={"Unnamed: 0": ""}
+    )
+    spoiled = {
+        0: ("dx_status", "perhaps"),
+        1: ("section", "appendix"),
+        2: ("study_id", "unknown"),
+        3: ("", frame[""].iloc[4]),
+    }
     for line, (column, value) in spoiled.items():
         frame.loc[line, column] = value
     frame["surplus"] = "x"
@@ -134,7 +165,9 @@ def test_bad_rows_are_set_aside_with_their_reasons_and_the_good_ones_go_through(
     done = lunguage(home, "run", "--data", delivery)
     assert done.returncode == 0, done.stderr
     rejected = pd.read_csv(home / "release" / "panel" / "rejected.csv", dtype=str, keep_default_na=False)
-    assert sorted(rejected["reason"]) == sorted(["dx-status", "section", "study-id", "duplicate-row-number", "wrong-number-of-values"])
+    assert sorted(rejected["reason"]) == sorted(
+        ["dx-status", "section", "study-id", "duplicate-row-number", "wrong-number-of-values"]
+    )
     assert rejected["remedy"].str.len().min() > 0
     assert set(rejected["file"]) == {"Lunguage.csv"}
     rows = json.loads((home / "release" / "panel" / "summary.json").read_text())["rows"]
@@ -145,7 +178,9 @@ def test_bad_rows_are_set_aside_with_their_reasons_and_the_good_ones_go_through(
     assert {"vocabulary-missing", "metadata-missing", "column-ignored"} <= noted
 
 
-def test_a_single_judge_is_a_ranker_of_its_own(finished_home: Path, tmp_path: Path, lunguage, sixty_reports: Path) -> None:
+def test_a_single_judge_is_a_ranker_of_its_own(
+    finished_home: Path, tmp_path: Path, lunguage, sixty_reports: Path
+) -> None:
     home = tmp_path / "home"
     shutil.copytree(finished_home, home)
     before = contents(home / "release" / "panel")
@@ -163,9 +198,9 @@ def test_a_second_batch_keeps_the_measuring_stick_and_a_study_that_comes_again_i
     write_sample(again, reports=8, seed=5)
     amended = pd.read_csv(sixty_reports / "Lunguage.csv", dtype=str, keep_default_na=False)
     study = amended["study_id"].iloc[0]
-    amended[amended["study_id"] == study].rename(columns=lambda name: "" if name.startswith("Unnamed") else name).to_csv(
-        again / "Lunguage.csv", index=False
-    )
+    amended[amended["study_id"] == study].rename(
+        columns=lambda name: "" if name.startswith("Unnamed") else name
+    ).to_csv(again / "Lunguage.csv", index=False)
     ranking = (home / "tables" / "reference_ranking" / "panel.parquet").read_bytes()
     done = lunguage(home, "run", "--data", again, "--batch", "second")
     assert done.returncode == 0, done.stderr
@@ -179,7 +214,9 @@ def test_a_second_batch_keeps_the_measuring_stick_and_a_study_that_comes_again_i
     assert out["finding_id"].is_unique
 
 
-def test_running_again_changes_no_byte(finished_home: Path, tmp_path: Path, lunguage, sixty_reports: Path) -> None:
+def test_running_again_changes_no_byte(
+    finished_home: Path, tmp_path: Path, lunguage, sixty_reports: Path
+) -> None:
     home = tmp_path / "home"
     shutil.copytree(finished_home, home)
     done = lunguage(home, "run", "--data", sixty_reports, "--batch", "first", "--rebuild-ranking")

@@ -1,4 +1,6 @@
-"""The store: validated before it is written, replaced as a whole, readable by any DuckDB client at any time."""
+"""The store: validated before it is written, replaced as a whole, readable by any DuckDB client at any
+time.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +15,22 @@ import pytest
 from small_homes import store_unchecked
 
 from lunguage_assets.errors import InvalidTable
+from lunguage_assets.home.store import (
+    PARTITIONED_BY,
+    partition_path,
+    read_sound_batches,
+    read_table,
+    remove_abandoned_files,
+    write_table,
+)
 from lunguage_assets.orchestration.io_manager import build_catalog
-from lunguage_assets.store import PARTITIONED_BY, partition_path, read_sound_batches, read_table, remove_abandoned_files, write_table
 from lunguage_assets.tables import INTAKE_NOTES, LUNGUAGE_PLUS_PLUS, REFERENCE_RANKING, TABLES, TERMS
 
 
 def terms(*spellings: str) -> pd.DataFrame:
-    return TERMS.frame([{"category": "PF", "subcategory": "", "target_term": s, "normed_term": s} for s in spellings])
+    return TERMS.frame(
+        [{"category": "PF", "subcategory": "", "target_term": s, "normed_term": s} for s in spellings]
+    )
 
 
 def test_a_rewritten_partition_replaces_the_old_one(tmp_path: Path) -> None:
@@ -41,7 +52,9 @@ def test_a_rewritten_partition_replaces_the_old_one(tmp_path: Path) -> None:
     ],
     ids=["missing column", "extra column", "wrong type", "empty value", "repeated key"],
 )
-def test_an_invalid_frame_is_refused_by_name_and_the_stored_one_stays(tmp_path: Path, change, named: str) -> None:
+def test_an_invalid_frame_is_refused_by_name_and_the_stored_one_stays(
+    tmp_path: Path, change, named: str
+) -> None:
     path = tmp_path / "t.parquet"
     write_table(TERMS, terms("opacity", "nodule"), path)
     before = path.read_bytes()
@@ -58,7 +71,10 @@ def test_batches_read_together_are_what_they_are_alone(tmp_path: Path) -> None:
         write_table(TERMS, frame, paths[key])
     together = read_sound_batches(TERMS, paths)
     pd.testing.assert_frame_equal(
-        together, pd.concat([read_table(TERMS, paths[key]).assign(report_batch=key) for key in batches], ignore_index=True)
+        together,
+        pd.concat(
+            [read_table(TERMS, paths[key]).assign(report_batch=key) for key in batches], ignore_index=True
+        ),
     )
     assert read_sound_batches(TERMS, {}).columns.tolist() == [*TERMS.names, "report_batch"]
 
@@ -81,7 +97,17 @@ def test_an_empty_table_is_a_table_and_keeps_its_types(tmp_path: Path, table) ->
 
 
 def test_an_all_empty_column_keeps_its_type(tmp_path: Path) -> None:
-    note = {"number": 0, "file": "f", "line": None, "study_id": "", "finding_id": "", "column": "", "reason": "r", "found": "", "done": ""}
+    note = {
+        "number": 0,
+        "file": "f",
+        "line": None,
+        "study_id": "",
+        "finding_id": "",
+        "column": "",
+        "reason": "r",
+        "found": "",
+        "done": "",
+    }
     write_table(INTAKE_NOTES, INTAKE_NOTES.frame([note]), tmp_path / "t.parquet")
     back = read_table(INTAKE_NOTES, tmp_path / "t.parquet")
     assert str(back["line"].dtype) == "Int64"
@@ -99,7 +125,12 @@ def test_out_of_range_and_unknown_codes_are_counted_with_keys_not_values() -> No
     assert INTAKE_NOTES.violations(frame) == []
     problems = TABLES["accounting"].violations(
         TABLES["accounting"].frame(
-            [{c.name: ("s00000001" if c.name == "study_id" else True if c.type == "bool" else -1) for c in TABLES["accounting"].columns}]
+            [
+                {
+                    c.name: ("s00000001" if c.name == "study_id" else True if c.type == "bool" else -1)
+                    for c in TABLES["accounting"].columns
+                }
+            ]
         )
     )
     assert len(problems) == 10
@@ -135,7 +166,11 @@ def test_views_show_new_partitions_to_a_client_that_is_already_open(tmp_path: Pa
     root = tmp_path / "tables"
     build_catalog(root, tmp_path / "l.duckdb")
     with duckdb.connect(str(tmp_path / "l.duckdb"), read_only=True) as client:
-        write_table(LUNGUAGE_PLUS_PLUS, LUNGUAGE_PLUS_PLUS.frame(), partition_path(root, "lunguage_plus_plus", "panel", "2026.11"))
+        write_table(
+            LUNGUAGE_PLUS_PLUS,
+            LUNGUAGE_PLUS_PLUS.frame(),
+            partition_path(root, "lunguage_plus_plus", "panel", "2026.11"),
+        )
         write_table(TERMS, terms("opacity"), partition_path(root, "terms", "first.batch"))
         write_table(TERMS, terms("mass", "nodule"), partition_path(root, "terms", "second"))
         build_catalog(root, tmp_path / "l.duckdb")  # replaced under the open client

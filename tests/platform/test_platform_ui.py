@@ -1,4 +1,6 @@
-"""`lunguage ui` on a finished home: the same runs, tables and checks, in a real webserver, in a real browser, and materialising from there."""
+"""`lunguage ui` on a finished home: the same runs, tables and checks, in a real webserver, in a real browser,
+and materialising from there.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ class UI:
 
     def ask(self, query: str, **variables: Any) -> dict[str, Any]:
         body = json.dumps({"query": query, "variables": variables}).encode()
-        request = urllib.request.Request(f"{self.url}/graphql", data=body, headers={"Content-Type": "application/json"})
+        request = urllib.request.Request(
+            f"{self.url}/graphql", data=body, headers={"Content-Type": "application/json"}
+        )
         with urllib.request.urlopen(request, timeout=60) as response:
             answer = json.load(response)
         assert "errors" not in answer, answer["errors"]
@@ -60,7 +64,17 @@ def ui(finished_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     log = (home.parent / "ui.log").open("w")
-    command = [*IN_THE_BACKGROUND, sys.executable, "-m", "lunguage_assets.cli", "ui", "--home", str(home), "--port", str(port)]
+    command = [
+        *IN_THE_BACKGROUND,
+        sys.executable,
+        "-m",
+        "lunguage_assets.cli.main",
+        "ui",
+        "--home",
+        str(home),
+        "--port",
+        str(port),
+    ]
     process = subprocess.Popen(command, env=environment(home), stdout=log, stderr=log, start_new_session=True)
     served = UI(home, port)
     try:
@@ -85,12 +99,16 @@ def _wait(ready: Any, seconds: float, problem: str) -> None:
 
 
 def test_the_ui_shows_the_runs_tables_and_checks_of_the_command_line(ui: UI) -> None:
-    assets = ui.ask("{ assetNodes { assetKey { path } groupName assetMaterializations(limit: 1) { partition } } }")["assetNodes"]
+    assets = ui.ask(
+        "{ assetNodes { assetKey { path } groupName assetMaterializations(limit: 1) { partition } } }"
+    )["assetNodes"]
     shown = {node["assetKey"]["path"][-1]: node for node in assets}
     assert {node["groupName"] for node in assets} == {"corpus", "explicit", "analysis", "implicit", "release"}
     assert shown["lunguage_plus_plus"]["assetMaterializations"] == [{"partition": "panel|first"}]
     assert shown["release"]["assetMaterializations"] == [{"partition": "panel"}]
-    runs = ui.ask("{ runsOrError { ... on Runs { results { status pipelineName } } } }")["runsOrError"]["results"]
+    runs = ui.ask("{ runsOrError { ... on Runs { results { status pipelineName } } } }")["runsOrError"][
+        "results"
+    ]
     assert {run["status"] for run in runs} == {"SUCCESS"}
     checks = ui.ask(
         """query Checks($key: AssetKeyInput!) { assetNodeOrError(assetKey: $key) { ... on AssetNode {
@@ -108,9 +126,15 @@ def test_a_partition_can_be_materialised_from_the_ui_to_the_same_bytes(ui: UI) -
     stored = ui.home / "tables" / "lunguage_plus_plus" / "panel" / "first.parquet"
     before = stored.read_bytes()
     stored.unlink()
-    (location,) = ui.ask("{ workspaceOrError { ... on Workspace { locationEntries { name } } } }")["workspaceOrError"]["locationEntries"]
+    (location,) = ui.ask("{ workspaceOrError { ... on Workspace { locationEntries { name } } } }")[
+        "workspaceOrError"
+    ]["locationEntries"]
     params = {
-        "selector": {"repositoryLocationName": location["name"], "repositoryName": "__repository__", "pipelineName": "expand"},
+        "selector": {
+            "repositoryLocationName": location["name"],
+            "repositoryName": "__repository__",
+            "pipelineName": "expand",
+        },
         "executionMetadata": {"tags": [{"key": "dagster/partition", "value": "panel|first"}]},
         "runConfigData": {},
         "mode": "default",
@@ -146,22 +170,34 @@ def test_a_materialization_carries_its_rows_and_the_origin_of_every_column(ui: U
     assert {"findings", "fitted_probabilities", "lunguage_plus_plus", "release"} <= set(told)
     for name, lineage in told.items():
         found = {
-            entry["columnName"]: {(dep["assetKey"]["path"][-1], dep["columnName"]) for dep in entry["columnDeps"]} for entry in lineage
+            entry["columnName"]: {
+                (dep["assetKey"]["path"][-1], dep["columnName"]) for dep in entry["columnDeps"]
+            }
+            for entry in lineage
         }
         assert found == {column: set(origins) for column, origins in sources(name).items()}
 
 
 def test_what_is_declared_to_pass_through_has_no_value_that_its_source_lacks(finished_home: Path) -> None:
     def values(table: str, column: str) -> set[Any]:
-        stored = [path for path in (finished_home / "tables" / table).rglob("*.parquet") if not path.name.startswith("+")]
+        stored = [
+            path
+            for path in (finished_home / "tables" / table).rglob("*.parquet")
+            if not path.name.startswith("+")
+        ]
         frames = [pd.read_parquet(path, columns=[column]) for path in stored]
         assert frames, table
         return {str(value) for frame in frames for value in frame[column].dropna()}
 
     compared = 0
-    for table in ORIGINS.keys() & {path.name for path in (finished_home / "tables").iterdir() if list(path.rglob("[!+]*.parquet"))}:
+    for table in ORIGINS.keys() & {
+        path.name for path in (finished_home / "tables").iterdir() if list(path.rglob("[!+]*.parquet"))
+    }:
         for column, found in taken_over(table).items():
-            assert values(table, column) <= set().union(*(values(*source) for source in found)), (table, column)
+            assert values(table, column) <= set().union(*(values(*source) for source in found)), (
+                table,
+                column,
+            )
             compared += 1
     assert compared > 50
 
@@ -178,7 +214,11 @@ def browser(ui: UI, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
 @pytest.mark.ui
 def test_a_browser_shows_the_check_report(ui: UI, browser: Page) -> None:
     browser.open(
-        f"{ui.url}/assets/lunguage_plus_plus?view=checks&checkDetail=conflict_free", "conflict_free", "blocking", "Passed", "panel|first"
+        f"{ui.url}/assets/lunguage_plus_plus?view=checks&checkDetail=conflict_free",
+        "conflict_free",
+        "blocking",
+        "Passed",
+        "panel|first",
     )
     browser.click("[Show Markdown]", row="report")
     browser.wait_for("All guarantees hold for")
@@ -186,15 +226,21 @@ def test_a_browser_shows_the_check_report(ui: UI, browser: Page) -> None:
 
 @pytest.mark.ui
 def test_a_browser_shows_how_assets_follow_from_each_other(ui: UI, browser: Page) -> None:
-    browser.open(f"{ui.url}/assets/expansions?view=lineage", "expansions", "terms", "lunguage_plus_plus", "implicit")
+    browser.open(
+        f"{ui.url}/assets/expansions?view=lineage", "expansions", "terms", "lunguage_plus_plus", "implicit"
+    )
 
 
 @pytest.mark.ui
-def test_a_browser_shows_which_partitions_are_there_and_what_was_counted_in_one(ui: UI, browser: Page) -> None:
+def test_a_browser_shows_which_partitions_are_there_and_what_was_counted_in_one(
+    ui: UI, browser: Page
+) -> None:
     browser.open(f"{ui.url}/assets/findings?view=partitions", "Materialized (1)")
     browser.click("first")
     browser.wait_for("tentative", "status", "share", "█")
-    browser.open(f"{ui.url}/assets/lunguage_plus_plus?view=partitions", "panel", "lexicon", "first", "Missing")
+    browser.open(
+        f"{ui.url}/assets/lunguage_plus_plus?view=partitions", "panel", "lexicon", "first", "Missing"
+    )
 
 
 @pytest.mark.ui
@@ -206,5 +252,9 @@ def test_a_browser_draws_the_ranking(ui: UI, browser: Page) -> None:
 
 @pytest.mark.ui
 def test_a_browser_shows_where_a_column_comes_from_and_who_made_the_asset(ui: UI, browser: Page) -> None:
-    browser.open(f"{ui.url}/assets/fitted_probabilities?view=overview", "Columns", "From findings: masked_sentence; hedge_vocabulary")
+    browser.open(
+        f"{ui.url}/assets/fitted_probabilities?view=overview",
+        "Columns",
+        "From findings: masked_sentence; hedge_vocabulary",
+    )
     browser.wait_for("Source code", "radiology-nlp", "paid: llm", "half: explicit")

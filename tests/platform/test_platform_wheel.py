@@ -17,8 +17,19 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def run(*command: str | Path, cwd: Path, **variables: str) -> str:
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(("LUNGUAGE", "DAGSTER", "PYTHON"))}
-    done = subprocess.run([str(part) for part in command], cwd=cwd, env={**kept, **variables}, capture_output=True, text=True, check=False)
+    kept = {
+        key: value
+        for key, value in os.environ.items()
+        if not key.startswith(("LUNGUAGE", "DAGSTER", "PYTHON"))
+    }
+    done = subprocess.run(
+        [str(part) for part in command],
+        cwd=cwd,
+        env={**kept, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -26,7 +37,19 @@ def run(*command: str | Path, cwd: Path, **variables: str) -> str:
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
-    run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", folder, ROOT, cwd=folder)
+    run(
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--quiet",
+        "--no-deps",
+        "--no-build-isolation",
+        "--wheel-dir",
+        folder,
+        ROOT,
+        cwd=folder,
+    )
     (built,) = folder.glob("*.whl")
     return built
 
@@ -35,9 +58,13 @@ def test_the_wheel_carries_every_data_file_and_no_top_level_data_package(wheel: 
     names = zipfile.ZipFile(wheel).namelist()
     for folder in ("resources", "expectations"):
         shipped = {
-            name.removeprefix(f"lunguage_assets/_data/{folder}/") for name in names if name.startswith(f"lunguage_assets/_data/{folder}/")
+            name.removeprefix(f"lunguage_assets/_data/{folder}/")
+            for name in names
+            if name.startswith(f"lunguage_assets/_data/{folder}/")
         }
-        assert shipped == {str(path.relative_to(ROOT / folder)) for path in (ROOT / folder).rglob("*") if path.is_file()}
+        assert shipped == {
+            str(path.relative_to(ROOT / folder)) for path in (ROOT / folder).rglob("*") if path.is_file()
+        }
     assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"lunguage_assets"}
 
 

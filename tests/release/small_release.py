@@ -10,7 +10,6 @@ import pandas as pd
 
 from lunguage_assets.corpus.delivery import find_delivery
 from lunguage_assets.corpus.intake import Intake, take_in
-from lunguage_assets.corpus.synthetic import write_sample
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.explicit.fit.fitting import fit_with_log
 from lunguage_assets.explicit.fit.probability import load_anchors
@@ -18,18 +17,19 @@ from lunguage_assets.explicit.hedges.hedging import hedge_phrases
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating.matches import comparison_matches
 from lunguage_assets.explicit.rating.ranking import reference_ranking
-from lunguage_assets.home import Home
-from lunguage_assets.implicit.accounting import account
-from lunguage_assets.implicit.blacklist import load_blacklist
-from lunguage_assets.implicit.deduplicate import deduplicate
-from lunguage_assets.implicit.embedders import make_embedder
-from lunguage_assets.implicit.expand import expand
-from lunguage_assets.implicit.pathways import load_dictionary
-from lunguage_assets.implicit.resolve import resolve
+from lunguage_assets.home.home import Home
+from lunguage_assets.implicit.encoders import make_embedder
+from lunguage_assets.implicit.expansion.expand import expand
+from lunguage_assets.implicit.merging.blacklist import load_blacklist
+from lunguage_assets.implicit.merging.deduplicate import deduplicate
+from lunguage_assets.implicit.pathways.pathways import load_dictionary
+from lunguage_assets.implicit.resolution.accounting import account
+from lunguage_assets.implicit.resolution.resolve import resolve
 from lunguage_assets.judges.configuration import load_judges, make_judge
-from lunguage_assets.release.bundle import TABLES_PER_BATCH, Release, assemble
-from lunguage_assets.release.costs import ANSWER_COSTS
-from lunguage_assets.release.provenance import Origin, read_origin
+from lunguage_assets.release.bundle.bundle import TABLES_PER_BATCH, Release, assemble
+from lunguage_assets.release.bundle.costs import ANSWER_COSTS
+from lunguage_assets.release.bundle.provenance import Origin, read_origin
+from lunguage_assets.sample import write_sample
 from lunguage_assets.settings import Settings, load_settings
 
 WORD = "Quokkalantern"
@@ -53,20 +53,27 @@ class Made:
 
     def origin(self) -> Origin:
         """Of rule-based judges, which cost nothing."""
-        return replace(read_origin(self.home, load_settings(self.home.settings_file), load_judges()), costs=ANSWER_COSTS.frame())
+        return replace(
+            read_origin(self.home, load_settings(self.home.settings_file), load_judges()),
+            costs=ANSWER_COSTS.frame(),
+        )
 
 
 def assembled(ranking: pd.DataFrame, batches: dict[str, Tables]) -> Release:
     """The release of these batches, given oldest first."""
     together = {
-        name: pd.concat([tables[name].assign(report_batch=key) for key, tables in batches.items()], ignore_index=True)
+        name: pd.concat(
+            [tables[name].assign(report_batch=key) for key, tables in batches.items()], ignore_index=True
+        )
         for name in TABLES_PER_BATCH
     }
     return assemble("panel", ranking, list(batches), together)
 
 
 def make(folder: Path, batches: dict[str, tuple[int, int]], *, credentialed: bool = False) -> Made:
-    """A home with batches of sample reports, each by (reports, seed). Credentialed ones say `WORD` in every sentence and report."""
+    """A home with batches of sample reports, each by (reports, seed). Credentialed ones say `WORD` in every
+    sentence and report.
+    """
     home = Home(folder / "home")
     home.create()
     home.settings_file.write_text(SETTINGS)
@@ -85,12 +92,20 @@ def make(folder: Path, batches: dict[str, tuple[int, int]], *, credentialed: boo
     ranking = reference_ranking(vocabulary, matches, settings.explicit, [judge.identity for judge in panel])
     tables = {}
     for key, intake in taken.items():
-        fitted = fit_with_log(intake.findings, hedges[key], vocabulary, ranking, panel, load_anchors(), settings.explicit).probabilities
+        fitted = fit_with_log(
+            intake.findings, hedges[key], vocabulary, ranking, panel, load_anchors(), settings.explicit
+        ).probabilities
         tables[key] = resolved(intake, fitted, ranking, settings)
     return Made(home, ranking, tables, vocabulary.set_index("phrase")["n_examples"])
 
 
-def resolved(intake: Intake, fitted: pd.DataFrame, ranking: pd.DataFrame, settings: Settings, pathways: Path | None = None) -> Tables:
+def resolved(
+    intake: Intake,
+    fitted: pd.DataFrame,
+    ranking: pd.DataFrame,
+    settings: Settings,
+    pathways: Path | None = None,
+) -> Tables:
     """What the release needs of a batch, from its findings and probabilities."""
     vocabulary = Vocabulary.from_terms(intake.terms)
     dictionary = load_dictionary(pathways, vocabulary)
@@ -111,7 +126,9 @@ def resolved(intake: Intake, fitted: pd.DataFrame, ranking: pd.DataFrame, settin
 
 
 def plant(delivery: Path) -> None:
-    """Make a delivery undeclared, which counts as patients', with the word in every sentence and report, and in a row that is rejected."""
+    """Make a delivery undeclared, which counts as patients', with the word in every sentence and report, and
+    in a row that is rejected.
+    """
     (delivery / "corpus.toml").unlink()
     with (delivery / "Lunguage.csv").open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))

@@ -1,4 +1,6 @@
-"""A release as a version with two parts: what is in it, that nothing of a report is in the open one, what changed and why."""
+"""A release as a version with two parts: what is in it, that nothing of a report is in the open one, what
+changed and why.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,7 @@ from lunguage_assets.corpus.delivery import find_delivery
 from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import MethodError
-from lunguage_assets.release import bundle
-from lunguage_assets.release.bundle import Release, Written, write_bundle
+from lunguage_assets.release.bundle.bundle import Release, Written, bundle, write_bundle
 from lunguage_assets.settings import load_settings
 
 
@@ -55,7 +56,13 @@ def of_patients(patients: Made, tmp_path_factory: pytest.TempPathFactory) -> Pat
 def test_every_checksum_holds_for_the_version_and_for_each_part_alone(version: Path, tmp_path: Path) -> None:
     shutil.copytree(version / "open", tmp_path / "passed_on")
     for folder in (version, version / "restricted", tmp_path / "passed_on"):
-        done = subprocess.run(["sha256sum", "--check", "--quiet", "SHA256SUMS"], cwd=folder, capture_output=True, timeout=60, check=False)
+        done = subprocess.run(
+            ["sha256sum", "--check", "--quiet", "SHA256SUMS"],
+            cwd=folder,
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
         assert done.returncode == 0, done.stdout
 
 
@@ -76,16 +83,29 @@ def test_the_newest_files_have_the_names_that_they_always_had(version: Path) -> 
 def test_every_column_of_every_file_is_in_the_data_dictionary_and_no_other_file_is(version: Path) -> None:
     page = (version / "open" / "data_dictionary.md").read_text(encoding="utf-8")
     sections = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL))
-    described = {file: body for heading, body in sections.items() for file in re.findall(r"`([^`]+)`", heading)}
-    files = [path for part in ("open", "restricted") for path in (version / part).iterdir() if path.suffix in (".csv", ".parquet")]
+    described = {
+        file: body for heading, body in sections.items() for file in re.findall(r"`([^`]+)`", heading)
+    }
+    files = [
+        path
+        for part in ("open", "restricted")
+        for path in (version / part).iterdir()
+        if path.suffix in (".csv", ".parquet")
+    ]
     assert set(described) == {str(path.relative_to(version)) for path in files}
     for path in files:
-        columns = pq.read_schema(path).names if path.suffix == ".parquet" else list(pd.read_csv(path, nrows=0).columns)
+        columns = (
+            pq.read_schema(path).names
+            if path.suffix == ".parquet"
+            else list(pd.read_csv(path, nrows=0).columns)
+        )
         told = re.findall(r"^\| `(.+?)` \|", described[str(path.relative_to(version))], re.MULTILINE)
         assert told == columns, path.name
 
 
-def test_the_same_release_gives_the_same_bytes_whatever_the_order_of_its_rows(invented: Made, version: Path, tmp_path: Path) -> None:
+def test_the_same_release_gives_the_same_bytes_whatever_the_order_of_its_rows(
+    invented: Made, version: Path, tmp_path: Path
+) -> None:
     shuffled = invented.release()
     tables = {
         name: frame.sample(frac=1, random_state=random.Random(name).randrange(99))
@@ -107,11 +127,14 @@ def test_costs_alone_make_no_new_version(invented: Made, version: Path, tmp_path
     assert json.loads((tmp_path / "provenance.json").read_text())["costs"]["basis"] == "there was no ledger"
 
 
-# --- what the open part may hold ----------------------------------------------------------------------------------------------------
+# --- what the open part may hold
+# ----------------------------------------------------------------------------------------------------
 
 
 def said(path: Path) -> str:
-    """Everything that a file says: its bytes as text, chunks and columns unpacked, pictures inside a page too."""
+    """Everything that a file says: its bytes as text, chunks and columns unpacked, pictures inside a page
+    too.
+    """
     data = path.read_bytes()
     parts = [data.decode("utf-8", "replace"), data.decode("utf-16-le", "replace")]
     if path.suffix == ".parquet":
@@ -120,7 +143,9 @@ def said(path: Path) -> str:
     pictures = (
         [data]
         if path.suffix == ".png"
-        else [base64.b64decode(found) for found in re.findall(rb"data:image/png;base64,([A-Za-z0-9+/=]+)", data)]
+        else [
+            base64.b64decode(found) for found in re.findall(rb"data:image/png;base64,([A-Za-z0-9+/=]+)", data)
+        ]
     )
     return "\n".join([*parts, *(text for picture in pictures for text in chunks(picture))])
 
@@ -134,44 +159,71 @@ def chunks(png: bytes) -> list[str]:
         if kind != b"IDAT":
             found.append(body.decode("latin-1"))
         if kind in (b"zTXt", b"iTXt"):
-            found.append(zlib.decompress(body.split(b"\x00", 1)[1].lstrip(b"\x00\x01")).decode("utf-8", "replace"))
+            found.append(
+                zlib.decompress(body.split(b"\x00", 1)[1].lstrip(b"\x00\x01")).decode("utf-8", "replace")
+            )
         place += length + 12
     return found
 
 
 def outside_restricted(version: Path) -> list[Path]:
-    return [path for path in sorted(version.rglob("*")) if path.is_file() and "restricted" not in path.relative_to(version).parts]
+    return [
+        path
+        for path in sorted(version.rglob("*"))
+        if path.is_file() and "restricted" not in path.relative_to(version).parts
+    ]
 
 
-def test_no_word_or_identifier_of_a_patients_report_is_outside_the_restricted_part(patients: Made, of_patients: Path) -> None:
+def test_no_word_or_identifier_of_a_patients_report_is_outside_the_restricted_part(
+    patients: Made, of_patients: Path
+) -> None:
     reports = patients.release().tables["reports"]
     keys = {*reports["study_id"], *reports["subject_id"]}
     secrets = re.compile("|".join([WORD, WORD.lower(), *sorted(keys)]))
     files = outside_restricted(of_patients)
-    assert {path.name for path in files} >= {"report.html", "CHANGELOG.md", "README.md", "provenance.json", "ranking.png", "TABLES.md"}
+    assert {path.name for path in files} >= {
+        "report.html",
+        "CHANGELOG.md",
+        "README.md",
+        "provenance.json",
+        "ranking.png",
+        "TABLES.md",
+    }
     assert [path.name for path in files if secrets.search(said(path))] == []
     assert not [path for path in files if path.suffix == ".parquet"]
     held = {path.name for path in (of_patients / "restricted").iterdir() if secrets.search(said(path))}
-    assert held >= {"Lunguage_plus_plus.csv", "Lunguage_plus_plus.parquet", "rejected.csv", "labels.parquet", "changes.csv"}, (
-        "the search finds them"
-    )
+    assert held >= {
+        "Lunguage_plus_plus.csv",
+        "Lunguage_plus_plus.parquet",
+        "rejected.csv",
+        "labels.parquet",
+        "changes.csv",
+    }, "the search finds them"
 
 
 def test_no_sentence_of_a_report_is_outside_the_restricted_part(patients: Made, of_patients: Path) -> None:
     rows = patients.release().tables["lunguage_plus_plus"]
-    pieces = {piece.strip() for sentence in rows["sent"] for piece in sentence.split(f" near the {WORD}") if len(piece.split()) > 3}
+    pieces = {
+        piece.strip()
+        for sentence in rows["sent"]
+        for piece in sentence.split(f" near the {WORD}")
+        if len(piece.split()) > 3
+    }
     assert len(pieces) > 20
     for path in outside_restricted(of_patients):
         text = said(path)
         assert not [piece for piece in pieces if piece in text], path.name
 
 
-def test_counts_of_patients_are_rounded_wherever_the_open_part_shows_them(patients: Made, of_patients: Path) -> None:
+def test_counts_of_patients_are_rounded_wherever_the_open_part_shows_them(
+    patients: Made, of_patients: Path
+) -> None:
     exact = json.loads((of_patients / "restricted" / "summary.json").read_text())
     assert exact["findings"] % 5
     assert exact["reports"] % 5
     pages = [
-        (of_patients / path).read_text(encoding="utf-8") for path in ("open/report.html", "open/TABLES.md", "CHANGELOG.md", "README.md")
+        (of_patients / path).read_text(encoding="utf-8")
+        for path in ("open/report.html", "open/TABLES.md", "CHANGELOG.md", "README.md")
     ]
     assert not [
         number
@@ -181,14 +233,25 @@ def test_counts_of_patients_are_rounded_wherever_the_open_part_shows_them(patien
     ]
     figures = pd.read_csv(of_patients / "open" / "table_figures.csv").set_index("measure")["value"]
     assert {float(figures[name]) % 5 for name in ("studies", "delivered rows", "rows out")} == {0.0}
-    counted = pd.read_csv(of_patients / "open" / "table_certainty.csv").filter(regex="definitive|tentative").to_numpy().ravel()
+    counted = (
+        pd.read_csv(of_patients / "open" / "table_certainty.csv")
+        .filter(regex="definitive|tentative")
+        .to_numpy()
+        .ravel()
+    )
     assert {str(value) for value in counted} <= {"<5", *map(str, range(0, 100, 5))}
     assert "<5" in counted
     assert re.search(r"\| added \| delivered again \| \d*[05] \|", pages[2])
 
 
 def test_of_invented_reports_the_open_part_shows_exact_counts(version: Path) -> None:
-    for name in ("table_certainty.csv", "table_figures.csv", "table_conflicts.csv", "table_expansion.csv", "TABLES.md"):
+    for name in (
+        "table_certainty.csv",
+        "table_figures.csv",
+        "table_conflicts.csv",
+        "table_expansion.csv",
+        "TABLES.md",
+    ):
         assert (version / "open" / name).read_bytes() == (version / "restricted" / name).read_bytes()
 
 
@@ -203,7 +266,8 @@ def test_each_part_says_what_it_may_be_used_for(version: Path, of_patients: Path
         assert folder.name in text
 
 
-# --- what changed, and why ----------------------------------------------------------------------------------------------------------------
+# --- what changed, and why
+# ----------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("unreported")
@@ -219,7 +283,9 @@ def test_a_new_batch_is_told_from_an_amended_study(invented: Made, tmp_path: Pat
     assert len(again)
     log = (newer / "CHANGELOG.md").read_text()
     counted = re.findall(r"\| (\w+) \| ([a-z ]+) \| ([\d,]+) \| ([\d,]+) \| (.+) \|", log)
-    assert {(change, what): int(rows) for change, what, rows, _, _ in counted} == changes.groupby(["change", "what"]).size().to_dict()
+    assert {(change, what): int(rows) for change, what, rows, _, _ in counted} == changes.groupby(
+        ["change", "what"]
+    ).size().to_dict()
     assert {reason for *_, reason in counted} == {"batches second"}
     assert "`batches.second`: included False -> included True" in log
     assert log.index(f"## {newer.name}, against r1-") < log.index("The first version.")
@@ -229,7 +295,10 @@ def test_a_new_batch_is_told_from_an_amended_study(invented: Made, tmp_path: Pat
 def test_other_pathways_are_the_reason_for_other_generated_rows(invented: Made, tmp_path: Path) -> None:
     before = write(invented, tmp_path / "panel", "first")
     own = tmp_path / "pathways.yaml"
-    own.write_text(resource("pathways.yaml").read_text(encoding="utf-8").replace("finding: opacity", "finding: density"), encoding="utf-8")
+    own.write_text(
+        resource("pathways.yaml").read_text(encoding="utf-8").replace("finding: opacity", "finding: density"),
+        encoding="utf-8",
+    )
     tables = invented.batches["first"]
     intake = take_in(find_delivery(invented.home.batches / "first"), load_settings().corpus)
     changed = resolved(intake, tables["fitted_probabilities"], invented.ranking, load_settings(), own)
@@ -256,7 +325,9 @@ def belief_changed(release: Release) -> Release:
 
 
 @pytest.mark.usefixtures("unreported")
-def test_a_new_ranking_is_the_reason_for_other_probabilities_and_names(invented: Made, tmp_path: Path) -> None:
+def test_a_new_ranking_is_the_reason_for_other_probabilities_and_names(
+    invented: Made, tmp_path: Path
+) -> None:
     write(invented, tmp_path, "first")
     release = belief_changed(invented.release("first"))
     written = write_bundle(release, tmp_path, invented.origin(), {}, invented.examples)
@@ -271,17 +342,25 @@ def test_a_new_ranking_is_the_reason_for_other_probabilities_and_names(invented:
 
 
 @pytest.mark.usefixtures("unreported")
-def test_a_version_before_whose_rows_were_taken_away_is_said_not_to_be_compared(invented: Made, tmp_path: Path) -> None:
+def test_a_version_before_whose_rows_were_taken_away_is_said_not_to_be_compared(
+    invented: Made, tmp_path: Path
+) -> None:
     before = write(invented, tmp_path, "first")
     (before / "restricted" / "Lunguage_plus_plus.parquet").unlink()
-    assert f"The rows of {before.name} are no longer there" in (write(invented, tmp_path) / "CHANGELOG.md").read_text()
+    assert (
+        f"The rows of {before.name} are no longer there"
+        in (write(invented, tmp_path) / "CHANGELOG.md").read_text()
+    )
 
 
 @pytest.mark.usefixtures("unreported")
 def test_the_number_of_kept_versions_is_a_setting(invented: Made, tmp_path: Path) -> None:
     origin = invented.origin()
     origin = replace(
-        origin, settings=origin.settings.model_copy(update={"release": origin.settings.release.model_copy(update={"keep": 1})})
+        origin,
+        settings=origin.settings.model_copy(
+            update={"release": origin.settings.release.model_copy(update={"keep": 1})}
+        ),
     )
 
     def released(*batches: str) -> Written:
@@ -291,7 +370,9 @@ def test_the_number_of_kept_versions_is_a_setting(invented: Made, tmp_path: Path
     second = released()
     assert second.removed == (first.version,)
     assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == [second.version]
-    assert first.version in (tmp_path / "CHANGELOG.md").read_text(), "what earlier versions changed is still told"
+    assert first.version in (tmp_path / "CHANGELOG.md").read_text(), (
+        "what earlier versions changed is still told"
+    )
 
 
 @pytest.mark.parametrize("stale", [["first"], ["first", "second"]])

@@ -1,4 +1,6 @@
-"""The open part of patients' reports: no count says that something is about one, two, three or four people, not even by subtraction."""
+"""The open part of patients' reports: no count says that something is about one, two, three or four people,
+not even by subtraction.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.implicit.pathways import DiagnosisStatistics
-from lunguage_assets.release.disclosure import STRUCTURE_MEASURES, Disclosure
-from lunguage_assets.release.paper_tables import PaperTables, corpus_figures
+from lunguage_assets.implicit.pathways.pathways import DiagnosisStatistics
+from lunguage_assets.release.bundle.disclosure import STRUCTURE_MEASURES, Disclosure
+from lunguage_assets.release.report.paper_tables import PaperTables, corpus_figures
 from lunguage_assets.settings import load_settings
 from lunguage_assets.tables import REFERENCE_RANKING, TABLES
 from lunguage_assets.tables.paper import CERTAINTY_TABLE, CONFLICT_TABLE, CORPUS_FIGURES, EXPANSION_TABLE
@@ -39,16 +41,27 @@ def possible(shown: int | str, threshold: int) -> tuple[int, int]:
     """The least and the greatest count that is shown so."""
     if isinstance(shown, str):
         return 1, threshold - 1
-    return (0, 0) if shown == 0 else (max(shown - threshold // 2, threshold), shown - threshold // 2 + threshold - 1)
+    return (
+        (0, 0)
+        if shown == 0
+        else (max(shown - threshold // 2, threshold), shown - threshold // 2 + threshold - 1)
+    )
 
 
-@given(st.integers(min_value=1), st.lists(counts, min_size=1, max_size=8), st.integers(min_value=5, max_value=25))
-def test_a_hidden_cell_does_not_follow_from_the_total_and_the_others(hidden: int, others: list[int], threshold: int) -> None:
+@given(
+    st.integers(min_value=1), st.lists(counts, min_size=1, max_size=8), st.integers(min_value=5, max_value=25)
+)
+def test_a_hidden_cell_does_not_follow_from_the_total_and_the_others(
+    hidden: int, others: list[int], threshold: int
+) -> None:
     hidden = 1 + hidden % (threshold - 1)
     told = Disclosure(threshold)
     ranges = [possible(told.count(other), threshold) for other in others]
     low, high = possible(told.count(hidden + sum(others)), threshold)
-    left = range(max(1, low - sum(most for _, most in ranges)), min(threshold - 1, high - sum(least for least, _ in ranges)) + 1)
+    left = range(
+        max(1, low - sum(most for _, most in ranges)),
+        min(threshold - 1, high - sum(least for least, _ in ranges)) + 1,
+    )
     assert hidden in left
     assert len(left) >= 2
 
@@ -63,7 +76,13 @@ def test_no_bar_of_a_histogram_stands_for_a_few_findings(values: list[float], th
 
 
 def certainty(**counts: int) -> dict[str, object]:
-    columns = ("definitive_positive", "tentative_positive", "tentative_negative", "definitive_negative", "no_information")
+    columns = (
+        "definitive_positive",
+        "tentative_positive",
+        "tentative_negative",
+        "definitive_negative",
+        "no_information",
+    )
     return {
         "diagnosis": "pneumonia",
         **{name: counts.get(name, 0) for name in columns},
@@ -100,18 +119,34 @@ def tables(certain: dict[str, object]) -> PaperTables:
 
 def test_tables_of_patients_hide_small_cells_and_keep_what_is_about_the_pathways() -> None:
     shown = Disclosure(5).tables(tables(certainty(tentative_positive=4, definitive_positive=13)))
-    assert shown.certainty.loc[0, ["definitive_positive", "tentative_positive", "tentative_negative"]].tolist() == [15, "<5", 0]
-    assert shown.certainty.loc[0, ["p_mean", "p_sd", "p_min", "p_max"]].isna().all(), "statistics of four findings are about these four"
+    assert shown.certainty.loc[
+        0, ["definitive_positive", "tentative_positive", "tentative_negative"]
+    ].tolist() == [15, "<5", 0]
+    assert shown.certainty.loc[0, ["p_mean", "p_sd", "p_min", "p_max"]].isna().all(), (
+        "statistics of four findings are about these four"
+    )
     assert shown.expansion.loc[0, ["variants", "pathways", "stated", "added"]].tolist() == [3, 3, "<5", "<5"]
-    assert shown.conflicts.loc[0, ["conflicts", "suppressed", "merged", "removed", "published"]].tolist() == [10, "<5", 0, "<5", 10.0]
+    assert shown.conflicts.loc[0, ["conflicts", "suppressed", "merged", "removed", "published"]].tolist() == [
+        10,
+        "<5",
+        0,
+        "<5",
+        10.0,
+    ]
     assert shown.figures["value"].tolist() == ["<5", 3, 0.12]
 
 
-def test_statistics_of_enough_findings_are_shown_with_two_decimals_and_a_finding_without_information_is_not_enough() -> None:
+def test_statistics_of_enough_findings_are_shown_with_two_decimals_and_a_finding_without_information_is_not_enough() -> (
+    None
+):
     enough = Disclosure(5).tables(tables(certainty(tentative_positive=3, tentative_negative=2)))
     assert enough.certainty.loc[0, ["p_mean", "p_sd"]].tolist() == [0.43, 0.1]
-    assert enough.certainty.loc[0, ["p_min", "p_max"]].isna().all(), "the least and the greatest p are of one finding each"
-    without = Disclosure(5).tables(tables(certainty(tentative_positive=3, tentative_negative=2, no_information=1)))
+    assert enough.certainty.loc[0, ["p_min", "p_max"]].isna().all(), (
+        "the least and the greatest p are of one finding each"
+    )
+    without = Disclosure(5).tables(
+        tables(certainty(tentative_positive=3, tentative_negative=2, no_information=1))
+    )
     assert pd.isna(without.certainty.loc[0, "p_mean"])
 
 
@@ -134,9 +169,14 @@ def test_the_figures_about_the_pathway_file_are_named_as_the_figures_are() -> No
     ("own", "in this patient of ours we suspect", 30, "(a phrase of 7 words)"),
     ("published", "less likely", 0, "less likely"),
 ])  # fmt: skip
-def test_a_phrase_of_few_findings_or_of_too_many_words_is_not_spelled_out(ruler: str, phrase: str, examples: int, shown: str) -> None:
+def test_a_phrase_of_few_findings_or_of_too_many_words_is_not_spelled_out(
+    ruler: str, phrase: str, examples: int, shown: str
+) -> None:
     values = {"string": "x", "int": 0, "float": 0.5, "bool": True, "strings": ["j"]}
-    row = {column.name: values[column.type] for column in REFERENCE_RANKING.columns} | {"phrase": phrase, "ruler": ruler}
+    row = {column.name: values[column.type] for column in REFERENCE_RANKING.columns} | {
+        "phrase": phrase,
+        "ruler": ruler,
+    }
     ranking = REFERENCE_RANKING.frame([row])
     assert Disclosure(5).phrases(ranking, pd.Series({phrase: examples}))["phrase"].tolist() == [shown]
     assert Disclosure(1).phrases(ranking, pd.Series({phrase: examples}))["phrase"].tolist() == [phrase]

@@ -1,4 +1,6 @@
-"""Provenance: everything that decides a release, nothing that does not, no path of a person; and what answers cost, in any order of recording."""
+"""Provenance: everything that decides a release, nothing that does not, no path of a person; and what answers
+cost, in any order of recording.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +15,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_release import Made
 
-from lunguage_assets.judges.attempts import Attempt
+from lunguage_assets.judges.asking.attempts import Attempt
 from lunguage_assets.judges.configuration import load_judges
-from lunguage_assets.judges.ledger import Ledger, LedgerError
-from lunguage_assets.release.changes import changed_inputs, reason
-from lunguage_assets.release.costs import answer_costs
-from lunguage_assets.release.provenance import Origin, deciding, language_models, packages, provenance, provenance_text
+from lunguage_assets.judges.ledger.ledger import Ledger, LedgerError
+from lunguage_assets.release.bundle.changes import changed_inputs, reason
+from lunguage_assets.release.bundle.costs import answer_costs
+from lunguage_assets.release.bundle.provenance import (
+    Origin,
+    deciding,
+    language_models,
+    packages,
+    provenance,
+    provenance_text,
+)
 
 
 def told(made: Made, origin: Origin) -> dict[str, object]:
@@ -43,8 +52,16 @@ def test_it_holds_no_time_no_machine_and_no_path(invented: Made) -> None:
     implicit = origin.settings.implicit.model_copy(
         update={"encoder_model": "/home/someone/models/biolord", "encoder_vectors": "~/vectors.parquet"}
     )
-    bindings = {"lexicon": {"provider": "transformers", "model": "/scratch/someone/medgemma", "parameters": {"max_new_tokens": 5}}}
-    origin = replace(origin, settings=origin.settings.model_copy(update={"implicit": implicit}), bindings=bindings)
+    bindings = {
+        "lexicon": {
+            "provider": "transformers",
+            "model": "/scratch/someone/medgemma",
+            "parameters": {"max_new_tokens": 5},
+        }
+    }
+    origin = replace(
+        origin, settings=origin.settings.model_copy(update={"implicit": implicit}), bindings=bindings
+    )
     text = provenance_text(told(invented, origin))
     assert "someone" not in text
     assert str(invented.home.root) not in text
@@ -59,7 +76,9 @@ def test_language_models_are_told_with_model_parameters_and_prompts(invented: Ma
     configuration = load_judges(preset="paper-2025")
     members = configuration.members("panel")
     ranking = invented.ranking.assign(judges=[list(members)] * len(invented.ranking))
-    origin = replace(invented.origin(), configuration=configuration, extractor=configuration.extractor, bindings={})
+    origin = replace(
+        invented.origin(), configuration=configuration, extractor=configuration.extractor, bindings={}
+    )
     values = provenance(origin, "panel", ranking, ["first"], {}, [])
     assert language_models(configuration, members) == list(members)
     assert values["judges"]["gpt-4o"]["model"] == "gpt-4o"
@@ -114,7 +133,8 @@ def test_costs_are_no_input() -> None:
     assert deciding({"costs": {"answers": [1]}, "seeds": {}}) == {"seeds": {}}
 
 
-# --- costs ------------------------------------------------------------------------------------------------------------------------------
+# --- costs
+# ------------------------------------------------------------------------------------------------------------------------------
 
 
 def attempt(key: str, number: int, **values: object) -> Attempt:
@@ -131,7 +151,11 @@ def attempt(key: str, number: int, **values: object) -> Attempt:
 
 
 RECORDED = [
-    [attempt("a", 1, failure="overloaded", answer=None, cost_usd=None, input_tokens=0, output_tokens=0), attempt("a", 2), attempt("a", 3)],
+    [
+        attempt("a", 1, failure="overloaded", answer=None, cost_usd=None, input_tokens=0, output_tokens=0),
+        attempt("a", 2),
+        attempt("a", 3),
+    ],
     [attempt("b", 4, failure="unreadable"), attempt("b", 5, cost_usd=0.2)],
     [attempt("c", 6, cost_usd=None)],
     [attempt("d", 7, stage="extract", cost_usd=0.7)],
@@ -140,7 +164,9 @@ RECORDED = [
 ]
 
 
-def test_only_the_answer_in_use_of_each_question_counts_whatever_the_order_of_recording(tmp_path: Path) -> None:
+def test_only_the_answer_in_use_of_each_question_counts_whatever_the_order_of_recording(
+    tmp_path: Path,
+) -> None:
     found = []
     for number, order in enumerate(itertools.islice(itertools.permutations(RECORDED), 0, 720, 240)):
         place = tmp_path / f"{number}.sqlite"

@@ -1,4 +1,6 @@
-"""The report: one file that needs nothing else, says where every number comes from, and names what was not run."""
+"""The report: one file that needs nothing else, says where every number comes from, and names what was not
+run.
+"""
 
 from __future__ import annotations
 
@@ -14,20 +16,21 @@ import pandas as pd
 import pytest
 from small_release import Made
 
-from lunguage_assets.release import report_figures
-from lunguage_assets.release.bundle import write_bundle
-from lunguage_assets.release.material import shown_analyses
-from lunguage_assets.release.plots import probability_histogram
-from lunguage_assets.release.report import ReportTable, _table
-from lunguage_assets.schema import Table
+from lunguage_assets.pictures.plots import probability_histogram
+from lunguage_assets.release.bundle.bundle import write_bundle
+from lunguage_assets.release.bundle.material import shown_analyses
+from lunguage_assets.release.report.report import ReportTable, _table, report_figures
 from lunguage_assets.tables import FIT_VALIDATION, JUDGE_AGREEMENT, RANKING_CORRELATIONS, RANKING_ROBUSTNESS
 from lunguage_assets.tables.agreement import EXPERT_AGREEMENT
+from lunguage_assets.tables.schema import Table
 
 VOID = {"meta", "img", "br", "hr", "link", "input"}
 
 
 class Page(HTMLParser):
-    """Elements with their attributes in order, the text, and whether every element is closed where it was opened."""
+    """Elements with their attributes in order, the text, and whether every element is closed where it was
+    opened.
+    """
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -60,14 +63,29 @@ class Page(HTMLParser):
 
 def row(table: Table, **values: Any) -> dict[str, Any]:
     plain: dict[str, Any] = {"string": "x", "int": 3, "float": 0.5, "bool": False, "strings": []}
-    return {c.name: None if c.nullable else c.choices[0] if c.choices else plain[c.type] for c in table.columns} | values
+    return {
+        c.name: None if c.nullable else c.choices[0] if c.choices else plain[c.type] for c in table.columns
+    } | values
 
 
 def analyses(version: str) -> dict[str, pd.DataFrame]:
     """One or two rows of each analysis, of a ranking of this version."""
-    agreed = row(JUDGE_AGREEMENT, measure="pairwise agreement", first="cues", second="lexicon", value=0.8125, n=40, reasons="")
-    correlated = row(RANKING_CORRELATIONS, first="cues", first_order=0, second="lexicon", second_order=0, spearman=0.9)
-    robust = [row(RANKING_ROBUSTNESS, comparisons=n, repeat=0, spearman=0.9, ranking_version=version) for n in (5, 10)]
+    agreed = row(
+        JUDGE_AGREEMENT,
+        measure="pairwise agreement",
+        first="cues",
+        second="lexicon",
+        value=0.8125,
+        n=40,
+        reasons="",
+    )
+    correlated = row(
+        RANKING_CORRELATIONS, first="cues", first_order=0, second="lexicon", second_order=0, spearman=0.9
+    )
+    robust = [
+        row(RANKING_ROBUSTNESS, comparisons=n, repeat=0, spearman=0.9, ranking_version=version)
+        for n in (5, 10)
+    ]
     fitted = [
         row(
             FIT_VALIDATION,
@@ -85,7 +103,8 @@ def analyses(version: str) -> dict[str, pd.DataFrame]:
         for step in (1, 2)
     ]
     experts = [
-        row(EXPERT_AGREEMENT, measure="with ranking", first=who, second="panel", value=0.75, n=9, reasons="") for who in ("", "dr-nameless")
+        row(EXPERT_AGREEMENT, measure="with ranking", first=who, second="panel", value=0.75, n=9, reasons="")
+        for who in ("", "dr-nameless")
     ]
     return {
         "judge_agreement": JUDGE_AGREEMENT.frame([agreed]),
@@ -103,7 +122,10 @@ def complete(invented: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
     origin = invented.origin()
     origin = replace(origin, corpus=replace(origin.corpus, name="<script>alert('corpus')</script> & more"))
     version = str(invented.ranking["ranking_version"].iloc[0])
-    return folder / write_bundle(invented.release(), folder, origin, analyses(version), invented.examples).version
+    return (
+        folder
+        / write_bundle(invented.release(), folder, origin, analyses(version), invented.examples).version
+    )
 
 
 @pytest.fixture
@@ -129,23 +151,36 @@ def test_the_page_loads_nothing_and_runs_nothing(page: Page) -> None:
     assert len(addresses) > 15
     assert all(address.startswith(("data:image/png;base64,", "#")) for address in addresses)
     assert not [tag for tag, _ in page.elements if tag in ("script", "link", "iframe", "object", "form")]
-    policy = [attributes["content"] for attributes in page.all("meta") if attributes.get("http-equiv") == "Content-Security-Policy"]
+    policy = [
+        attributes["content"]
+        for attributes in page.all("meta")
+        if attributes.get("http-equiv") == "Content-Security-Policy"
+    ]
     assert policy == ["default-src 'none'; img-src data:; style-src 'unsafe-inline'"]
     assert page.unbalanced == []
     assert "<script>alert('corpus')</script> & more" in page.text, "shown as text, as it was given"
 
 
-def test_every_figure_is_described_and_every_number_has_its_n_and_its_source(page: Page, complete: Path) -> None:
+def test_every_figure_is_described_and_every_number_has_its_n_and_its_source(
+    page: Page, complete: Path
+) -> None:
     images = page.all("img")
-    assert all(image["alt"] and int(image["width"] or 0) > 100 and int(image["height"] or 0) > 100 for image in images)
+    assert all(
+        image["alt"] and int(image["width"] or 0) > 100 and int(image["height"] or 0) > 100
+        for image in images
+    )
     pictures = list((complete / "open" / "figures").iterdir())
     assert len(images) == len(pictures) >= 9
     raw = (complete / "open" / "report.html").read_text(encoding="utf-8")
-    captions = re.findall(r"<figcaption>(.*?)</figcaption>", raw) + re.findall(r'<p class="caption">(.*?)</p>', raw)
+    captions = re.findall(r"<figcaption>(.*?)</figcaption>", raw) + re.findall(
+        r'<p class="caption">(.*?)</p>', raw
+    )
     assert len(captions) > 25
     assert all("Source: " in caption for caption in captions)
     assert all("n = " in caption or "n: " in caption or "pathway" in caption for caption in captions)
-    assert raw.count("<table>") == raw.count('<div class="scroll" tabindex="0"'), "tables can be scrolled on a phone, and by keyboard"
+    assert raw.count("<table>") == raw.count('<div class="scroll" tabindex="0"'), (
+        "tables can be scrolled on a phone, and by keyboard"
+    )
 
 
 def test_headings_go_down_one_level_at_a_time_and_the_contents_lead_to_sections(page: Page) -> None:
@@ -158,7 +193,9 @@ def test_headings_go_down_one_level_at_a_time_and_the_contents_lead_to_sections(
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_what_was_not_run_is_named_and_what_was_run_is_not(page: Page, invented: Made, tmp_path: Path) -> None:
+def test_what_was_not_run_is_named_and_what_was_run_is_not(
+    page: Page, invented: Made, tmp_path: Path
+) -> None:
     assert "Not run for this version" not in page.text
     write_bundle(invented.release(), tmp_path, invented.origin(), {}, invented.examples)
     bare = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
@@ -189,8 +226,12 @@ def test_experts_are_averaged_and_nobody_is_named(page: Page, complete: Path) ->
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_analyses_of_another_ranking_are_left_out_and_the_page_says_so(invented: Made, tmp_path: Path) -> None:
-    written = write_bundle(invented.release(), tmp_path, invented.origin(), analyses("of another ranking"), invented.examples)
+def test_analyses_of_another_ranking_are_left_out_and_the_page_says_so(
+    invented: Made, tmp_path: Path
+) -> None:
+    written = write_bundle(
+        invented.release(), tmp_path, invented.origin(), analyses("of another ranking"), invented.examples
+    )
     page = Page((tmp_path / written.version / "open" / "report.html").read_text(encoding="utf-8"))
     assert page.text.count("it was made with another ranking") == 5
     assert shown_analyses(analyses("v"), invented.ranking) == ({}, True)
@@ -198,7 +239,12 @@ def test_analyses_of_another_ranking_are_left_out_and_the_page_says_so(invented:
 
 def test_a_column_of_counts_and_bounds_stands_to_the_right_and_fixed_decimals_are_kept() -> None:
     frame = pd.DataFrame(
-        {"what": ["a", "b"], "rows": pd.Series([10, "<5"], dtype=object), "mu": [1.0, float("nan")], "flag": [True, False]}
+        {
+            "what": ["a", "b"],
+            "rows": pd.Series([10, "<5"], dtype=object),
+            "mu": [1.0, float("nan")],
+            "flag": [True, False],
+        }
     )
     made: ReportTable = _table("t", "c", "s", frame, decimals={"mu": 2})
     assert made.numeric == (False, True, True, False)

@@ -1,4 +1,6 @@
-"""Versions beside each other: whole or not there, numbered by content, their files under plain names; killed, doubled, damaged, kept."""
+"""Versions beside each other: whole or not there, numbered by content, their files under plain names; killed,
+doubled, damaged, kept.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,21 @@ from platform_support import contents
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.files import replace_text
-from lunguage_assets.release.versions import LATEST, SUMS, content_digest, file_digest, version_name, writing
+from lunguage_assets.release.bundle.versions import (
+    LATEST,
+    SUMS,
+    content_digest,
+    file_digest,
+    version_name,
+    writing,
+)
 
-FIRST = {"open/a.csv": "a\n1\n", "restricted/b.csv": "b\n2\n", "restricted/summary.json": "{}\n", "restricted/only_first.csv": "x\n"}
+FIRST = {
+    "open/a.csv": "a\n1\n",
+    "restricted/b.csv": "b\n2\n",
+    "restricted/summary.json": "{}\n",
+    "restricted/only_first.csv": "x\n",
+}
 SECOND = {"open/a.csv": "a\n1\n", "restricted/b.csv": "b\n3\n", "restricted/summary.json": "{2}\n"}
 
 
@@ -39,14 +53,21 @@ def publish(folder: Path, files: dict[str, str], keep: int = 0) -> str:
 
 def sums_hold(folder: Path) -> bool:
     listed = dict(reversed(line.split("  ", 1)) for line in (folder / SUMS).read_text().splitlines())
-    found = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file() and path != folder / SUMS}
+    found = {
+        str(path.relative_to(folder))
+        for path in folder.rglob("*")
+        if path.is_file() and path != folder / SUMS
+    }
     return set(listed) == found and all(
         hashlib.sha256((folder / path).read_bytes()).hexdigest() == digest for path, digest in listed.items()
     )
 
 
 def modified(folder: Path) -> dict[str, tuple[int, int]]:
-    return {str(path.relative_to(folder)): (path.stat().st_ino, path.stat().st_mtime_ns) for path in folder.rglob("*")}
+    return {
+        str(path.relative_to(folder)): (path.stat().st_ino, path.stat().st_mtime_ns)
+        for path in folder.rglob("*")
+    }
 
 
 def test_a_version_is_whole_and_its_files_have_their_plain_names(tmp_path: Path) -> None:
@@ -56,7 +77,13 @@ def test_a_version_is_whole_and_its_files_have_their_plain_names(tmp_path: Path)
     assert sums_hold(tmp_path / name)
     assert sums_hold(tmp_path / name / "open")
     assert sums_hold(tmp_path / name / "restricted")
-    assert {path.name for path in tmp_path.iterdir()} == {".lock", LATEST, name, "CHANGELOG.md", *(Path(path).name for path in FIRST)}
+    assert {path.name for path in tmp_path.iterdir()} == {
+        ".lock",
+        LATEST,
+        name,
+        "CHANGELOG.md",
+        *(Path(path).name for path in FIRST),
+    }
     assert (tmp_path / "b.csv").read_text() == FIRST["restricted/b.csv"]
 
 
@@ -94,7 +121,9 @@ def test_versions_are_write_protected_and_unchanged_files_take_room_once(tmp_pat
     assert (tmp_path / second / "restricted/b.csv").samefile(tmp_path / "b.csv")
 
 
-def test_without_hard_links_the_same_files_are_copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_hard_links_the_same_files_are_copies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for files in (FIRST, SECOND):
         publish(tmp_path / "linked", files)
 
@@ -112,7 +141,9 @@ def test_without_hard_links_the_same_files_are_copies(tmp_path: Path, monkeypatc
 def test_a_sealed_version_that_lost_a_file_is_refused_by_its_name(lost: str, tmp_path: Path) -> None:
     name = publish(tmp_path, FIRST)
     (tmp_path / name / lost).unlink()
-    with pytest.raises(ConfigurationError, match=rf"{name}/{lost}: found no file; expected that of version {name}"):
+    with pytest.raises(
+        ConfigurationError, match=rf"{name}/{lost}: found no file; expected that of version {name}"
+    ):
         publish(tmp_path, FIRST)
 
 
@@ -134,7 +165,9 @@ def test_retention_keeps_the_last_and_the_current_version_and_numbers_go_on(tmp_
 
 
 def killed(step: int, work: Callable[[], object]) -> bool:
-    """Do the work in a copy of this process that dies, without any cleaning up, before its `step`-th change of a name; False: it finished."""
+    """Do the work in a copy of this process that dies, without any cleaning up, before its `step`-th change
+    of a name; False: it finished.
+    """
     child = os.fork()
     if child == 0:
         try:
@@ -160,7 +193,9 @@ def killed(step: int, work: Callable[[], object]) -> bool:
     return status == 9
 
 
-def test_killed_before_any_step_no_version_is_half_and_the_next_run_ends_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_killed_before_any_step_no_version_is_half_and_the_next_run_ends_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(os, "fsync", lambda _: None)  # the process dies here, not the machine
     undisturbed = tmp_path / "undisturbed"
     first = publish(undisturbed, FIRST)
@@ -191,7 +226,10 @@ def test_two_writers_take_turns_and_every_content_has_a_number_of_its_own(tmp_pa
         if child:
             return child
         try:
-            names = [publish(tmp_path / "release", FIRST | {"open/a.csv": f"{who} {number}"}) for number in range(6)]
+            names = [
+                publish(tmp_path / "release", FIRST | {"open/a.csv": f"{who} {number}"})
+                for number in range(6)
+            ]
             (tmp_path / who).write_text(" ".join(names))
             os._exit(0)
         finally:

@@ -1,6 +1,8 @@
-"""A headless Chromium that is told what to do over a pair of pipes: open a page, wait for words, click, take a picture.
+"""A headless Chromium that is told what to do over a pair of pipes: open a page, wait for words, click, take
+a picture.
 
-Chromium's own protocol (`--remote-debugging-pipe`: JSON messages that end in a zero byte) needs no driver and no package.
+Chromium's own protocol (`--remote-debugging-pipe`: JSON messages that end in a zero byte) needs no driver and
+no package.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ from typing import Any
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 FLAGS = (
-    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update "
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run "
+    "--disable-background-networking --disable-component-update "
     "--disable-sync --disable-dev-shm-usage --hide-scrollbars --lang=en-GB --remote-debugging-pipe"
 )
 
@@ -50,7 +53,9 @@ class Page:
     def _tell(self, method: str, **parameters: Any) -> dict[str, Any]:
         """Send one command and wait for its own answer; what Chromium says unasked is passed over."""
         self._number += 1
-        message = {"id": self._number, "method": method, "params": parameters} | ({"sessionId": self._session} if self._session else {})
+        message = {"id": self._number, "method": method, "params": parameters} | (
+            {"sessionId": self._session} if self._session else {}
+        )
         os.write(self._commands, json.dumps(message).encode() + b"\0")
         deadline = time.monotonic() + DEADLINE_S
         while True:
@@ -69,7 +74,13 @@ class Page:
         return self._tell("Runtime.evaluate", expression=script, returnByValue=True)["result"].get("value")
 
     def size(self, width: int, height: int) -> None:
-        self._tell("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self._tell(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
 
     def open(self, url: str, *words: str) -> None:
         """Go to a page and wait until it shows all these words."""
@@ -79,22 +90,29 @@ class Page:
     def wait_for(self, *words: str) -> None:
         listed = json.dumps(words)
         self.wait_until(
-            f"{listed}.every(word => document.body && document.body.innerText.includes(word))", f"the page does not show {words}"
+            f"{listed}.every(word => document.body && document.body.innerText.includes(word))",
+            f"the page does not show {words}",
         )
 
     def wait_until(self, condition: str, problem: str) -> None:
         """Wait until a JavaScript expression is true."""
         deadline = time.monotonic() + DEADLINE_S
         while not self.evaluate(condition):
-            assert time.monotonic() < deadline, f"{problem}; it shows: {self.evaluate('document.body.innerText')}"
+            assert time.monotonic() < deadline, (
+                f"{problem}; it shows: {self.evaluate('document.body.innerText')}"
+            )
             time.sleep(0.2)
 
     def click(self, words: str, *, row: str = "") -> None:
-        """Click what shows exactly these words, as soon as it is there; `row`: in the table row that begins with this word."""
+        """Click what shows exactly these words, as soon as it is there; `row`: in the table row that begins
+        with this word.
+        """
         self.wait_until(_CLICK % (json.dumps(words), json.dumps(row)), f"nothing to click says {words!r}")
 
     def wait_for_picture(self) -> None:
-        """Wait until the page shows a PNG that came with its text, as pictures in Dagster's metadata do, decoded and of a size to read."""
+        """Wait until the page shows a PNG that came with its text, as pictures in Dagster's metadata do,
+        decoded and of a size to read.
+        """
         shown = "picture.src.startsWith('data:image/png') && picture.complete && picture.naturalWidth > 300"
         self.wait_until(f"[...document.images].some(picture => {shown})", "the page shows no picture")
 
@@ -109,9 +127,19 @@ def chromium(profile: Path, width: int = 1440, height: int = 900) -> Iterator[Pa
     assert CHROMIUM is not None, "no Chromium on this machine (Debian: apt-get install chromium)"
     theirs_in, ours_out = os.pipe()
     ours_in, theirs_out = os.pipe()
-    # Chromium reads commands from descriptor 3 and writes answers to 4. (Other shells know descriptors of one digit only.)
-    shell = ["bash", "-c", f'exec "$0" "$@" 3<&{theirs_in} 4>&{theirs_out}', CHROMIUM, *FLAGS.split(), f"--user-data-dir={profile}"]
-    process = subprocess.Popen(shell, pass_fds=(theirs_in, theirs_out), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    # Chromium reads commands from descriptor 3 and writes answers to 4. (Other shells know descriptors of one
+    # digit only.)
+    shell = [
+        "bash",
+        "-c",
+        f'exec "$0" "$@" 3<&{theirs_in} 4>&{theirs_out}',
+        CHROMIUM,
+        *FLAGS.split(),
+        f"--user-data-dir={profile}",
+    ]
+    process = subprocess.Popen(
+        shell, pass_fds=(theirs_in, theirs_out), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     os.close(theirs_in)
     os.close(theirs_out)
     try:

@@ -7,11 +7,19 @@ from pathlib import Path
 
 
 def environment(home: Path) -> dict[str, str]:
-    ours = ("DAGSTER_HOME", "LUNGUAGE_JUDGES", "DAGSTER_REDACT_USER_CODE_ERRORS")  # the last is set by definitions that a test loads
+    ours = (
+        "DAGSTER_HOME",
+        "LUNGUAGE_JUDGES",
+        "DAGSTER_REDACT_USER_CODE_ERRORS",
+    )  # the last is set by definitions that a test loads
     kept = {key: value for key, value in os.environ.items() if key not in ours}
     return {**kept, "LUNGUAGE_HOME": str(home), "PYTHONHASHSEED": "random"}
 
 
 def contents(folder: Path) -> dict[str, bytes]:
     """Bytes of every finished file below a folder, by relative path."""
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }

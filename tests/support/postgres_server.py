@@ -52,7 +52,10 @@ def create_database(url: str, name: str) -> str:
 def _folder() -> Path | None:
     candidates = [Path(found).resolve().parent] if (found := shutil.which("pg_ctl")) else []
     candidates += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
-    return next((folder for folder in candidates if (folder / "initdb").exists() and (folder / "pg_ctl").exists()), None)
+    return next(
+        (folder for folder in candidates if (folder / "initdb").exists() and (folder / "pg_ctl").exists()),
+        None,
+    )
 
 
 def _has_user(name: str) -> bool:
@@ -75,5 +78,11 @@ def _run(name: str, *arguments: str) -> None:
     if os.geteuid() == 0:
         command = ["su", "postgres", "-c", shlex.join(command)]
     subprocess.run(
-        command, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/tmp", timeout=60
+        command,
+        check=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd="/tmp",
+        timeout=60,
     )

@@ -1,4 +1,6 @@
-"""A home served as in use: code server, webserver and daemon as processes of their own, asked by GraphQL, killed and started again."""
+"""A home served as in use: code server, webserver and daemon as processes of their own, asked by GraphQL,
+killed and started again.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from typing import Any
 
 from platform_support import environment
 
-from lunguage_assets.home import Home
+from lunguage_assets.home.home import Home
 from lunguage_assets.orchestration.runs.instance import prepare_dagster_home
 
 LAUNCH = """
@@ -59,13 +61,24 @@ class ServedHome:
         file.write_text(text)
 
     def start(self, *, webserver: bool = True) -> None:
-        code = ["-m", "dagster", "api", "grpc", "-m", "lunguage_assets.definitions", "--port", str(self._code)]
+        code = [
+            "-m",
+            "dagster",
+            "api",
+            "grpc",
+            "-m",
+            "lunguage_assets.definitions",
+            "--port",
+            str(self._code),
+        ]
         self._start("code", code)
         wait_for(lambda: _answers(self._code), 120, "the code server does not answer")
         there = ["--grpc-port", str(self._code), "--grpc-host", "localhost"]
         self._start("daemon", [str(Path(__file__).with_name("quick_daemon.py")), "run", *there])
         if webserver:
-            self._start("web", ["-m", "dagster_webserver", "--host", "127.0.0.1", "--port", str(self._web), *there])
+            self._start(
+                "web", ["-m", "dagster_webserver", "--host", "127.0.0.1", "--port", str(self._web), *there]
+            )
             wait_for(lambda: bool(self.ask("{ version }")), 120, "the webserver does not answer")
 
     def kill(self) -> None:
@@ -77,19 +90,27 @@ class ServedHome:
 
     def ask(self, query: str, **variables: Any) -> dict[str, Any]:
         body = json.dumps({"query": query, "variables": variables}).encode()
-        request = urllib.request.Request(f"http://127.0.0.1:{self._web}/graphql", data=body, headers={"Content-Type": "application/json"})
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self._web}/graphql", data=body, headers={"Content-Type": "application/json"}
+        )
         with urllib.request.urlopen(request, timeout=60) as response:
             answer = json.load(response)
         assert "errors" not in answer, answer["errors"]
         return dict(answer["data"])
 
     def location(self) -> str:
-        (entry,) = self.ask("{ workspaceOrError { ... on Workspace { locationEntries { name } } } }")["workspaceOrError"]["locationEntries"]
+        (entry,) = self.ask("{ workspaceOrError { ... on Workspace { locationEntries { name } } } }")[
+            "workspaceOrError"
+        ]["locationEntries"]
         return str(entry["name"])
 
     def launch(self, job: str, config: dict[str, Any] | None = None) -> str:
         """Launch a job as the UI does; its run id."""
-        selector = {"repositoryLocationName": self.location(), "repositoryName": "__repository__", "pipelineName": job}
+        selector = {
+            "repositoryLocationName": self.location(),
+            "repositoryName": "__repository__",
+            "pipelineName": job,
+        }
         params = {"selector": selector, "runConfigData": config or {}, "mode": "default"}
         launched = self.ask(LAUNCH, params=params)["launchPipelineExecution"]
         assert launched["__typename"] == "LaunchRunSuccess", launched
@@ -103,24 +124,37 @@ class ServedHome:
         return str(launched["backfillId"])
 
     def status(self, run_id: str) -> str:
-        return str(self.ask("query Run($id: ID!) { runOrError(runId: $id) { ... on Run { status } } }", id=run_id)["runOrError"]["status"])
+        return str(
+            self.ask("query Run($id: ID!) { runOrError(runId: $id) { ... on Run { status } } }", id=run_id)[
+                "runOrError"
+            ]["status"]
+        )
 
     def terminate(self, run_id: str) -> None:
-        answer = self.ask("mutation End($id: String!) { terminateRun(runId: $id) { __typename } }", id=run_id)["terminateRun"]
+        answer = self.ask(
+            "mutation End($id: String!) { terminateRun(runId: $id) { __typename } }", id=run_id
+        )["terminateRun"]
         assert answer["__typename"] == "TerminateRunSuccess", answer
 
     def logs(self) -> str:
         """What the processes said, for a failing test."""
         return "\n".join(
-            f"--- {file.name}\n{file.read_text(errors='replace')[-3000:]}" for file in sorted(self.home.parent.glob("served-*.log"))
+            f"--- {file.name}\n{file.read_text(errors='replace')[-3000:]}"
+            for file in sorted(self.home.parent.glob("served-*.log"))
         )
 
     def _start(self, name: str, arguments: list[str]) -> None:
         group = self._processes[0].pid if self._processes else 0
         with (self.home.parent / f"served-{name}.log").open("a") as log:
-            variables = {**environment(self.home), "DAGSTER_HOME": str(self.home / "dagster"), **self._variables}
+            variables = {
+                **environment(self.home),
+                "DAGSTER_HOME": str(self.home / "dagster"),
+                **self._variables,
+            }
             command = [sys.executable, *arguments]
-            process = subprocess.Popen(command, env=variables, stdout=log, stderr=log, process_group=group, cwd=self.home.parent)
+            process = subprocess.Popen(
+                command, env=variables, stdout=log, stderr=log, process_group=group, cwd=self.home.parent
+            )
         self._processes.append(process)
 
     def _end(self, how: int) -> None:

@@ -1,4 +1,6 @@
-"""Homes with a few tiny batches that went part of the way in this process, and a daemon's backfills without a daemon."""
+"""Homes with a few tiny batches that went part of the way in this process, and a daemon's backfills without a
+daemon.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 from dagster._core.definitions.partitions.context import partition_loading_context
-from dagster._core.definitions.selector import PartitionRangeSelector, PartitionsByAssetSelector, PartitionsSelector
+from dagster._core.definitions.selector import (
+    PartitionRangeSelector,
+    PartitionsByAssetSelector,
+    PartitionsSelector,
+)
 from dagster._core.execution.backfill import PartitionBackfill
 from dagster._core.remote_origin import InProcessCodeLocationOrigin
 from dagster._core.remote_representation.grpc_server_registry import GrpcServerRegistry
@@ -25,18 +31,20 @@ from dagster._core.workspace.load_target import InProcessWorkspaceLoadTarget
 from dagster._daemon.backfill import execute_backfill_iteration
 from dagster._grpc.server import GrpcServerCommand
 
-from lunguage_assets.corpus.synthetic import write_sample
-from lunguage_assets.home import Home
+from lunguage_assets.home.home import Home
 from lunguage_assets.orchestration.assets.corpus import TABLES_OF_INTAKE
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
-from lunguage_assets.schema import Table
+from lunguage_assets.sample import write_sample
+from lunguage_assets.tables.schema import Table
 
 BATCHES = ("first", "second", "third")
 Partition = str | Mapping[str, str]
 
 
-def write_deliveries(folder: Path, reports: int = 5, seed: int = 3, batches: Sequence[str] = BATCHES) -> dict[str, Path]:
+def write_deliveries(
+    folder: Path, reports: int = 5, seed: int = 3, batches: Sequence[str] = BATCHES
+) -> dict[str, Path]:
     """One synthetic corpus cut into deliveries that share no study."""
     whole = folder / "whole"
     write_sample(whole, reports=reports * len(batches), seed=seed)
@@ -57,12 +65,15 @@ def store_unchecked(table: Table, frame: pd.DataFrame, path: Path) -> None:
     """A Parquet file of the table's types whatever its rows say, as another program could put it there."""
     path = Path(str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
-    columns = [pa.array(frame[column.name], type=column.arrow.type, from_pandas=True) for column in table.columns]
+    columns = [
+        pa.array(frame[column.name], type=column.arrow.type, from_pandas=True) for column in table.columns
+    ]
     pq.write_table(pa.Table.from_arrays(columns, schema=table.arrow), path)
 
 
 class SmallHome:
-    """A home and a Dagster instance in memory, which executes runs here and at once: what a test changes in this process holds in them.
+    """A home and a Dagster instance in memory, which executes runs here and at once: what a test changes in
+    this process holds in them.
 
     `record` has what was materialised, so that another instance can be told of it.
     """
@@ -107,9 +118,16 @@ class SmallHome:
         return build_defs(self.home)
 
     def make(
-        self, tables: Sequence[str], partition: Partition, *, checks: bool = False, raise_on_error: bool = True
+        self,
+        tables: Sequence[str],
+        partition: Partition,
+        *,
+        checks: bool = False,
+        raise_on_error: bool = True,
     ) -> dg.ExecuteInProcessResult:
-        """Materialise tables of one partition; without their checks, which cost more than they, unless asked for."""
+        """Materialise tables of one partition; without their checks, which cost more than they, unless asked
+        for.
+        """
         keys = {dg.AssetKey(table) for table in tables}
         whole = self.definitions.get_repository_def().get_implicit_job_def_for_assets(keys)
         assert whole is not None
@@ -117,7 +135,9 @@ class SmallHome:
         made_with_them = {check for key in keys for check in graph.assets_def_for_key(key).check_keys}
         job = whole.get_subset(asset_selection=keys, asset_check_selection=None if checks else made_with_them)
         key = partition if isinstance(partition, str) else dg.MultiPartitionKey(dict(partition))
-        result = job.execute_in_process(instance=self.instance, partition_key=key, raise_on_error=raise_on_error)
+        result = job.execute_in_process(
+            instance=self.instance, partition_key=key, raise_on_error=raise_on_error
+        )
         self.record += [event.materialization for event in result.get_asset_materialization_events()]
         return result
 
@@ -126,15 +146,21 @@ class SmallHome:
         chosen = dg.AssetCheckKey(dg.AssetKey(table), name)
         whole = self.definitions.get_repository_def().get_implicit_global_asset_job_def()
         job = whole.get_subset(asset_selection=set(), asset_check_selection={chosen})
-        result = job.execute_in_process(instance=self.instance, tags={"dagster/partition": partition}, raise_on_error=False)
+        result = job.execute_in_process(
+            instance=self.instance, tags={"dagster/partition": partition}, raise_on_error=False
+        )
         (evaluation,) = result.get_asset_check_evaluations()
         return evaluation
 
     def backfill(self, partitions: Mapping[str, Sequence[str]]) -> PartitionBackfill:
-        """A backfill over partitions of several assets, as the UI launches it, carried to its end as the daemon does."""
+        """A backfill over partitions of several assets, as the UI launches it, carried to its end as the
+        daemon does.
+        """
         target = LoadableTargetOrigin(module_name="lunguage_assets.definitions", attribute="defs")
         origin = InProcessWorkspaceLoadTarget(InProcessCodeLocationOrigin(target))
-        servers = GrpcServerRegistry(None, GrpcServerCommand.API_GRPC, 60, 60, wait_for_processes_on_shutdown=False)  # none is ever started
+        servers = GrpcServerRegistry(
+            None, GrpcServerCommand.API_GRPC, 60, 60, wait_for_processes_on_shutdown=False
+        )  # none is ever started
         with (
             servers,
             WorkspaceProcessContext(self.instance, origin, grpc_server_registry=servers) as workspace,
@@ -147,7 +173,8 @@ class SmallHome:
                 tags={},
                 dynamic_partitions_store=self.instance,
                 partitions_by_assets=[
-                    PartitionsByAssetSelector(asset_key=dg.AssetKey(table), partitions=_chosen(keys)) for table, keys in partitions.items()
+                    PartitionsByAssetSelector(asset_key=dg.AssetKey(table), partitions=_chosen(keys))
+                    for table, keys in partitions.items()
                 ],
                 title=None,
                 description=None,
@@ -155,7 +182,11 @@ class SmallHome:
             )
             self.instance.add_backfill(backfill)
             for _ in range(50):  # a tick launches what has become ready, and sees what became of it
-                errors = [error for error in execute_backfill_iteration(workspace, logging.getLogger("backfill")) if error is not None]
+                errors = [
+                    error
+                    for error in execute_backfill_iteration(workspace, logging.getLogger("backfill"))
+                    if error is not None
+                ]
                 assert not errors, errors
                 found = self.instance.get_backfill("poisoned")
                 assert found is not None

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import yaml
 
-from lunguage_assets.corpus.synthetic import SampleSummary
 from lunguage_assets.data_files import resource
+from lunguage_assets.sample import SampleSummary
 
 Row = dict[str, str]
 
@@ -87,13 +87,17 @@ def mention(finding: str) -> re.Pattern[str]:
 
 
 _PHRASE = re.compile(
-    r"(?<!\w)(?:" + "|".join(sorted(map(re.escape, (*PUBLISHED_PHRASES, *RARER_PHRASES)), key=len, reverse=True)) + r")(?!\w)"
+    r"(?<!\w)(?:"
+    + "|".join(sorted(map(re.escape, (*PUBLISHED_PHRASES, *RARER_PHRASES)), key=len, reverse=True))
+    + r")(?!\w)"
 )
 _JOINT = re.compile(r"; |, (?:although|though|but|and) ")
 
 
 def hedges_of(row: Row) -> list[str]:
-    """Phrases of the finding's own clause, the longest match at each place; none when the finding is not in the sentence."""
+    """Phrases of the finding's own clause, the longest match at each place; none when the finding is not in
+    the sentence.
+    """
     clauses = [clause for clause in _JOINT.split(row["sent"].lower()) if mention(row["ent"]).search(clause)]
     return _PHRASE.findall(clauses[0]) if clauses else []
 
@@ -102,7 +106,10 @@ def hedges_of(row: Row) -> list[str]:
 def diagnoses() -> dict[str, set[str]]:
     """Spellings of the 14 diagnoses, from the pathway dictionary that the package ships."""
     entries = yaml.safe_load(resource("pathways.yaml").read_text(encoding="utf-8"))["diagnoses"]
-    return {entry["name"]: {spelling for spellings in entry["spellings"].values() for spelling in spellings} for entry in entries}
+    return {
+        entry["name"]: {spelling for spellings in entry["spellings"].values() for spelling in spellings}
+        for entry in entries
+    }
 
 
 def references(value: str) -> list[tuple[str, int | None]]:

@@ -1,4 +1,6 @@
-"""What the synthetic reports say: proportions near the published ones, full coverage, and coherence apart from intended contradictions."""
+"""What the synthetic reports say: proportions near the published ones, full coverage, and coherence apart
+from intended contradictions.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +10,28 @@ from collections import Counter, defaultdict
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from synthetic_corpus import PUBLISHED_PHRASES, RARER_PHRASES, Row, Sample, cell, diagnoses, hedges_of, mention, spoken, status, tentative
+from synthetic_corpus import (
+    PUBLISHED_PHRASES,
+    RARER_PHRASES,
+    Row,
+    Sample,
+    cell,
+    diagnoses,
+    hedges_of,
+    mention,
+    spoken,
+    status,
+    tentative,
+)
 
-from lunguage_assets.corpus.synthetic import synthetic_studies
-from lunguage_assets.corpus.synthetic.knowledge import knowledge
-from lunguage_assets.corpus.synthetic.planning import deal
-from lunguage_assets.corpus.synthetic.records import Study
+from lunguage_assets.sample import synthetic_studies
+from lunguage_assets.sample.knowledge import knowledge
+from lunguage_assets.sample.planning import deal
+from lunguage_assets.sample.records import Study
 
-DOUBT = re.compile(r"\b(?:possib|prob|likely|may\b|might|could|suspect|question|suggest|appear|doubt|definite|perhaps|exclu)")
+DOUBT = re.compile(
+    r"\b(?:possib|prob|likely|may\b|might|could|suspect|question|suggest|appear|doubt|definite|perhaps|exclu)"
+)
 
 
 def tentative_rows(sample: Sample) -> list[Row]:
@@ -42,7 +58,12 @@ def test_about_fifteen_percent_of_the_findings_are_tentative_and_many_are_denied
 
 def test_the_summary_counts_what_the_files_hold(sample: Sample) -> None:
     summary = sample.summary
-    assert (summary.reports, summary.rows, summary.images, summary.terms) == (800, len(sample.rows), len(sample.images), len(sample.terms))
+    assert (summary.reports, summary.rows, summary.images, summary.terms) == (
+        800,
+        len(sample.rows),
+        len(sample.images),
+        len(sample.terms),
+    )
     assert (summary.findings, summary.tentative) == (len(spoken(sample.rows)), len(tentative_rows(sample)))
     assert summary.patients == len({row["subject_id"] for row in sample.rows})
 
@@ -54,16 +75,22 @@ def test_every_block_of_two_hundred_reports_is_dealt_its_whole_quota(seed: int, 
     allotments = deal(block, seed, known)
     hedges = Counter(hedge.phrase for allotment in allotments for hedge in allotment.hedges)
     assert hedges == {phrase: hedge.uses for phrase, hedge in known.hedges.items()}
-    assert Counter(a.situation.name for a in allotments) == {situation.name: situation.per_block for situation in known.situations}
+    assert Counter(a.situation.name for a in allotments) == {
+        situation.name: situation.per_block for situation in known.situations
+    }
     dealt = {(a.variant[0].name, a.variant[1].words) for a in allotments if a.variant is not None}
-    assert dealt == {(disorder.name, words) for disorder in known.disorders.values() for words in disorder.variants}
+    assert dealt == {
+        (disorder.name, words) for disorder in known.disorders.values() for words in disorder.variants
+    }
     assert len(allotments) == 200
 
 
 # -- hedging
 
 
-def test_every_published_phrase_hedges_a_locatable_finding_of_its_own_clause_fourteen_times_or_more(sample: Sample) -> None:
+def test_every_published_phrase_hedges_a_locatable_finding_of_its_own_clause_fourteen_times_or_more(
+    sample: Sample,
+) -> None:
     used = Counter(phrase for row in tentative_rows(sample) for phrase in set(hedges_of(row)))
     assert len(PUBLISHED_PHRASES) == 42
     assert {phrase: used[phrase] for phrase in PUBLISHED_PHRASES if used[phrase] < 14} == {}
@@ -81,7 +108,11 @@ def test_rarer_phrases_occur_fewer_than_ten_times(sample: Sample) -> None:
 
 
 def test_every_tentative_finding_that_can_be_located_is_hedged_by_a_known_phrase(sample: Sample) -> None:
-    unhedged = [row["sent"] for row in tentative_rows(sample) if mention(row["ent"]).search(row["sent"].lower()) and not hedges_of(row)]
+    unhedged = [
+        row["sent"]
+        for row in tentative_rows(sample)
+        if mention(row["ent"]).search(row["sent"].lower()) and not hedges_of(row)
+    ]
     assert {DOUBT.search(sentence.lower()) is not None for sentence in unhedged} <= {True}
     assert len(unhedged) < 10  # "probably no", "no definite"
 
@@ -99,7 +130,10 @@ def test_masked_sentences_are_mostly_distinct(sample: Sample) -> None:
 
 def test_a_phrase_is_used_with_different_strength_of_context(sample: Sample) -> None:
     text = " ".join(row["sent"].lower() for row in sample.rows)
-    for strong, weak in (("strongly suggest", "weakly suggest"), ("highly concerning for", "mildly concerning for")):
+    for strong, weak in (
+        ("strongly suggest", "weakly suggest"),
+        ("highly concerning for", "mildly concerning for"),
+    ):
         assert strong in text
         assert weak in text
 
@@ -133,7 +167,10 @@ def test_all_diagnoses_and_most_of_their_spellings_occur(sample: Sample) -> None
 
 def test_every_diagnosis_is_stated_for_certain_and_in_doubt(sample: Sample) -> None:
     stated = {
-        (name, status(row)) for row in spoken(sample.rows) for name, spellings in diagnoses().items() if row["ent"].lower() in spellings
+        (name, status(row))
+        for row in spoken(sample.rows)
+        for name, spellings in diagnoses().items()
+        if row["ent"].lower() in spellings
     }
     assert {(name, kind) for name in diagnoses() for kind in ("dp", "tp")} <= stated
 
@@ -141,7 +178,9 @@ def test_every_diagnosis_is_stated_for_certain_and_in_doubt(sample: Sample) -> N
 def test_every_view_situation_occurs(sample: Sample) -> None:
     views = defaultdict(list)
     for image in sample.images:
-        views["s" + image["study_id"]].append((image["ViewPosition"], image["PatientOrientationCodeSequence_CodeMeaning"]))
+        views["s" + image["study_id"]].append(
+            (image["ViewPosition"], image["PatientOrientationCodeSequence_CodeMeaning"])
+        )
     found = {tuple(sorted(images)) for images in views.values()}
     for expected in (
         [("LATERAL", "Erect"), ("PA", "Erect")], [("LL", "Erect"), ("PA", "Erect")], [("LATERAL", ""), ("PA", "")], [("AP", "")],
@@ -149,7 +188,9 @@ def test_every_view_situation_occurs(sample: Sample) -> None:
         [("AP", "Erect"), ("AP", "Supine")], [("AP", "Erect"), ("AP", "Recumbent"), ("AP", "Supine")], [("", "")],
     ):  # fmt: skip
         assert tuple(sorted(expected)) in found
-    told = {image["PerformedProcedureStepDescription"] for image in sample.images if not image["ViewPosition"]}
+    told = {
+        image["PerformedProcedureStepDescription"] for image in sample.images if not image["ViewPosition"]
+    }
     assert {"CHEST (PORTABLE AP)", "CHEST (PA AND LAT)", "CHEST (PORTABLE AP) SUPINE", "DX CHEST"} <= told
     assert sample.studies.keys() - views.keys()
 
@@ -195,20 +236,44 @@ def test_near_twins_differ_in_side_level_or_size(sample: Sample) -> None:
             for other in find:
                 if one["ent"] == other["ent"] and one is not other:
                     twins.add(
-                        (one["ent"], cell(one["location"]), cell(other["location"]), cell(one["measurement"]), cell(other["measurement"]))
+                        (
+                            one["ent"],
+                            cell(one["location"]),
+                            cell(other["location"]),
+                            cell(one["measurement"]),
+                            cell(other["measurement"]),
+                        )
                     )
-    assert any(ent == "pleural effusion" and (left, right) == ("left", "right") for ent, left, right, *_ in twins)
+    assert any(
+        ent == "pleural effusion" and (left, right) == ("left", "right") for ent, left, right, *_ in twins
+    )
     assert any((first, second) == ("right upper lobe", "right lower lobe") for _, first, second, *_ in twins)
-    assert any((small, large) == ("5 mm", "8 mm") and first == second for _, first, second, small, large in twins)
+    assert any(
+        (small, large) == ("5 mm", "8 mm") and first == second for _, first, second, small, large in twins
+    )
 
 
 def test_implied_sub_findings_are_denied_stated_and_stated_in_doubt(sample: Sample) -> None:
     kinds = set()
     for rows in sample.studies.values():
         said = {(row["normed_ent"], status(row)) for row in spoken(rows)}
-        kinds |= {("edema", state) for state in ("dn", "tp", "dp") if {("pulmonary edema", "dp"), ("pleural effusion", state)} <= said}
-        kinds |= {("atelectasis", state) for state in ("dn", "dp") if {("atelectasis", "dp"), ("volume loss", state)} <= said}
-    assert kinds == {("edema", "dn"), ("edema", "tp"), ("edema", "dp"), ("atelectasis", "dn"), ("atelectasis", "dp")}
+        kinds |= {
+            ("edema", state)
+            for state in ("dn", "tp", "dp")
+            if {("pulmonary edema", "dp"), ("pleural effusion", state)} <= said
+        }
+        kinds |= {
+            ("atelectasis", state)
+            for state in ("dn", "dp")
+            if {("atelectasis", "dp"), ("volume loss", state)} <= said
+        }
+    assert kinds == {
+        ("edema", "dn"),
+        ("edema", "tp"),
+        ("edema", "dp"),
+        ("atelectasis", "dn"),
+        ("atelectasis", "dp"),
+    }
 
 
 # -- coherence
@@ -235,7 +300,9 @@ def test_six_percent_of_the_reports_contradict_themselves_in_every_way(sample: S
     assert 0.05 <= sum(intended.values()) / 800 <= 0.08
     assert sample.summary.contradictions == sum(intended.values())
     for study in studies:
-        assert conflicts(study) == ({study.contradiction} if study.contradiction and "duplicate" not in study.contradiction else set())
+        assert conflicts(study) == (
+            {study.contradiction} if study.contradiction and "duplicate" not in study.contradiction else set()
+        )
 
 
 @settings(max_examples=6, deadline=None)
@@ -273,4 +340,6 @@ def test_sentences_have_no_grammatical_faults_that_a_pattern_can_find(seed: int)
             assert sentence.text[0].isupper() or sentence.text[0].isdigit()
             assert sentence.text.endswith(".")
             faults = {fault for fault, pattern in FAULTS.items() if re.search(pattern, sentence.text)}
-            assert faults - ({"singular with plural verb"} if "both seen" in sentence.text else set()) == set(), sentence.text
+            assert (
+                faults - ({"singular with plural verb"} if "both seen" in sentence.text else set()) == set()
+            ), sentence.text

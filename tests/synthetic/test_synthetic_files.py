@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from synthetic_corpus import Sample, cell, read, references
 
-from lunguage_assets.corpus.synthetic import synthetic_studies, write_sample
 from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.sample import synthetic_studies, write_sample
 
 COLUMNS = [
     "",
@@ -74,13 +74,22 @@ def header(path: Path) -> list[str]:
 
 def test_the_folder_holds_exactly_the_published_files_and_says_that_it_is_synthetic(sample: Sample) -> None:
     assert sorted(path.name for path in sample.folder.iterdir()) == FILES
-    assert tomllib.loads((sample.folder / "corpus.toml").read_text()) == {"name": "synthetic", "data_class": "synthetic"}
+    assert tomllib.loads((sample.folder / "corpus.toml").read_text()) == {
+        "name": "synthetic",
+        "data_class": "synthetic",
+    }
 
 
 def test_the_columns_are_those_of_the_published_files_in_their_order(sample: Sample) -> None:
     assert header(sample.folder / "Lunguage.csv") == COLUMNS
     assert header(sample.folder / "mimic-cxr-2.0.0-metadata.csv") == METADATA
-    assert header(sample.folder / "Lunguage_vocab.csv") == ["category", "subcategory", "target_term", "normed_term", "UMLS (w code)"]
+    assert header(sample.folder / "Lunguage_vocab.csv") == [
+        "category",
+        "subcategory",
+        "target_term",
+        "normed_term",
+        "UMLS (w code)",
+    ]
 
 
 def test_ids_are_well_formed_and_from_a_range_that_no_real_corpus_uses(sample: Sample) -> None:
@@ -139,10 +148,19 @@ def test_every_numbered_reference_names_a_row_of_the_study_and_some_names_are_ba
 
 
 def test_statuses_and_empty_cells_are_as_untidy_as_in_the_published_files(sample: Sample) -> None:
-    written = Counter(row["dx_status"] for row in sample.rows) + Counter(row["dx_certainty"] for row in sample.rows)
+    written = Counter(row["dx_status"] for row in sample.rows) + Counter(
+        row["dx_certainty"] for row in sample.rows
+    )
     assert {"Positive", "DEFINITIVE", "positive|negative", "tentative|definitive"} <= written.keys()
-    assert {form.split("|")[0].lower() for form in written} == {"positive", "negative", "definitive", "tentative"}
-    assert sum(count for form, count in written.items() if form.islower() and "|" not in form) > 0.93 * sum(written.values())
+    assert {form.split("|")[0].lower() for form in written} == {
+        "positive",
+        "negative",
+        "definitive",
+        "tentative",
+    }
+    assert sum(count for form, count in written.items() if form.islower() and "|" not in form) > 0.93 * sum(
+        written.values()
+    )
     empty = Counter(value for row in sample.rows for value in list(row.values())[14:] if not cell(value))
     assert empty["nan"] > 100
     assert empty[""] > 50 * empty["nan"]
@@ -153,7 +171,12 @@ def test_the_vocabulary_knows_every_finding_place_and_attribute_that_the_reports
     for row in sample.rows:
         assert names[(row["cat"].upper(), row["ent"].lower())] == row["normed_ent"]
     for column in COLUMNS[14:15] + COLUMNS[17:]:
-        used = {part.strip().lower() for row in sample.rows for part in cell(row[column]).split(",") if part.strip()}
+        used = {
+            part.strip().lower()
+            for row in sample.rows
+            for part in cell(row[column]).split(",")
+            if part.strip()
+        }
         assert used <= {term for category, term in names if category == column}
 
 
@@ -168,9 +191,16 @@ def test_the_vocabulary_maps_spellings_to_canonical_forms_and_invents_no_codes(s
 
 
 def test_a_sample_is_byte_identical_for_its_seed_whatever_the_hash_seed(tmp_path: Path) -> None:
-    code = "import sys; from pathlib import Path; from lunguage_assets.corpus.synthetic import write_sample; write_sample(Path(sys.argv[1]), 60, 5)"
+    code = (
+        "import sys; from pathlib import Path; from lunguage_assets.sample import write_sample; "
+        "write_sample(Path(sys.argv[1]), 60, 5)"
+    )
     for seed in ("1", "2"):
-        subprocess.run([sys.executable, "-c", code, str(tmp_path / seed)], check=True, env={**os.environ, "PYTHONHASHSEED": seed})
+        subprocess.run(
+            [sys.executable, "-c", code, str(tmp_path / seed)],
+            check=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        )
     for name in FILES:
         assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes()
 
@@ -179,7 +209,9 @@ def test_another_seed_is_another_corpus(tmp_path: Path) -> None:
     write_sample(tmp_path / "a", 20, 0)
     write_sample(tmp_path / "b", 20, 1)
     assert (tmp_path / "a" / "Lunguage.csv").read_bytes() != (tmp_path / "b" / "Lunguage.csv").read_bytes()
-    assert (tmp_path / "a" / "Lunguage_vocab.csv").read_bytes() == (tmp_path / "b" / "Lunguage_vocab.csv").read_bytes()
+    assert (tmp_path / "a" / "Lunguage_vocab.csv").read_bytes() == (
+        tmp_path / "b" / "Lunguage_vocab.csv"
+    ).read_bytes()
 
 
 @settings(max_examples=8, deadline=None)
@@ -202,14 +234,16 @@ def test_a_sample_replaces_a_sample_but_never_a_corpus_that_is_not_declared_synt
     assert (tmp_path / "out" / "Lunguage.csv").read_bytes() == before
 
 
-def test_a_failure_half_way_leaves_the_earlier_sample_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_half_way_leaves_the_earlier_sample_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write_sample(tmp_path / "out", 5)
     before = {name: (tmp_path / "out" / name).read_bytes() for name in FILES}
 
     def fail(*_: object) -> list[list[str]]:
         raise OSError("disk full")
 
-    monkeypatch.setattr("lunguage_assets.corpus.synthetic.files.image_rows", fail)
+    monkeypatch.setattr("lunguage_assets.sample.files.image_rows", fail)
     with pytest.raises(OSError, match="disk full"):
         write_sample(tmp_path / "out", 50)
     assert {name: (tmp_path / "out" / name).read_bytes() for name in FILES} == before

@@ -1,4 +1,6 @@
-"""The sample goes through intake whole: nothing is rejected, and the notes are those that it is meant to cause."""
+"""The sample goes through intake whole: nothing is rejected, and the notes are those that it is meant to
+cause.
+"""
 
 from __future__ import annotations
 
@@ -17,4 +19,7 @@ def test_intake_rejects_nothing_and_notes_only_what_is_intended(sample: Sample) 
     intended = {"bare-reference", "finding-not-located", "first-of-alternatives", "unknown-view"}
     assert set(intake.intake_notes["reason"]) == intended
     assert set(intake.reports["view_source"]) == {"metadata", "procedure text", "unknown"}
-    assert (intake.findings["name"] == [row["normed_ent"] for row in sorted(sample.rows, key=lambda row: int(row[""]))]).mean() > 0.97
+    assert (
+        intake.findings["name"]
+        == [row["normed_ent"] for row in sorted(sample.rows, key=lambda row: int(row[""]))]
+    ).mean() > 0.97

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from lunguage_assets.corpus.synthetic.knowledge import knowledge, statement
-from lunguage_assets.corpus.synthetic.language import Mention, article, enumeration, fill
-from lunguage_assets.corpus.synthetic.markup import say
-from lunguage_assets.corpus.synthetic.records import Fact, stream
 from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.sample.knowledge import knowledge, statement
+from lunguage_assets.sample.language import Mention, article, enumeration, fill
+from lunguage_assets.sample.markup import say
+from lunguage_assets.sample.records import Fact, stream
 
 
 def noun(words: str, number: str, *before: str, after: str = "") -> Mention:
@@ -49,7 +49,9 @@ def test_a_sign_is_introduced_with_an_indefinite_article_and_taken_up_with_a_def
     assert fill(template, words, {})[0] == "a hazy opacity at the left base is likely atelectasis"
     sign.new = False
     assert fill(template, words, {})[0] == "the hazy opacity at the left base is likely atelectasis"
-    assert fill(template, words, {}, headline=True)[0] == "hazy opacity at the left base is likely atelectasis"
+    assert (
+        fill(template, words, {}, headline=True)[0] == "hazy opacity at the left base is likely atelectasis"
+    )
 
 
 def test_facts_come_in_the_order_in_which_the_sentence_names_them() -> None:
@@ -69,7 +71,9 @@ def test_the_words_of_a_statement_agree_over_its_sentences_and_cells() -> None:
         places = {fact.location for sentence in said.values() for fact in sentence.facts if fact.location}
         assert len(places) <= 1
         for sentence in said.values():
-            assert all(place.lower() in sentence.text.lower() for place in {fact.location for fact in sentence.facts})
+            assert all(
+                place.lower() in sentence.text.lower() for place in {fact.location for fact in sentence.facts}
+            )
 
 
 def test_twins_never_draw_the_same_word_twice() -> None:

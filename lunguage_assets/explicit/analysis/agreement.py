@@ -1,10 +1,12 @@
 """Agreement between judges over the comparison matches (explicit.md section 3).
 
-The published kappa was coded with phrases as categories and the published alpha with first/second, which is why the two differ so much.
-Both codings are reported for both coefficients:
+The published kappa was coded with phrases as categories and the published alpha with first/second, which is
+why the two differ so much. Both codings are reported for both coefficients:
 
-- `phrase`: the category is the phrase that was chosen, among all phrases of the vocabulary. Chance agreement is then near zero.
-- `position`: the category is whether the sentence shown first or the one shown second was chosen. Chance agreement is about one half.
+- `phrase`: the category is the phrase that was chosen, among all phrases of the vocabulary. Chance agreement
+  is then near zero.
+- `position`: the category is whether the sentence shown first or the one shown second was chosen. Chance
+  agreement is about one half.
 
 Diagnostics of a single judge are in `diagnostics.py`, the coefficients themselves in `reliability.py`.
 """
@@ -21,9 +23,14 @@ from numpy.typing import NDArray
 
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.analysis.agreement_rows import NOT_DEFINED, agreement_row
-from lunguage_assets.explicit.analysis.diagnostics import diagnostic_rows
 from lunguage_assets.explicit.analysis.extractors import extractor_rows
-from lunguage_assets.explicit.analysis.reliability import Resampling, fleiss_kappa, krippendorff_alpha, pairwise_agreement
+from lunguage_assets.explicit.analysis.reliability import (
+    Resampling,
+    fleiss_kappa,
+    krippendorff_alpha,
+    pairwise_agreement,
+)
+from lunguage_assets.explicit.analysis.trust.diagnostics import diagnostic_rows
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables.agreement import JUDGE_AGREEMENT
 
@@ -41,9 +48,10 @@ _PAIR = ["phrase_a", "phrase_b", "sentence_a", "sentence_b"]
 class Judged:
     """What several judges said to the same questions.
 
-    A question is two sentences in the order in which they were shown, so a judge who was asked with other sentences or in another
-    order was not asked the same. `position` (questions, judges): 0 sentence_1, 1 sentence_2, -1 invalid, -2 not asked. `phrase`: number
-    of the chosen phrase, negative likewise. `cluster`: number of the question's sentence pair, whose answers depend on each other.
+    A question is two sentences in the order in which they were shown, so a judge who was asked with other
+    sentences or in another order was not asked the same. `position` (questions, judges): 0 sentence_1, 1
+    sentence_2, -1 invalid, -2 not asked. `phrase`: number of the chosen phrase, negative likewise. `cluster`:
+    number of the question's sentence pair, whose answers depend on each other.
     """
 
     judges: tuple[str, ...]
@@ -64,10 +72,12 @@ def judge_agreement(
         matches: `COMPARISON_MATCHES` frame per judge.
         hedges: `HEDGE_PHRASES` frame per (judge, batch), for the agreement of extractors.
         settings: seed and number of bootstrap resamples (fewer than two: no intervals from resampling).
-        vocabulary_version: judges with matches of another vocabulary are left out and listed; None: all must have the same.
+        vocabulary_version: judges with matches of another vocabulary are left out and listed; None: all must
+            have the same.
 
-    Intervals of agreement, kappa and alpha come from a bootstrap of sentence pairs. Fleiss' kappa takes the questions with a valid answer of every judge,
-    alpha those with two or more; pairwise agreement those with valid answers of both.
+    Intervals of agreement, kappa and alpha come from a bootstrap of sentence pairs. Fleiss' kappa takes the
+    questions with a valid answer of every judge, alpha those with two or more; pairwise agreement those with
+    valid answers of both.
 
     Raises:
         MethodError: judges have matches of different vocabularies and no version is given.
@@ -79,14 +89,18 @@ def judge_agreement(
     judged = same_questions(answering)
     resampling = Resampling(judged.cluster, settings.seed, settings.bootstrap)
     rows += [*_pairwise_rows(judged, resampling), *_coefficient_rows(judged, resampling)]
-    rows += [_left_out(judge, frame, ALL_INVALID) for judge, frame in compared.items() if judge not in answering]
+    rows += [
+        _left_out(judge, frame, ALL_INVALID) for judge, frame in compared.items() if judge not in answering
+    ]
     rows += extractor_rows(hedges, settings)
     order = {measure: i for i, measure in enumerate(JUDGE_AGREEMENT.column("measure").choices)}
     rows.sort(key=lambda row: (order[row["measure"]], row["coding"], row["first"], row["second"]))
     return JUDGE_AGREEMENT.frame([{"p_value": None, **row} for row in rows])
 
 
-def comparable(matches: Mapping[str, pd.DataFrame], vocabulary_version: str | None) -> tuple[dict[str, pd.DataFrame], list[dict[str, Any]]]:
+def comparable(
+    matches: Mapping[str, pd.DataFrame], vocabulary_version: str | None
+) -> tuple[dict[str, pd.DataFrame], list[dict[str, Any]]]:
     """Judges with matches of the vocabulary, by name, and a row for every other one.
 
     Raises:
@@ -125,7 +139,9 @@ def same_questions(matches: Mapping[str, pd.DataFrame]) -> Judged:
     first = np.unique(question, return_index=True)[1]
     questions = together.iloc[first]
     phrases = np.unique(questions[["phrase_a", "phrase_b"]].to_numpy().astype(str))
-    a, b = (np.searchsorted(phrases, questions[name].to_numpy().astype(str)) for name in ("phrase_a", "phrase_b"))
+    a, b = (
+        np.searchsorted(phrases, questions[name].to_numpy().astype(str)) for name in ("phrase_a", "phrase_b")
+    )
     swapped = questions["swapped"].to_numpy(dtype=bool)
     shown = np.stack([np.where(swapped, b, a), np.where(swapped, a, b)], axis=1)
     phrase = np.where(position >= 0, np.take_along_axis(shown, np.maximum(position, 0), axis=1), position)
@@ -142,7 +158,13 @@ def _pairwise_rows(judged: Judged, resampling: Resampling) -> Iterator[dict[str,
             "invalid answer": int((both & ~(valid[:, a] & valid[:, b])).sum()),
             "not asked of both": int((either & ~both).sum()),
         }
-        yield agreement_row("pairwise agreement", table.of_pair(number), first=judged.judges[a], second=judged.judges[b], left_out=left_out)
+        yield agreement_row(
+            "pairwise agreement",
+            table.of_pair(number),
+            first=judged.judges[a],
+            second=judged.judges[b],
+            left_out=left_out,
+        )
     if len(judged.judges) > 1:
         for number, judge in enumerate(judged.judges):
             mean = table.mean(number)
@@ -162,4 +184,7 @@ def _coefficient_rows(judged: Judged, resampling: Resampling) -> Iterator[dict[s
 
 def _left_out(judge: str, frame: pd.DataFrame, reason: str) -> dict[str, Any]:
     """A judge that is not compared; one without matches leaves out none, but is listed all the same."""
-    return {**agreement_row("not compared", NOT_DEFINED, first=judge, left_out={reason: len(frame)}), "reasons": reason}
+    return {
+        **agreement_row("not compared", NOT_DEFINED, first=judge, left_out={reason: len(frame)}),
+        "reasons": reason,
+    }

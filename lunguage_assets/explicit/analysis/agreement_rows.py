@@ -1,4 +1,6 @@
-"""The form in which every agreement is reported: one row with its value, interval, cases, and what was left out and why."""
+"""The form in which every agreement is reported: one row with its value, interval, cases, and what was left
+out and why.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,17 @@ NOT_DEFINED = Estimate(None, None, None, 0)
 
 
 def agreement_row(
-    measure: str, estimate: Estimate, *, first: str = "", second: str = "", coding: str = "none", left_out: Mapping[str, int] | None = None
+    measure: str,
+    estimate: Estimate,
+    *,
+    first: str = "",
+    second: str = "",
+    coding: str = "none",
+    left_out: Mapping[str, int] | None = None,
 ) -> dict[str, Any]:
-    """A row of an agreement table, but for the columns that only one of them has; `left_out` counts cases by reason."""
+    """A row of an agreement table, but for the columns that only one of them has; `left_out` counts cases by
+    reason.
+    """
     present = {reason: count for reason, count in (left_out or {}).items() if count}
     return {
         "measure": measure,

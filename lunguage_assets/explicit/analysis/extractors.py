@@ -16,21 +16,26 @@ from lunguage_assets.settings import ExplicitSettings
 _MEASURES = ("extraction: same phrases", "extraction: jaccard", "extraction: f1")
 
 
-def extractor_rows(hedges: Mapping[tuple[str, str], pd.DataFrame], settings: ExplicitSettings) -> Iterator[dict[str, Any]]:
+def extractor_rows(
+    hedges: Mapping[tuple[str, str], pd.DataFrame], settings: ExplicitSettings
+) -> Iterator[dict[str, Any]]:
     """Rows of `JUDGE_AGREEMENT` for every two judges that share a batch.
 
     Args:
         hedges: `HEDGE_PHRASES` frame per (judge, batch).
         settings: seed and number of resamples; intervals come from a bootstrap of studies.
 
-    Compared are the phrases that the filters left, over all pairs that both could read and nobody corrected (a correction is the same
-    for every extractor). `same phrases` is the share of equal sets; `jaccard` the mean overlap, 1 where both found nothing; `f1`
-    counts phrases over all pairs (2 x common / sum of both) and is null when nobody found any.
+    Compared are the phrases that the filters left, over all pairs that both could read and nobody corrected
+    (a correction is the same for every extractor). `same phrases` is the share of equal sets; `jaccard` the
+    mean overlap, 1 where both found nothing; `f1` counts phrases over all pairs (2 x common / sum of both)
+    and is null when nobody found any.
     """
     for first, second in combinations(sorted({judge for judge, _ in hedges}), 2):
         batches = sorted(batch for judge, batch in hedges if judge == first and (second, batch) in hedges)
         if batches:
-            yield from _pair_rows(first, second, [(hedges[first, batch], hedges[second, batch]) for batch in batches], settings)
+            yield from _pair_rows(
+                first, second, [(hedges[first, batch], hedges[second, batch]) for batch in batches], settings
+            )
 
 
 def _pair_rows(
@@ -43,13 +48,23 @@ def _pair_rows(
         answers, others = _answers(one), _answers(other)
         left_out["pair that one of them lacks"] += len(answers.keys() ^ others.keys())
         for finding_id in sorted(answers.keys() & others.keys()):
-            (study, phrases, obstacle), (_, further, second_obstacle) = answers[finding_id], others[finding_id]
+            (study, phrases, obstacle), (_, further, second_obstacle) = (
+                answers[finding_id],
+                others[finding_id],
+            )
             if obstacle or second_obstacle:
                 left_out[min(filter(None, (obstacle, second_obstacle)))] += 1
                 continue
             union = len(phrases | further)
             common = len(phrases & further)
-            overlaps.append((float(phrases == further), common / union if union else 1.0, 2.0 * common, float(len(phrases) + len(further))))
+            overlaps.append(
+                (
+                    float(phrases == further),
+                    common / union if union else 1.0,
+                    2.0 * common,
+                    float(len(phrases) + len(further)),
+                )
+            )
             studies.append(study)
     hits = np.array(overlaps).reshape(-1, 4)
     cases = np.stack([np.ones(len(hits)), np.ones(len(hits)), hits[:, 3]], axis=1)
@@ -62,8 +77,14 @@ def _pair_rows(
 
 def _answers(frame: pd.DataFrame) -> dict[str, tuple[str, frozenset[str], str]]:
     """Study, phrases, and why the answer cannot be compared (else empty), by finding id."""
-    columns = [frame[name].tolist() for name in ("finding_id", "study_id", "phrases", "answer_state", "corrected")]
+    columns = [
+        frame[name].tolist() for name in ("finding_id", "study_id", "phrases", "answer_state", "corrected")
+    ]
     return {
-        finding_id: (study, frozenset(phrases), "corrected by a person" if corrected else ("" if state == "valid" else "invalid answer"))
+        finding_id: (
+            study,
+            frozenset(phrases),
+            "corrected by a person" if corrected else ("" if state == "valid" else "invalid answer"),
+        )
         for finding_id, study, phrases, state, corrected in zip(*columns, strict=True)
     }

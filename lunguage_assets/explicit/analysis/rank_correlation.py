@@ -1,4 +1,6 @@
-"""Spearman correlation between rankings: of each judge alone, in each random order of play, and the reference rankings (explicit.md section 3)."""
+"""Spearman correlation between rankings: of each judge alone, in each random order of play, and the reference
+rankings (explicit.md section 3).
+"""
 
 from __future__ import annotations
 
@@ -32,9 +34,11 @@ def ranking_correlations(
     """Correlations of every two of all rankings, a `RANKING_CORRELATIONS` frame; each pair once.
 
     Args:
-        matches: `COMPARISON_MATCHES` frame per judge. Each judge's matches alone are played in `settings.orders` random orders.
+        matches: `COMPARISON_MATCHES` frame per judge. Each judge's matches alone are played in
+            `settings.orders` random orders.
         rankings: `REFERENCE_RANKING` frame per ranker (the pooled ranking, and any other).
-        vocabulary_version: as in `judge_agreement`, which lists the judges that are left out; rankings of another vocabulary are left out likewise.
+        vocabulary_version: as in `judge_agreement`, which lists the judges that are left out; rankings of
+            another vocabulary are left out likewise.
 
     A phrase counts where both sides have a valid match of it.
 
@@ -42,13 +46,22 @@ def ranking_correlations(
         MethodError: judges have matches of different vocabularies and no version is given.
     """
     compared, _ = comparable(matches, vocabulary_version)
-    versions = {version for frame in compared.values() for version in frame["vocabulary_version"].unique().tolist()}
+    versions = {
+        version for frame in compared.values() for version in frame["vocabulary_version"].unique().tolist()
+    }
     own = {
         ranker: frame
         for ranker, frame in sorted(rankings.items())
         if len(frame) and (frame["ruler"] == "own").all() and set(frame["vocabulary_version"]) == versions
     }
-    phrases = sorted({phrase for frame in compared.values() for name in ("phrase_a", "phrase_b") for phrase in frame[name].unique()})
+    phrases = sorted(
+        {
+            phrase
+            for frame in compared.values()
+            for name in ("phrase_a", "phrase_b")
+            for phrase in frame[name].unique()
+        }
+    )
     labels: list[tuple[str, int]] = []
     rated: list[Floats] = []
     for judge, frame in compared.items():
@@ -60,8 +73,12 @@ def ranking_correlations(
     return _frame(labels, np.array(rated).reshape(len(rated), len(phrases)))
 
 
-def _ratings_of_orders(phrases: list[str], judge: str, frame: pd.DataFrame, settings: ExplicitSettings) -> Floats:
-    """mu in each random order, shape (orders, phrases), NaN for phrases without a valid match; no rows without any valid match."""
+def _ratings_of_orders(
+    phrases: list[str], judge: str, frame: pd.DataFrame, settings: ExplicitSettings
+) -> Floats:
+    """mu in each random order, shape (orders, phrases), NaN for phrases without a valid match; no rows
+    without any valid match.
+    """
     answers = collect_answers(phrases, {judge: frame})
     if not len(answers):
         return np.zeros((0, len(phrases)))
@@ -104,7 +121,9 @@ def _spearman(rated: Floats) -> tuple[Floats, NDArray[np.int64]]:
         columns = patterns[i] & patterns[j]
         rows, others = np.flatnonzero(pattern == i), np.flatnonzero(pattern == j)
         if columns.sum() >= _FEWEST:
-            one, other = (_standardised(rankdata(rated[which][:, columns], axis=1)) for which in (rows, others))
+            one, other = (
+                _standardised(rankdata(rated[which][:, columns], axis=1)) for which in (rows, others)
+            )
             correlation[np.ix_(rows, others)] = np.clip(one @ other.T, -1.0, 1.0)
             correlation[np.ix_(others, rows)] = correlation[np.ix_(rows, others)].T
     return correlation, common

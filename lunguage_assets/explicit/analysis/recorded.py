@@ -1,4 +1,6 @@
-"""The recorded comparison matches as a table of outcomes, from which validation draws answers instead of asking judges."""
+"""The recorded comparison matches as a table of outcomes, from which validation draws answers instead of
+asking judges.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ _UNKNOWN = -9
 
 @dataclass(frozen=True)
 class RecordedMatches:
-    """Answers of shape (phrases, phrases, judges, repetitions): 1 the first phrase won, 0 it lost, -1 the answer was invalid.
+    """Answers of shape (phrases, phrases, judges, repetitions): 1 the first phrase won, 0 it lost, -1 the
+    answer was invalid.
 
     Phrases are in ranking order, judges in panel order. A phrase has no match with itself (-1).
     """
@@ -38,7 +41,8 @@ def recorded_matches(ranking: pd.DataFrame, matches: Mapping[str, pd.DataFrame])
         matches: `COMPARISON_MATCHES` frame per judge, at least those of the ranking's judges.
 
     Raises:
-        MethodError: a judge of the ranking without matches, or matches that are not exactly those of the ranked phrases.
+        MethodError: a judge of the ranking without matches, or matches that are not exactly those of the
+            ranked phrases.
     """
     ordered = ranking.sort_values("rank", kind="stable")
     phrases = pd.Index(ordered["phrase"])
@@ -47,14 +51,21 @@ def recorded_matches(ranking: pd.DataFrame, matches: Mapping[str, pd.DataFrame])
     lacking = [judge for judge in judges if judge not in matches]
     if lacking:
         raise MethodError(f"there are no matches of judge {lacking[0]!r}, which the ranking names. {_REMEDY}")
-    repetitions = 1 + max(int(matches[judge]["repetition"].max()) if len(matches[judge]) else 0 for judge in judges)
-    outcomes = np.stack([_of_judge(judge, matches[judge], phrases, version, repetitions) for judge in judges], axis=2)
+    repetitions = 1 + max(
+        int(matches[judge]["repetition"].max()) if len(matches[judge]) else 0 for judge in judges
+    )
+    outcomes = np.stack(
+        [_of_judge(judge, matches[judge], phrases, version, repetitions) for judge in judges], axis=2
+    )
     return RecordedMatches(judges, outcomes)
 
 
 def _of_judge(judge: str, frame: pd.DataFrame, phrases: pd.Index, version: str, repetitions: int) -> Answers:
     """One judge's outcomes, shape (phrases, phrases, repetitions)."""
-    one, two = phrases.get_indexer(pd.Index(frame["phrase_a"])), phrases.get_indexer(pd.Index(frame["phrase_b"]))
+    one, two = (
+        phrases.get_indexer(pd.Index(frame["phrase_a"])),
+        phrases.get_indexer(pd.Index(frame["phrase_b"])),
+    )
     outcomes = np.full((len(phrases), len(phrases), repetitions), _UNKNOWN, dtype=np.int8)
     known = bool((one >= 0).all() and (two >= 0).all()) and set(frame["vocabulary_version"]) <= {version}
     if known:
@@ -68,7 +79,8 @@ def _of_judge(judge: str, frame: pd.DataFrame, phrases: pd.Index, version: str, 
     missing = int((outcomes == _UNKNOWN).sum()) // 2
     if missing:
         raise MethodError(
-            f"matches of judge {judge!r}: {missing} are missing, or they are of another vocabulary; expected {repetitions} for every pair of the "
+            f"matches of judge {judge!r}: {missing} are missing, or they are of another "
+            f"vocabulary; expected {repetitions} for every pair of the "
             f"{len(phrases)} ranked phrases. {_REMEDY}"
         )
     return outcomes

@@ -1,7 +1,10 @@
-"""Coefficients of agreement between raters, and their bootstrap intervals; what is rated does not matter here.
+"""Coefficients of agreement between raters, and their bootstrap intervals; what is rated does not matter
+here.
 
-Point values come from statsmodels (Fleiss' kappa) and krippendorff (Krippendorff's alpha). Both coefficients are functions of sums over units, so a resample of
-units is a weighted sum: all resamples are one matrix product, where calling the packages for each would take minutes.
+Point values come from statsmodels (Fleiss' kappa) and krippendorff (Krippendorff's alpha). Both coefficients
+are functions of sums over units, so a resample of
+units is a weighted sum: all resamples are one matrix product, where calling the packages for each would take
+minutes.
 
 Ratings are integers of shape (units, raters): a category from 0 on, any negative number for a missing rating.
 """
@@ -15,7 +18,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from lunguage_assets.explicit.draws import below, mix, text_hash
+from lunguage_assets.draws import below, mix, text_hash
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -37,9 +40,11 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Resampling:
-    """Resamples of clusters with replacement; units of one cluster (0-based numbers, shape (units,)) always go together.
+    """Resamples of clusters with replacement; units of one cluster (0-based numbers, shape (units,)) always
+    go together.
 
-    A resample is a function of seed, resample number and the number of clusters alone. Fewer than two resamples: no intervals.
+    A resample is a function of seed, resample number and the number of clusters alone. Fewer than two
+    resamples: no intervals.
     """
 
     cluster: Integers
@@ -51,7 +56,9 @@ class Resampling:
         n_clusters = int(self.cluster.max(initial=-1)) + 1
         by_cluster = np.zeros((n_clusters, terms.shape[1]))
         np.add.at(by_cluster, self.cluster, terms)
-        return np.concatenate([np.zeros((0, terms.shape[1])), *(weights @ by_cluster for weights in self._weights(n_clusters))])
+        return np.concatenate(
+            [np.zeros((0, terms.shape[1])), *(weights @ by_cluster for weights in self._weights(n_clusters))]
+        )
 
     def _weights(self, n_clusters: int) -> Iterator[Floats]:
         """How often each cluster was drawn, shape (a few resamples, clusters)."""
@@ -61,9 +68,12 @@ class Resampling:
         drawn = np.arange(n_clusters, dtype=np.uint64)
         for first in range(0, self.resamples, _AT_ONCE):
             numbers = range(first, min(first + _AT_ONCE, self.resamples))
-            yield np.stack([np.bincount(below(mix(seed, number, drawn), n_clusters), minlength=n_clusters) for number in numbers]).astype(
-                float
-            )
+            yield np.stack(
+                [
+                    np.bincount(below(mix(seed, number, drawn), n_clusters), minlength=n_clusters)
+                    for number in numbers
+                ]
+            ).astype(float)
 
 
 def independent(n_units: int, seed: int, resamples: int) -> Resampling:
@@ -74,7 +84,8 @@ def independent(n_units: int, seed: int, resamples: int) -> Resampling:
 def interval(value: float | None, resampled: Floats) -> tuple[float | None, float | None]:
     """95% percentile interval of resampled values, shape (resamples,); it always contains the value.
 
-    (None, None) without a value, without resamples, or when the value is not defined (NaN) in more than half of them.
+    (None, None) without a value, without resamples, or when the value is not defined (NaN) in more than half
+    of them.
     """
     defined = resampled[np.isfinite(resampled)]
     if value is None or len(defined) == 0 or 2 * len(defined) < len(resampled):
@@ -91,7 +102,9 @@ def ratio(numerator: Floats, denominator: Floats) -> Floats:
 
 
 def shares(hits: Floats, cases: Floats, resampling: Resampling) -> list[Estimate]:
-    """Sum of hits over sum of cases for each column, with intervals; both of shape (units, k), cases 0 where a unit does not count."""
+    """Sum of hits over sum of cases for each column, with intervals; both of shape (units, k), cases 0 where
+    a unit does not count.
+    """
     width = hits.shape[1]
     values = ratio(hits.sum(axis=0), cases.sum(axis=0))
     totals = resampling.totals(np.concatenate([hits, cases], axis=1))
@@ -102,7 +115,8 @@ def shares(hits: Floats, cases: Floats, resampling: Resampling) -> list[Estimate
 def fleiss_kappa(ratings: Integers, resampling: Resampling) -> Estimate:
     """Fleiss' kappa (Fleiss 1971) over the units that every rater rated; `n` is their number.
 
-    Not defined for fewer than two raters, no complete unit, or a single category in use (chance alone would agree fully).
+    Not defined for fewer than two raters, no complete unit, or a single category in use (chance alone would
+    agree fully).
     """
     complete = ratings[(ratings >= 0).all(axis=1)]
     if ratings.shape[1] < 2 or len(complete) == 0 or len(np.unique(complete)) < 2:
@@ -133,7 +147,9 @@ def krippendorff_alpha(ratings: Integers, resampling: Resampling) -> Estimate:
 
 
 def fleiss_terms(ratings: Integers) -> Floats:
-    """What Fleiss' kappa is made of, per unit: whether it is complete, its share of agreeing pairs of raters, ratings per category."""
+    """What Fleiss' kappa is made of, per unit: whether it is complete, its share of agreeing pairs of raters,
+    ratings per category.
+    """
     complete = np.asarray((ratings >= 0).all(axis=1))
     counts = _counts(ratings) * complete[:, None]
     raters = ratings.shape[1]
@@ -142,7 +158,9 @@ def fleiss_terms(ratings: Integers) -> Floats:
 
 
 def fleiss_from_totals(totals: Floats) -> Floats:
-    """Kappa from sums of `fleiss_terms`, shape (resamples, 2 + categories) to (resamples,); NaN where it is not defined."""
+    """Kappa from sums of `fleiss_terms`, shape (resamples, 2 + categories) to (resamples,); NaN where it is
+    not defined.
+    """
     observed = ratio(totals[:, 1], totals[:, 0])
     category = ratio(totals[:, 2:], totals[:, 2:].sum(axis=1, keepdims=True))
     expected = (category**2).sum(axis=1)
@@ -150,7 +168,9 @@ def fleiss_from_totals(totals: Floats) -> Floats:
 
 
 def alpha_terms(ratings: Integers) -> Floats:
-    """What nominal alpha is made of, per unit: its disagreeing pairs of ratings, each unit weighted by its ratings, and ratings per category."""
+    """What nominal alpha is made of, per unit: its disagreeing pairs of ratings, each unit weighted by its
+    ratings, and ratings per category.
+    """
     counts = _counts(ratings)
     size = counts.sum(axis=1)
     counts = counts * (size > 1)[:, None]
@@ -159,7 +179,9 @@ def alpha_terms(ratings: Integers) -> Floats:
 
 
 def alpha_from_totals(totals: Floats) -> Floats:
-    """Alpha from sums of `alpha_terms`, shape (resamples, 1 + categories) to (resamples,); NaN where it is not defined."""
+    """Alpha from sums of `alpha_terms`, shape (resamples, 1 + categories) to (resamples,); NaN where it is
+    not defined.
+    """
     category = totals[:, 1:]
     size = category.sum(axis=1)
     different = size**2 - (category**2).sum(axis=1)
@@ -182,7 +204,9 @@ def _estimate(value: float, resampled: Floats, n: int) -> Estimate:
 
 @dataclass(frozen=True)
 class Pairwise:
-    """Agreement of every two raters: values (k,), the same in every resample (resamples, k), common units (k,); NaN without any."""
+    """Agreement of every two raters: values (k,), the same in every resample (resamples, k), common units
+    (k,); NaN without any.
+    """
 
     pairs: tuple[tuple[int, int], ...]
     values: Floats
@@ -193,7 +217,9 @@ class Pairwise:
         return _estimate(float(self.values[number]), self.resampled[:, number], int(self.n[number]))
 
     def mean(self, rater: int | None = None) -> Estimate:
-        """Mean over the pairs (of one rater, or all) that have a common unit; `n` is the number of those pairs."""
+        """Mean over the pairs (of one rater, or all) that have a common unit; `n` is the number of those
+        pairs.
+        """
         chosen = [i for i, pair in enumerate(self.pairs) if (rater is None or rater in pair) and self.n[i]]
         value = mean_defined(self.values[None, chosen])[0]
         return _estimate(float(value), mean_defined(self.resampled[:, chosen]), len(chosen))
@@ -210,7 +236,9 @@ def pairwise_agreement(ratings: Integers, resampling: Resampling) -> Pairwise:
     totals = resampling.totals(np.concatenate([equal, both], axis=1))
     width = len(pairs)
     n = both.sum(axis=0)
-    return Pairwise(pairs, ratio(equal.sum(axis=0), n), ratio(totals[:, :width], totals[:, width:]), n.astype(np.int64))
+    return Pairwise(
+        pairs, ratio(equal.sum(axis=0), n), ratio(totals[:, :width], totals[:, width:]), n.astype(np.int64)
+    )
 
 
 def mean_defined(values: Floats) -> Floats:

@@ -1,4 +1,5 @@
-"""Putting sentences against opponents: which example sentence each judge sees, in which position, and what it answers (explicit.md section 5).
+"""Putting sentences against opponents: which example sentence each judge sees, in which position, and what it
+answers (explicit.md section 5).
 
 Which opponents play, and what an answer changes, is decided in `fitting.py` and `economy.py`.
 """
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lunguage_assets.explicit.draws import U64, coins, mix, smallest, text_hash, text_hashes
+from lunguage_assets.draws import U64, coins, mix, smallest, text_hash, text_hashes
 from lunguage_assets.explicit.fit.reference import Integers, Reference
 from lunguage_assets.judges.protocol import ComparisonQuestion, Judge, ask_panel
 from lunguage_assets.settings import ExplicitSettings
@@ -25,7 +26,9 @@ _FIRST_WON = {"sentence_1": 1, "sentence_2": 0, "invalid": INVALID}
 
 @dataclass(frozen=True)
 class Play:
-    """Sentences (numbers) and their opponents (places in the ranking) with each sentence's running number of the play; shape (plays,)."""
+    """Sentences (numbers) and their opponents (places in the ranking) with each sentence's running number of
+    the play; shape (plays,).
+    """
 
     sentence: Integers
     opponent: Integers
@@ -34,7 +37,9 @@ class Play:
 
 @dataclass(frozen=True)
 class Asker:
-    """Asks a panel about distinct masked sentences. Every draw follows from (seed, sentence, step, judge) and nothing else."""
+    """Asks a panel about distinct masked sentences. Every draw follows from (seed, sentence, step, judge) and
+    nothing else.
+    """
 
     sentences: Sequence[str]
     seeds: U64
@@ -43,13 +48,21 @@ class Asker:
     position: str
 
     @classmethod
-    def of(cls, sentences: Sequence[str], reference: Reference, panel: Sequence[Judge], settings: ExplicitSettings) -> Asker:
+    def of(
+        cls,
+        sentences: Sequence[str],
+        reference: Reference,
+        panel: Sequence[Judge],
+        settings: ExplicitSettings,
+    ) -> Asker:
         seeds = mix(text_hash(settings.seed, "fit"), text_hashes(sentences))
         return cls(sentences, seeds, reference, panel, settings.position)
 
     def keys(self, play: Play) -> U64:
         """Hash of every draw about a play, shape (plays, judges)."""
-        return np.stack([mix(self.seeds[play.sentence], play.step, text_hash(judge.key)) for judge in self.panel], axis=1)
+        return np.stack(
+            [mix(self.seeds[play.sentence], play.step, text_hash(judge.key)) for judge in self.panel], axis=1
+        )
 
     def everyone(self, play: Play) -> NDArray[np.bool_]:
         """All judges play, shape (plays, judges)."""
@@ -62,19 +75,27 @@ class Asker:
         return chosen
 
     def ask(self, play: Play, asked: NDArray[np.bool_]) -> Answers:
-        """What the judges say, shape (plays, judges); all judges are asked at the same time, each against its own sentence of the opponent."""
+        """What the judges say, shape (plays, judges); all judges are asked at the same time, each against its
+        own sentence of the opponent.
+        """
         keys = self.keys(play)
         rows_of = [np.flatnonzero(asked[:, j]) for j in range(len(self.panel))]
         swaps, questions = [], []
         for j, rows in enumerate(rows_of):
             shown = self._opponent_sentences(play.opponent[rows], mix(keys[rows, j], 0))
-            swapped = coins(mix(keys[rows, j], 1)) if self.position == "coin" else np.zeros(len(rows), dtype=bool)
+            swapped = (
+                coins(mix(keys[rows, j], 1)) if self.position == "coin" else np.zeros(len(rows), dtype=bool)
+            )
             own = [self.sentences[i] for i in play.sentence[rows].tolist()]
             swaps.append(swapped)
             questions.append(
                 [
-                    ComparisonQuestion(theirs, mine, replicate) if second else ComparisonQuestion(mine, theirs, replicate)
-                    for mine, theirs, replicate, second in zip(own, shown, play.step[rows].tolist(), swapped.tolist(), strict=True)
+                    ComparisonQuestion(theirs, mine, replicate)
+                    if second
+                    else ComparisonQuestion(mine, theirs, replicate)
+                    for mine, theirs, replicate, second in zip(
+                        own, shown, play.step[rows].tolist(), swapped.tolist(), strict=True
+                    )
                 ]
             )
         won = np.full(asked.shape, NOT_ASKED, dtype=np.int8)
@@ -84,10 +105,14 @@ class Asker:
         return won
 
     def _opponent_sentences(self, opponent: Integers, draws: U64) -> list[str]:
-        """One example sentence of each opponent: the one with the smallest hash, so that added examples change few draws."""
+        """One example sentence of each opponent: the one with the smallest hash, so that added examples
+        change few draws.
+        """
         shown = [""] * len(opponent)
         by_phrase = np.argsort(opponent, kind="stable")
-        for rows in np.split(by_phrase, np.flatnonzero(np.diff(opponent[by_phrase])) + 1) if len(opponent) else []:
+        for rows in (
+            np.split(by_phrase, np.flatnonzero(np.diff(opponent[by_phrase])) + 1) if len(opponent) else []
+        ):
             phrase = int(opponent[rows[0]])
             chosen = smallest(draws[rows], self.reference.hashes[phrase])
             for row, example in zip(rows.tolist(), chosen.tolist(), strict=True):

@@ -1,8 +1,10 @@
-"""The economy fit: a few rounds of several opponents each, until the place is certain enough (an option, never the default).
+"""The economy fit: a few rounds of several opponents each, until the place is certain enough (an option,
+never the default).
 
-The paper's fit asks for one opponent at a time and ends when a rank is stable. This one asks for a round of opponents at once, so that
-batch endpoints can serve, takes all answers together (`posterior.py`), and ends when the posterior is as narrow as was asked for.
-Judges, draws, positions and invalid answers are those of `fitting.py`.
+The paper's fit asks for one opponent at a time and ends when a rank is stable. This one asks for a round of
+opponents at once, so that batch endpoints can serve, takes all answers together (`posterior.py`), and ends
+when the posterior is as narrow as was asked for. Judges, draws, positions and invalid answers are those of
+`fitting.py`.
 """
 
 from __future__ import annotations
@@ -23,16 +25,23 @@ from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.settings import ExplicitSettings
 
 ANSWER_INFORMATION = 1.0 / (math.pi * trueskill.BETA**2)
-"""Fisher information about a place of one answer against an even opponent, per unit of mu squared: the most that an answer can say."""
+"""Fisher information about a place of one answer against an even opponent, per unit of mu squared: the most
+that an answer can say.
+"""
 
 
 def fit_economically(
-    sentences: Sequence[str], reference: Reference, panel: Sequence[Judge], settings: ExplicitSettings, log: FitLog | None = None
+    sentences: Sequence[str],
+    reference: Reference,
+    panel: Sequence[Judge],
+    settings: ExplicitSettings,
+    log: FitLog | None = None,
 ) -> Fits:
     """Fit distinct masked sentences in rounds, with one call per judge and round, noting every play in `log`.
 
-    mu and variance are those of the exact posterior given all answers, in whatever order they came. A round plays as many opponents as the
-    panel needs for `economy_answers` answers, fewer when fewer are expected to reach `economy_sd`; each is played by every judge.
+    mu and variance are those of the exact posterior given all answers, in whatever order they came. A round
+    plays as many opponents as the panel needs for `economy_answers` answers, fewer when fewer are expected to
+    reach `economy_sd`; each is played by every judge.
     """
     fits = Fits.start(len(sentences), len(reference.mu), len(panel))
     asker = Asker.of(sentences, reference, panel, settings)
@@ -42,7 +51,10 @@ def fit_economically(
             break
         play = choose_round(active, fits, reference, len(panel), settings)
         draw = draw_probability(
-            fits.mu[play.sentence], fits.variance[play.sentence], reference.mu[play.opponent], reference.variance[play.opponent]
+            fits.mu[play.sentence],
+            fits.variance[play.sentence],
+            reference.mu[play.opponent],
+            reference.variance[play.opponent],
         )
         said = asker.ask(play, asker.everyone(play))
         fits.count(play.sentence, play.opponent, said)
@@ -51,16 +63,27 @@ def fit_economically(
         fits.rank[active] = (reference.mu > mean[:, None]).sum(axis=1)
         if log is not None:
             own = play.sentence
-            log.note(play, np.full(len(own), number), draw, said, fits.mu[own], np.sqrt(fits.variance[own]), fits.rank[own])
+            log.note(
+                play,
+                np.full(len(own), number),
+                draw,
+                said,
+                fits.mu[own],
+                np.sqrt(fits.variance[own]),
+                fits.rank[own],
+            )
         _stop(active, fits, settings, last=number + 1 == settings.economy_rounds)
     return fits
 
 
-def choose_round(active: Integers, fits: Fits, reference: Reference, judges: int, settings: ExplicitSettings) -> Play:
+def choose_round(
+    active: Integers, fits: Fits, reference: Reference, judges: int, settings: ExplicitSettings
+) -> Play:
     """The opponents of a round, by sentence and then in the order in which they were chosen.
 
-    They are spread over what is still possible: the k-th of n is the phrase nearest to the posterior's quantile (k + 1/2)/n that is not yet
-    played in this round and fewer than `opponent_limit` times before; the higher ranked of two equally near.
+    They are spread over what is still possible: the k-th of n is the phrase nearest to the posterior's
+    quantile (k + 1/2)/n that is not yet played in this round and fewer than `opponent_limit` times before;
+    the higher ranked of two equally near.
     """
     wanted = _opponents_wanted(active, fits, judges, settings)
     open_to = fits.counts[active] < settings.opponent_limit
@@ -76,11 +99,15 @@ def choose_round(active: Integers, fits: Fits, reference: Reference, judges: int
         open_to[rows, nearest] = False
     row, place_in_round = np.nonzero(chosen >= 0)
     sentence = active[row]
-    return Play(sentence, chosen[row, place_in_round], fits.steps[sentence] + fits.void[sentence] + place_in_round)
+    return Play(
+        sentence, chosen[row, place_in_round], fits.steps[sentence] + fits.void[sentence] + place_in_round
+    )
 
 
 def _opponents_wanted(active: Integers, fits: Fits, judges: int, settings: ExplicitSettings) -> Integers:
-    """Opponents for each sentence's round: no more than the answers still needed, or than the limits on steps leave."""
+    """Opponents for each sentence's round: no more than the answers still needed, or than the limits on steps
+    leave.
+    """
     missing = (1.0 / settings.economy_sd**2 - 1.0 / fits.variance[active]) / ANSWER_INFORMATION
     needed = np.ceil(np.minimum(missing, settings.economy_answers) / judges).astype(np.int64)
     left = np.minimum(settings.step_limit - fits.steps[active], VOID_STEPS - fits.void[active])
@@ -89,7 +116,9 @@ def _opponents_wanted(active: Integers, fits: Fits, judges: int, settings: Expli
 
 
 def _stop(active: Integers, fits: Fits, settings: ExplicitSettings, *, last: bool) -> None:
-    """End fits; of several reasons the narrow posterior is recorded, then no opponent left, the step limit, no valid answers, the rounds."""
+    """End fits; of several reasons the narrow posterior is recorded, then no opponent left, the step limit,
+    no valid answers, the rounds.
+    """
     if last:
         fits.stop[active] = ROUNDS
         fits.stop[active[fits.steps[active] == 0]] = NO_ANSWERS

@@ -1,6 +1,8 @@
-"""The log of fits: one row per sentence and opponent played, kept as arrays until a chunk of sentences is done (explicit.md section 5).
+"""The log of fits: one row per sentence and opponent played, kept as arrays until a chunk of sentences is
+done (explicit.md section 5).
 
-The log is what `lunguage explain` shows of a probability; how a fit proceeds is in `fitting.py` and `economy.py`.
+The log is what `lunguage explain` shows of a probability; how a fit proceeds is in `fitting.py` and
+`economy.py`.
 """
 
 from __future__ import annotations
@@ -26,22 +28,39 @@ class FitLog:
 
     judges: Sequence[str]
     phrases: Sequence[str]
-    _rounds: list[tuple[tuple[NDArray[np.int32], ...], tuple[Floats, ...], Answers]] = field(default_factory=list, repr=False)
+    _rounds: list[tuple[tuple[NDArray[np.int32], ...], tuple[Floats, ...], Answers]] = field(
+        default_factory=list, repr=False
+    )
 
-    def note(self, play: Play, number: Integers, draw: Floats, said: Answers, mu: Floats, sigma: Floats, rank: Integers) -> None:
-        """Note the plays of a round, arrays of shape (plays,), `said` (plays, judges): their round, and where the sentence stood after it."""
+    def note(
+        self,
+        play: Play,
+        number: Integers,
+        draw: Floats,
+        said: Answers,
+        mu: Floats,
+        sigma: Floats,
+        rank: Integers,
+    ) -> None:
+        """Note the plays of a round, arrays of shape (plays,), `said` (plays, judges): their round, and where
+        the sentence stood after it.
+        """
         whole = (play.sentence, play.opponent, play.step, number, rank)
         self._rounds.append(((*(values.astype(np.int32) for values in whole),), (draw, mu, sigma), said))
 
     def table(self, sentence_keys: Sequence[str]) -> pa.Table:
-        """The chunk's rows as an Arrow table with the columns of `FIT_LOG`, sentences in the order of `sentence_keys`, then by step."""
+        """The chunk's rows as an Arrow table with the columns of `FIT_LOG`, sentences in the order of
+        `sentence_keys`, then by step.
+        """
         if not self._rounds:
             return FIT_LOG.arrow.empty_table()
         sentence, opponent, step, number, rank = (
             np.concatenate(parts) for parts in zip(*(entry[0] for entry in self._rounds), strict=True)
         )
         order = np.lexsort((step, sentence))
-        draw, mu, sigma = (np.concatenate(parts)[order] for parts in zip(*(entry[1] for entry in self._rounds), strict=True))
+        draw, mu, sigma = (
+            np.concatenate(parts)[order] for parts in zip(*(entry[1] for entry in self._rounds), strict=True)
+        )
         said = np.concatenate([entry[2] for entry in self._rounds])[order]
         columns = {
             "sentence_key": _named(sentence_keys, sentence[order]),
@@ -54,14 +73,24 @@ class FitLog:
             "sigma": sigma,
             "rank": rank[order].astype(np.int64),
         }
-        return pa.table({column.name: pa.array(columns[column.name]) for column in FIT_LOG.columns}, schema=FIT_LOG.arrow)
+        return pa.table(
+            {column.name: pa.array(columns[column.name]) for column in FIT_LOG.columns}, schema=FIT_LOG.arrow
+        )
 
     def _answers(self, said: Answers) -> pa.Array:
-        """'judge=won' of every judge that was asked, in panel order, joined by blanks: a distinct outcome is written once."""
+        """'judge=won' of every judge that was asked, in panel order, joined by blanks: a distinct outcome is
+        written once.
+        """
         base = 4 ** np.arange(said.shape[1], dtype=np.int64)
-        _, first, which = np.unique((said.astype(np.int64) - NOT_ASKED) @ base, return_index=True, return_inverse=True)
+        _, first, which = np.unique(
+            (said.astype(np.int64) - NOT_ASKED) @ base, return_index=True, return_inverse=True
+        )
         texts = [
-            " ".join(f"{judge}={_WORDS[answer]}" for judge, answer in zip(self.judges, row, strict=True) if answer != NOT_ASKED)
+            " ".join(
+                f"{judge}={_WORDS[answer]}"
+                for judge, answer in zip(self.judges, row, strict=True)
+                if answer != NOT_ASKED
+            )
             for row in said[first].tolist()
         ]
         return _named(texts, which)

@@ -1,4 +1,6 @@
-"""State of fits: where every sentence stands, what it has played and what was answered. How a fit proceeds is in `fitting.py` and `economy.py`."""
+"""State of fits: where every sentence stands, what it has played and what was answered. How a fit proceeds is
+in `fitting.py` and `economy.py`.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,14 @@ from lunguage_assets.explicit.rating import trueskill
 VOID_STEPS = 10
 """Steps without a valid answer after which a sentence is given up."""
 
-STOPS = ("stable rank", "step limit", "no opponent left", "no valid answers", "narrow posterior", "round limit")
+STOPS = (
+    "stable rank",
+    "step limit",
+    "no opponent left",
+    "no valid answers",
+    "narrow posterior",
+    "round limit",
+)
 RUNNING, STABLE, LIMIT, NO_OPPONENT, NO_ANSWERS, NARROW, ROUNDS = -1, 0, 1, 2, 3, 4, 5
 """Why a fit ended, as numbers into `STOPS`; the last two are the economy fit's."""
 
@@ -26,8 +35,9 @@ Counts = NDArray[np.int16]
 class Fits:
     """State of the fits while they run and their result at the end; arrays over sentences.
 
-    `counts` (sentences, phrases): steps with a valid answer against each phrase. `won`, `lost` (sentences, judges, phrases): valid
-    answers. `steps` had a valid answer, `void` had none; `stop` is a number into `STOPS`. A fit given up keeps no meaningful mu.
+    `counts` (sentences, phrases): steps with a valid answer against each phrase. `won`, `lost` (sentences,
+    judges, phrases): valid answers. `steps` had a valid answer, `void` had none; `stop` is a number into
+    `STOPS`. A fit given up keeps no meaningful mu.
     """
 
     mu: Floats
@@ -64,7 +74,9 @@ class Fits:
     @property
     def answers(self) -> Integers:
         """Valid answers, shape (sentences,)."""
-        total: Integers = self.won.sum(axis=(1, 2), dtype=np.int64) + self.lost.sum(axis=(1, 2), dtype=np.int64)
+        total: Integers = self.won.sum(axis=(1, 2), dtype=np.int64) + self.lost.sum(
+            axis=(1, 2), dtype=np.int64
+        )
         return total
 
     def running(self) -> Integers:
@@ -92,8 +104,9 @@ _WHOLE = ("rank", "steps", "answers", "invalid", "stop")
 class Places:
     """What fits came to; arrays over sentences.
 
-    mu, sigma, rank: the place that the fit states; `steps` includes those without a valid answer. `centre`, `mu_sd`: mean and deviation
-    of the place given all answers, from which the interval is made (docs/intervals.md).
+    mu, sigma, rank: the place that the fit states; `steps` includes those without a valid answer. `centre`,
+    `mu_sd`: mean and deviation of the place given all answers, from which the interval is made
+    (docs/intervals.md).
     """
 
     mu: Floats
@@ -111,5 +124,10 @@ class Places:
         """Several chunks of sentences as one, none included."""
         nothing = (np.empty(0), np.empty(0, dtype=np.int64))
         return cls(
-            *(np.concatenate([nothing[field.name in _WHOLE], *(getattr(part, field.name) for part in parts)]) for field in fields(cls))
+            *(
+                np.concatenate(
+                    [nothing[field.name in _WHOLE], *(getattr(part, field.name) for part in parts)]
+                )
+                for field in fields(cls)
+            )
         )

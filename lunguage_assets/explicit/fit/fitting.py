@@ -1,8 +1,9 @@
-"""Placing tentative findings in the reference ranking: masked sentences play reference phrases, in lockstep (explicit.md section 5).
+"""Placing tentative findings in the reference ranking: masked sentences play reference phrases, in lockstep
+(explicit.md section 5).
 
-A sentence's steps are sequential, but sentences are independent: every round chooses all opponents at once, asks each judge once for
-all sentences, and updates all. The paper's fit is here, the economical one in `economy.py`; which findings are fitted and what becomes
-of the others is in `pairs.py`.
+A sentence's steps are sequential, but sentences are independent: every round chooses all opponents at once,
+asks each judge once for all sentences, and updates all. The paper's fit is here, the economical one in
+`economy.py`; which findings are fitted and what becomes of the others is in `pairs.py`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,16 @@ from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.fit.asking import Answers, Asker, Play
 from lunguage_assets.explicit.fit.economy import fit_economically
 from lunguage_assets.explicit.fit.fit_log import FitLog
-from lunguage_assets.explicit.fit.fits import LIMIT, NO_ANSWERS, NO_OPPONENT, STABLE, STOPS, VOID_STEPS, Fits, Places
+from lunguage_assets.explicit.fit.fits import (
+    LIMIT,
+    NO_ANSWERS,
+    NO_OPPONENT,
+    STABLE,
+    STOPS,
+    VOID_STEPS,
+    Fits,
+    Places,
+)
 from lunguage_assets.explicit.fit.pairs import collect_pairs, fitted_frame, sentence_key
 from lunguage_assets.explicit.fit.posterior import posterior_of_a_panel
 from lunguage_assets.explicit.fit.probability import Anchor, calibrate
@@ -97,7 +107,8 @@ def fit_pairs(
     keep_log: Callable[[pa.Table], None] | None = None,
     at_once: int = SENTENCES_AT_ONCE,
 ) -> pd.DataFrame:
-    """Every tentative finding with its place and probability, a `FITTED_PROBABILITIES` frame sorted by study and row.
+    """Every tentative finding with its place and probability, a `FITTED_PROBABILITIES` frame sorted by study
+    and row.
 
     Args:
         findings: `FINDINGS` frame of a batch.
@@ -107,10 +118,12 @@ def fit_pairs(
         panel: judges, in the order in which their answers are used.
         anchors: phrases of known probability.
         settings: which fit and its options, seed, position.
-        keep_log: given the log of each chunk of sentences, an Arrow table with the columns of `FIT_LOG`, in order of key and step.
+        keep_log: given the log of each chunk of sentences, an Arrow table with the columns of `FIT_LOG`, in
+            order of key and step.
         at_once: sentences per chunk; no result depends on it.
 
-    Identical masked sentences are fitted once; a result depends on its sentence, the ranking, the panel, the anchors and the settings alone.
+    Identical masked sentences are fitted once; a result depends on its sentence, the ranking, the panel, the
+    anchors and the settings alone.
 
     Raises:
         MethodError: no judge; tables that do not belong together; unusable anchors.
@@ -121,9 +134,15 @@ def fit_pairs(
     if not pairs:
         return FITTED_PROBABILITIES.frame()
     ranking = placed(ranking)
-    calibration = calibrate(ranking, anchors)  # before any judge is asked: unusable anchors must not cost answers
+    calibration = calibrate(
+        ranking, anchors
+    )  # before any judge is asked: unusable anchors must not cost answers
     reference = Reference.of(ranking, vocabulary)
-    by_key = {sentence_key(pair.masked_sentence): pair.masked_sentence for pair in pairs if pair.masked_sentence is not None}
+    by_key = {
+        sentence_key(pair.masked_sentence): pair.masked_sentence
+        for pair in pairs
+        if pair.masked_sentence is not None
+    }
     keys = sorted(by_key)
     fit = fit_economically if settings.fit == "economy" else fit_sentences
     places = []
@@ -146,31 +165,59 @@ def _places(fits: Fits, reference: Reference) -> Places:
 
 
 def fit_sentences(
-    sentences: Sequence[str], reference: Reference, panel: Sequence[Judge], settings: ExplicitSettings, log: FitLog | None = None
+    sentences: Sequence[str],
+    reference: Reference,
+    panel: Sequence[Judge],
+    settings: ExplicitSettings,
+    log: FitLog | None = None,
 ) -> Fits:
-    """Fit distinct masked sentences in lockstep rounds, with one call per judge and round, noting every step in `log`."""
+    """Fit distinct masked sentences in lockstep rounds, with one call per judge and round, noting every step
+    in `log`.
+    """
     fits = Fits.start(len(sentences), len(reference.mu), len(panel))
     asker = Asker.of(sentences, reference, panel, settings)
     while len(active := fits.running()):
-        opponent = choose_opponents(fits.mu[active], fits.variance[active], fits.counts[active], reference, settings.opponent_limit)
-        draw = draw_probability(fits.mu[active], fits.variance[active], reference.mu[opponent], reference.variance[opponent])
+        opponent = choose_opponents(
+            fits.mu[active], fits.variance[active], fits.counts[active], reference, settings.opponent_limit
+        )
+        draw = draw_probability(
+            fits.mu[active], fits.variance[active], reference.mu[opponent], reference.variance[opponent]
+        )
         play = Play(active, opponent, fits.steps[active] + fits.void[active])
-        asked = np.where((fits.steps[active] < settings.panel_steps)[:, None], asker.everyone(play), asker.one_at_random(play))
+        asked = np.where(
+            (fits.steps[active] < settings.panel_steps)[:, None],
+            asker.everyone(play),
+            asker.one_at_random(play),
+        )
         said = asker.ask(play, asked)
         apply_answers(active, opponent, said, fits, reference)
         if log is not None:
-            log.note(play, play.step, draw, said, fits.mu[active], np.sqrt(fits.variance[active]), fits.rank[active])
+            log.note(
+                play,
+                play.step,
+                draw,
+                said,
+                fits.mu[active],
+                np.sqrt(fits.variance[active]),
+                fits.rank[active],
+            )
         end_fits(active, fits, settings)
     return fits
 
 
-def apply_answers(active: Integers, opponent: Integers, said: Answers, fits: Fits, reference: Reference) -> None:
+def apply_answers(
+    active: Integers, opponent: Integers, said: Answers, fits: Fits, reference: Reference
+) -> None:
     """Move the sentences, not the reference, answer by answer in panel order (step 3); count the step."""
     for j in range(said.shape[1]):
         valid = said[:, j] >= 0
         rows, theirs = active[valid], opponent[valid]
         fits.mu[rows], fits.variance[rows] = trueskill.update(
-            fits.mu[rows], fits.variance[rows], reference.mu[theirs], reference.variance[theirs], said[valid, j] == 1
+            fits.mu[rows],
+            fits.variance[rows],
+            reference.mu[theirs],
+            reference.variance[theirs],
+            said[valid, j] == 1,
         )
     answered = fits.count(active, opponent, said)
     rank = (reference.mu > fits.mu[active, None]).sum(axis=1)

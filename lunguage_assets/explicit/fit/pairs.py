@@ -1,6 +1,8 @@
-"""Tentative pairs: which findings need a probability, and the table of those probabilities whether fitted or not (explicit.md sections 0, 5).
+"""Tentative pairs: which findings need a probability, and the table of those probabilities whether fitted or
+not (explicit.md sections 0, 5).
 
-How a sentence is fitted is in `fitting.py` and `economy.py`, how a place becomes a probability in `probability.py`.
+How a sentence is fitted is in `fitting.py` and `economy.py`, how a place becomes a probability in
+`probability.py`.
 """
 
 from __future__ import annotations
@@ -13,8 +15,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from lunguage_assets.draws import digest
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.draws import digest
 from lunguage_assets.explicit.fit.fits import STOPS, Places
 from lunguage_assets.explicit.fit.probability import Calibration, probability
 from lunguage_assets.explicit.rating import trueskill
@@ -38,7 +40,9 @@ class Pair:
 def tentative_rows(findings: pd.DataFrame) -> pd.DataFrame:
     """The rows of tentative pairs, sorted by study and row whatever the order of `findings`."""
     tentative = findings["status"].isin(["tp", "tn"]) & findings["section"].isin(EXPLICIT_SECTIONS)
-    return findings[tentative.to_numpy(dtype=bool)].sort_values(["study_id", "row", "finding_id"], kind="stable")
+    return findings[tentative.to_numpy(dtype=bool)].sort_values(
+        ["study_id", "row", "finding_id"], kind="stable"
+    )
 
 
 def collect_pairs(findings: pd.DataFrame, hedges: pd.DataFrame) -> list[Pair]:
@@ -52,11 +56,20 @@ def collect_pairs(findings: pd.DataFrame, hedges: pd.DataFrame) -> list[Pair]:
     ids = rows["finding_id"].tolist()
     if set(ids) != set(phrases):
         raise MethodError(
-            f"hedge_phrases is about {len(phrases)} pairs, findings has {len(ids)}, and they are not the same ones. Materialise hedge_phrases again."
+            f"hedge_phrases is about {len(phrases)} pairs, findings has {len(ids)}, and they are "
+            "not the same ones. Materialise hedge_phrases again."
         )
-    columns = [rows[name].tolist() for name in ("study_id", "masked_sentence", "mask_state", "same_name_in_sentence")]
+    columns = [
+        rows[name].tolist() for name in ("study_id", "masked_sentence", "mask_state", "same_name_in_sentence")
+    ]
     return [
-        Pair(finding_id, study, sentence if state == "masked" else None, bool(same_name), tuple(phrases[finding_id]))
+        Pair(
+            finding_id,
+            study,
+            sentence if state == "masked" else None,
+            bool(same_name),
+            tuple(phrases[finding_id]),
+        )
         for finding_id, study, sentence, state, same_name in zip(ids, *columns, strict=True)
     ]
 
@@ -67,20 +80,31 @@ def sentence_key(masked_sentence: str) -> str:
 
 
 def fitted_frame(
-    pairs: Sequence[Pair], number: Mapping[str, int], places: Places, fit: str, ranking: pd.DataFrame, calibration: Calibration
+    pairs: Sequence[Pair],
+    number: Mapping[str, int],
+    places: Places,
+    fit: str,
+    ranking: pd.DataFrame,
+    calibration: Calibration,
 ) -> pd.DataFrame:
-    """The `FITTED_PROBABILITIES` frame of all pairs; `number` is the place in `places` of a sentence, by its key."""
+    """The `FITTED_PROBABILITIES` frame of all pairs; `number` is the place in `places` of a sentence, by its
+    key.
+    """
     keys = ["" if pair.masked_sentence is None else sentence_key(pair.masked_sentence) for pair in pairs]
     row = np.array([number[key] if key else -1 for key in keys], dtype=np.int64)
     stop = [STOPS[places.stop[i]] if i >= 0 else "not located" for i in row.tolist()]
     fitted = np.array([reason not in ("not located", "no valid answers") for reason in stop], dtype=bool)
-    mu, sigma, centre, mu_sd = (_of_pairs(values, row) for values in (places.mu, places.sigma, places.centre, places.mu_sd))
+    mu, sigma, centre, mu_sd = (
+        _of_pairs(values, row) for values in (places.mu, places.sigma, places.centre, places.mu_sd)
+    )
     p, low, high = probability(mu, mu_sd, calibration, centre)
     source = np.full(len(pairs), "fitted", dtype=object)
     by_phrase = _PhraseProbability(ranking, calibration)
     for i in np.flatnonzero(~fitted).tolist():
         p[i], low[i], high[i], source[i] = by_phrase.of(pairs[i].phrases)
-    steps, answers, invalid, rank = (_of_pairs(values, row) for values in (places.steps, places.answers, places.invalid, places.rank))
+    steps, answers, invalid, rank = (
+        _of_pairs(values, row) for values in (places.steps, places.answers, places.invalid, places.rank)
+    )
     columns: dict[str, Sequence[Any]] = {
         "finding_id": [pair.finding_id for pair in pairs],
         "study_id": [pair.study_id for pair in pairs],
@@ -114,14 +138,17 @@ def _of_pairs(values: NDArray[Any], row: NDArray[np.int64]) -> NDArray[Any]:
 
 def _where(known: NDArray[np.bool_], values: NDArray[Any]) -> list[Any]:
     """Values, null where not known."""
-    return [value if is_known else None for value, is_known in zip(values.tolist(), known.tolist(), strict=True)]
+    return [
+        value if is_known else None for value, is_known in zip(values.tolist(), known.tolist(), strict=True)
+    ]
 
 
 class _PhraseProbability:
-    """Probability of a pair that no judge could place: from the mean mu of its ranked phrases, else no information (section 5).
+    """Probability of a pair that no judge could place: from the mean mu of its ranked phrases, else no
+    information (section 5).
 
-    One sentence strays from its phrase's mean; TrueSkill's own model of that is a normal of deviation beta, taken here as the
-    standard error of the place.
+    One sentence strays from its phrase's mean; TrueSkill's own model of that is a normal of deviation beta,
+    taken here as the standard error of the place.
     """
 
     def __init__(self, ranking: pd.DataFrame, calibration: Calibration) -> None:

@@ -1,7 +1,9 @@
-"""Where a sentence can be, given all its answers at once: the exact one-dimensional posterior on a grid (docs/intervals.md).
+"""Where a sentence can be, given all its answers at once: the exact one-dimensional posterior on a grid
+(docs/intervals.md).
 
-TrueSkill's filter depends on the order of the answers and slowly forgets; this does neither. The prior is TrueSkill's, N(25, 8.333 squared);
-an answer against a reference phrase is a probit with TrueSkill's noise, the phrase's place fixed. Which answers there are is in `fits.py`.
+TrueSkill's filter depends on the order of the answers and slowly forgets; this does neither. The prior is
+TrueSkill's, N(25, 8.333 squared); an answer against a reference phrase is a probit with TrueSkill's noise,
+the phrase's place fixed. Which answers there are is in `fits.py`.
 """
 
 from __future__ import annotations
@@ -17,11 +19,15 @@ from lunguage_assets.explicit.rating import trueskill
 
 _STEP = 0.5
 _GRID = np.arange(-25.0, 75.0 + _STEP / 2, _STEP)
-"""Six prior deviations to either side; the step is exact to 1e-8 for posteriors of deviation 0.5 and more, which takes over 200 answers."""
+"""Six prior deviations to either side; the step is exact to 1e-8 for posteriors of deviation 0.5 and more,
+which takes over 200 answers.
+"""
 
 _PRIOR = -0.5 * ((_GRID - trueskill.MU) / trueskill.SIGMA) ** 2
 _BLOCK = 512
-"""Sentences at a time, for memory; each sentence is a matrix product of its own, so that its result depends on no other sentence."""
+"""Sentences at a time, for memory; each sentence is a matrix product of its own, so that its result depends
+on no other sentence.
+"""
 
 READING_DEVIATION = trueskill.BETA / 4.0
 """Scale of the half-normal prior of how far judges' persistent readings of one sentence lie apart."""
@@ -41,17 +47,21 @@ def posterior(won: Counts, lost: Counts, reference: Reference) -> tuple[Floats, 
     """
     mean, sd = np.empty(len(won)), np.empty(len(won))
     for part in _blocks(len(won)):
-        together = _likelihood(won[part].sum(axis=1, keepdims=True), lost[part].sum(axis=1, keepdims=True), reference)
+        together = _likelihood(
+            won[part].sum(axis=1, keepdims=True), lost[part].sum(axis=1, keepdims=True), reference
+        )
         mean[part], sd[part] = _moments(together[:, 0] + _PRIOR)
     return mean, sd
 
 
 def posterior_of_a_panel(won: Counts, lost: Counts, reference: Reference) -> tuple[Floats, Floats]:
-    """Mean and deviation of each sentence's place when a judge may read the sentence higher or lower than judges on average do.
+    """Mean and deviation of each sentence's place when a judge may read the sentence higher or lower than
+    judges on average do.
 
-    A judge's answers about one sentence share its reading, so that ten more answers of the same judge say less than ten of another one.
-    Readings are normal around the place; how far they lie apart is unknown (half-normal, `READING_DEVIATION`), is learnt from how much
-    the judges disagree about this sentence, and is summed out for each sentence alone.
+    A judge's answers about one sentence share its reading, so that ten more answers of the same judge say
+    less than ten of another one. Readings are normal around the place; how far they lie apart is unknown
+    (half-normal, `READING_DEVIATION`), is learnt from how much the judges disagree about this sentence, and
+    is summed out for each sentence alone.
 
     Args, Returns: as for `posterior`.
     """
@@ -61,7 +71,9 @@ def posterior_of_a_panel(won: Counts, lost: Counts, reference: Reference) -> tup
         highest = alone.max(axis=-1, keepdims=True)
         likelihood = np.exp(alone - highest)
         by_deviation = [
-            np.log(np.maximum(likelihood @ kernel if kernel is not None else likelihood, _TINY)).sum(axis=1) + _PRIOR + weight
+            np.log(np.maximum(likelihood @ kernel if kernel is not None else likelihood, _TINY)).sum(axis=1)
+            + _PRIOR
+            + weight
             for kernel, weight in zip(_KERNELS, _WEIGHTS, strict=True)
         ]
         mean[part], sd[part] = _moments(np.logaddexp.reduce(by_deviation, axis=0))

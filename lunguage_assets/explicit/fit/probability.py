@@ -1,4 +1,6 @@
-"""From a place on the ranking to a probability with an interval, through anchor phrases of known probability (explicit.md section 6)."""
+"""From a place on the ranking to a probability with an interval, through anchor phrases of known probability
+(explicit.md section 6).
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """A phrase whose probability is known from ratings, with its 95% confidence interval; all strictly between 0 and 1."""
+    """A phrase whose probability is known from ratings, with its 95% confidence interval; all strictly
+    between 0 and 1.
+    """
 
     phrase: str
     probability: float
@@ -49,8 +53,8 @@ class Anchor:
 class Calibration:
     """The line logit p = alpha (mu - mu_half) through the anchors, and what its uncertainty follows from.
 
-    Arrays over anchors: `anchor_mu`, `anchor_logit`, `anchor_mu_variance` (bootstrap of the ranking), `anchor_logit_variance`
-    (ratings); over phrases, mu ascending: `phrase_mu`, `phrase_mu_sd`.
+    Arrays over anchors: `anchor_mu`, `anchor_logit`, `anchor_mu_variance` (bootstrap of the ranking),
+    `anchor_logit_variance` (ratings); over phrases, mu ascending: `phrase_mu`, `phrase_mu_sd`.
     """
 
     alpha: float
@@ -64,7 +68,8 @@ class Calibration:
 
 
 def load_anchors(path: Path | None = None) -> tuple[Anchor, ...]:
-    """Anchors from a ratings CSV (rater, phrase, sentence, rating 0-100) when `path` exists, else the published ones.
+    """Anchors from a ratings CSV (rater, phrase, sentence, rating 0-100) when `path` exists, else the
+    published ones.
 
     Raises:
         InputError: the ratings file cannot be used.
@@ -74,50 +79,70 @@ def load_anchors(path: Path | None = None) -> tuple[Anchor, ...]:
     file = resource("anchors.toml")
     try:
         entries: list[dict[str, Any]] = tomllib.loads(file.read_text(encoding="utf-8"))["anchors"]
-        anchors = tuple(Anchor(str(e["phrase"]), float(e["probability"]), float(e["low"]), float(e["high"])) for e in entries)
+        anchors = tuple(
+            Anchor(str(e["phrase"]), float(e["probability"]), float(e["low"]), float(e["high"]))
+            for e in entries
+        )
     except (tomllib.TOMLDecodeError, KeyError, TypeError, ValueError) as error:
-        raise ConfigurationError(f"{file}: not readable as anchors ({type(error).__name__}). Restore the file.") from None
+        raise ConfigurationError(
+            f"{file}: not readable as anchors ({type(error).__name__}). Restore the file."
+        ) from None
     if any(not 0.0 < a.low <= a.probability <= a.high < 1.0 for a in anchors):
-        raise ConfigurationError(f"{file}: expected 0 < low <= probability <= high < 1 for every anchor. Mend the anchor.")
+        raise ConfigurationError(
+            f"{file}: expected 0 < low <= probability <= high < 1 for every anchor. Mend the anchor."
+        )
     return anchors
 
 
 def anchors_from_ratings(path: Path) -> tuple[Anchor, ...]:
-    """One anchor per rated phrase: the mean rating with the 95% confidence interval of that mean, in order of the phrase.
+    """One anchor per rated phrase: the mean rating with the 95% confidence interval of that mean, in order of
+    the phrase.
 
-    Ratings are the unit, as published. The interval is kept inside (0, 1). A phrase with a single rating has no interval of its
+    Ratings are the unit, as published. The interval is kept inside (0, 1). A phrase with a single rating has
+    no interval of its
     own: it is given that of the widest binomial with one observation's information (standard error 0.5).
 
     Raises:
-        InputError: missing columns, a row with too few or too many values, an unreadable rating, no rating at all, or a phrase always rated 0 or always 100.
+        InputError: missing columns, a row with too few or too many values, an unreadable rating, no rating at
+            all, or a phrase always rated 0 or always 100.
     """
     ratings: dict[str, list[float]] = {}
     for number, row in edited_rows(path, _RATING_COLUMNS, _ONE_VALUE):
         phrase = " ".join(row["phrase"].lower().split())
         ratings.setdefault(phrase, []).append(_rating(path, number, row["rating"]))
     if not ratings:
-        raise InputError(path.name, "no ratings", "at least two phrases rated", "Add ratings or remove the file.")
-    return tuple(_rated_anchor(path, phrase, np.asarray(values) / 100.0) for phrase, values in sorted(ratings.items()))
+        raise InputError(
+            path.name, "no ratings", "at least two phrases rated", "Add ratings or remove the file."
+        )
+    return tuple(
+        _rated_anchor(path, phrase, np.asarray(values) / 100.0) for phrase, values in sorted(ratings.items())
+    )
 
 
 def require_anchors(phrases: Collection[str], anchors: Sequence[Anchor]) -> None:
-    """Refuse anchors that are too few or not among the ranked phrases; asked before any comparison is paid for.
+    """Refuse anchors that are too few or not among the ranked phrases; asked before any comparison is paid
+    for.
 
     Raises:
         MethodError: fewer than two anchors, or an anchor phrase that is not ranked.
     """
     missing = [anchor.phrase for anchor in anchors if anchor.phrase not in phrases]
     if missing:
-        raise MethodError(f"the ranking has no anchor phrase {', '.join(repr(shown_phrase(name)) for name in missing)}. {_REMEDY}")
+        raise MethodError(
+            "the ranking has no anchor phrase "
+            f"{', '.join(repr(shown_phrase(name)) for name in missing)}. {_REMEDY}"
+        )
     if len(anchors) < 2:
         raise MethodError(f"{len(anchors)} anchor given; two are the least. {_REMEDY}")
 
 
 def calibrate(ranking: pd.DataFrame, anchors: Sequence[Anchor]) -> Calibration:
-    """The line through the anchors on the logit scale: exact for two, least squares for more (explicit.md section 6).
+    """The line through the anchors on the logit scale: exact for two, least squares for more (explicit.md
+    section 6).
 
     Raises:
-        MethodError: fewer than two anchors, an anchor phrase that is not ranked or has no place, anchors at the same place, or a line
+        MethodError: fewer than two anchors, an anchor phrase that is not ranked or has no place, anchors at
+            the same place, or a line
             that falls.
     """
     place = {phrase: i for i, phrase in enumerate(ranking["phrase"].tolist())}
@@ -127,14 +152,19 @@ def calibrate(ranking: pd.DataFrame, anchors: Sequence[Anchor]) -> Calibration:
     mu, logits = mus[rows], np.array([anchor.logit for anchor in anchors])
     names = ", ".join(repr(shown_phrase(anchor.phrase)) for anchor in anchors)
     if not np.isfinite(mu).all():
-        raise MethodError(f"the anchors {names} have places that are not numbers. Materialise reference_ranking again.")
+        raise MethodError(
+            f"the anchors {names} have places that are not numbers. Materialise reference_ranking again."
+        )
     spread = mu - mu.mean()
     total = float((spread**2).sum())
     if total < 1e-12:
         raise MethodError(f"the anchors {names} have the same place in the ranking. {_REMEDY}")
     alpha = float((spread * logits).sum()) / total
     if alpha <= 0.0:
-        raise MethodError(f"the anchors {names} are inverted: the more probable one is not ranked as more certain. {_REMEDY}")
+        raise MethodError(
+            f"the anchors {names} are inverted: the more probable one is not ranked as more "
+            f"certain. {_REMEDY}"
+        )
     ascending = np.argsort(mus, kind="stable")
     return Calibration(
         alpha=alpha,
@@ -157,19 +187,25 @@ def probability(
         mu: places on the ranking, from which p follows.
         mu_sd: standard error of each place, from its own comparisons.
         calibration: the line through the anchors.
-        centre: places around which the intervals are made, when they are not `mu`: a fit's mu and the mean of the place given the
+        centre: places around which the intervals are made, when they are not `mu`: a fit's mu and the mean of
+            the place given the
             same answers differ a little. An interval always contains p.
 
-    The interval is a delta-method interval on the logit scale, so it stays inside (0, 1). It covers three sources:
-    the place itself (few comparisons, one sentence), the ranking it is measured on (bootstrap over sentence pairs, interpolated between the
-    neighbouring phrases), and the anchors (their ratings' confidence intervals, and the bootstrap of their own places). The three are
-    added as if independent; the bootstraps of a place and of an anchor near it are in truth positively correlated, which makes the
-    interval near an anchor somewhat too wide. What it does not cover, and how often it held on simulated reports, is in docs/intervals.md.
+    The interval is a delta-method interval on the logit scale, so it stays inside (0, 1). It covers three
+    sources: the place itself (few comparisons, one sentence), the ranking it is measured on (bootstrap over
+    sentence pairs, interpolated between the neighbouring phrases), and the anchors (their ratings' confidence
+    intervals, and the bootstrap of their own places). The three are added as if independent; the bootstraps
+    of a place and of an anchor near it are in truth positively correlated, which makes the interval near an
+    anchor somewhat too wide. What it does not cover, and how often it held on simulated reports, is in
+    docs/intervals.md.
     """
     line = calibration
     logit = line.alpha * (np.asarray(mu, dtype=np.float64) - line.mu_half)
     places = np.asarray(mu if centre is None else centre, dtype=np.float64)
-    middle, margin = line.alpha * (places - line.mu_half), Z95 * np.sqrt(_logit_variance(places, np.asarray(mu_sd, dtype=np.float64), line))
+    middle, margin = (
+        line.alpha * (places - line.mu_half),
+        Z95 * np.sqrt(_logit_variance(places, np.asarray(mu_sd, dtype=np.float64), line)),
+    )
     return expit(logit), expit(np.minimum(middle - margin, logit)), expit(np.maximum(middle + margin, logit))
 
 
@@ -184,7 +220,9 @@ def _logit_variance(places: Floats, errors: Floats, line: Calibration) -> Floats
         away = (places - line.anchor_mu.mean()) / total
         weight = 1.0 / len(spread) + spread[i] * away  # d logit / d anchor_logit[i]
         by_place = residual[i] * away - line.alpha * weight  # d logit / d anchor_mu[i]
-        variance = variance + weight**2 * line.anchor_logit_variance[i] + by_place**2 * line.anchor_mu_variance[i]
+        variance = (
+            variance + weight**2 * line.anchor_logit_variance[i] + by_place**2 * line.anchor_mu_variance[i]
+        )
     return variance
 
 
@@ -198,7 +236,14 @@ def _rating(path: Path, number: int, text: str) -> float:
     except ValueError:
         value = math.nan
     if not 0.0 <= value <= 100.0:
-        raise InputError(path.name, "no such number", "a number from 0 to 100", "Mend the rating.", row=number, column="rating")
+        raise InputError(
+            path.name,
+            "no such number",
+            "a number from 0 to 100",
+            "Mend the rating.",
+            row=number,
+            column="rating",
+        )
     return value
 
 
@@ -206,7 +251,11 @@ def _rated_anchor(path: Path, phrase: str, shares: Floats) -> Anchor:
     mean = float(shares.mean())
     if not 0.0 < mean < 1.0:
         raise InputError(
-            path.name, f"a mean rating of {mean:.0%} for one phrase", "a mean between 0 and 100", "Leave that phrase out.", column="rating"
+            path.name,
+            f"a mean rating of {mean:.0%} for one phrase",
+            "a mean between 0 and 100",
+            "Leave that phrase out.",
+            column="rating",
         )
     error = float(shares.std(ddof=1)) / math.sqrt(len(shares)) if len(shares) > 1 else 0.5
     low, high = mean - Z95 * error, mean + Z95 * error

@@ -1,4 +1,5 @@
-"""The ranking as a fit sees it: phrases in ranking order with their example sentences, and who is the best opponent (explicit.md section 5).
+"""The ranking as a fit sees it: phrases in ranking order with their example sentences, and who is the best
+opponent (explicit.md section 5).
 
 How sentences are fitted against it is in `fitting.py` and `economy.py`.
 """
@@ -13,14 +14,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from lunguage_assets.draws import U64, text_hash, text_hashes
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.draws import U64, text_hash, text_hashes
 
 DRAW_BETA = 25.0 / 6.0
 """b of the draw probability; not the rounded 4.167 of the updates (explicit.md section 5)."""
 
 EXAMPLES_DRAWN_FROM = 512
-"""Examples of a phrase from which opponents are drawn in a fit: all of them in the published corpus, and in a larger one a random, stable
+"""Examples of a phrase from which opponents are drawn in a fit: all of them in the published corpus, and in a
+larger one a random, stable
 subset, so that the cost of a fit does not grow with the corpus."""
 
 Floats = NDArray[np.float64]
@@ -29,7 +31,9 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Reference:
-    """The ranked phrases in ranking order with their distinct example sentences, those sentences' hashes, and the phrases' names."""
+    """The ranked phrases in ranking order with their distinct example sentences, those sentences' hashes, and
+    the phrases' names.
+    """
 
     mu: Floats
     variance: Floats
@@ -39,16 +43,22 @@ class Reference:
 
     @classmethod
     def of(cls, ranking: pd.DataFrame, vocabulary: pd.DataFrame) -> Reference:
-        """Raises MethodError when a ranked phrase has no example sentence in the vocabulary, or a place that is not a number."""
+        """Raises MethodError when a ranked phrase has no example sentence in the vocabulary, or a place that
+        is not a number.
+        """
         ordered = placed(ranking).sort_values("rank", kind="stable")
         retained = vocabulary[vocabulary["retained"].to_numpy(dtype=bool)]
         examples = dict(zip(retained["phrase"].tolist(), retained["example_sentences"].tolist(), strict=True))
         phrases = ordered["phrase"].tolist()
         if not phrases or any(not len(examples.get(phrase, ())) for phrase in phrases):
-            raise MethodError("the ranking and the vocabulary do not belong together. Materialise reference_ranking again.")
+            raise MethodError(
+                "the ranking and the vocabulary do not belong together. Materialise reference_ranking again."
+            )
         mu, sigma = (ordered[name].to_numpy(dtype=np.float64) for name in ("mu", "sigma"))
         if not (np.isfinite(mu) & np.isfinite(sigma)).all():
-            raise MethodError("the ranking has places that are not numbers. Materialise reference_ranking again.")
+            raise MethodError(
+                "the ranking has places that are not numbers. Materialise reference_ranking again."
+            )
         sentences = tuple(_drawn_from(examples[phrase]) for phrase in phrases)
         return cls(mu, sigma**2, sentences, tuple(text_hashes(known) for known in sentences), tuple(phrases))
 
@@ -56,9 +66,12 @@ class Reference:
 def placed(ranking: pd.DataFrame) -> pd.DataFrame:
     """The phrases of a `REFERENCE_RANKING` frame that have a place: published, or with a valid match.
 
-    A phrase whose every comparison is invalid stays at the prior with the prior's deviation: every sentence would play it first, and it says nothing.
+    A phrase whose every comparison is invalid stays at the prior with the prior's deviation: every sentence
+    would play it first, and it says nothing.
     """
-    known: pd.DataFrame = ranking[((ranking["ruler"] == "published") | (ranking["n_matches"] > 0)).to_numpy(dtype=bool)]
+    known: pd.DataFrame = ranking[
+        ((ranking["ruler"] == "published") | (ranking["n_matches"] > 0)).to_numpy(dtype=bool)
+    ]
     return known
 
 
@@ -69,10 +82,14 @@ def draw_probability(mu: Any, variance: Any, opponent_mu: Any, opponent_variance
     return draw
 
 
-def choose_opponents(mu: Floats, variance: Floats, counts: NDArray[np.integer[Any]], reference: Reference, limit: int) -> Integers:
-    """For each sentence the phrase with the highest draw probability among those played fewer than `limit` times (step 1).
+def choose_opponents(
+    mu: Floats, variance: Floats, counts: NDArray[np.integer[Any]], reference: Reference, limit: int
+) -> Integers:
+    """For each sentence the phrase with the highest draw probability among those played fewer than `limit`
+    times (step 1).
 
-    The first maximum in ranking order wins a tie. `counts` has shape (sentences, phrases); every row has an eligible phrase.
+    The first maximum in ranking order wins a tie. `counts` has shape (sentences, phrases); every row has an
+    eligible phrase.
     """
     draw = draw_probability(mu[:, None], variance[:, None], reference.mu, reference.variance)
     chosen: Integers = np.argmax(np.where(counts < limit, draw, -1.0), axis=1).astype(np.int64)
@@ -81,4 +98,8 @@ def choose_opponents(mu: Floats, variance: Floats, counts: NDArray[np.integer[An
 
 def _drawn_from(examples: Sequence[str]) -> tuple[str, ...]:
     """The distinct examples, or the ones with the smallest hashes: an added example displaces at most one."""
-    return tuple(sorted(set(examples), key=lambda sentence: (text_hash("drawn from", sentence), sentence))[:EXAMPLES_DRAWN_FROM])
+    return tuple(
+        sorted(set(examples), key=lambda sentence: (text_hash("drawn from", sentence), sentence))[
+            :EXAMPLES_DRAWN_FROM
+        ]
+    )

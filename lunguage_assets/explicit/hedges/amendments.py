@@ -8,7 +8,8 @@ import pandas as pd
 
 
 def newest_only(frames: Mapping[str, pd.DataFrame], order: Sequence[str]) -> pd.DataFrame | None:
-    """The batches' rows in `order` (of registration), without those of studies that a later batch has again; None without any batch.
+    """The batches' rows in `order` (of registration), without those of studies that a later batch has again;
+    None without any batch.
 
     Args:
         frames: tables with a column `study_id`, by batch.

@@ -1,4 +1,6 @@
-"""Reading the small CSV files that a person edits beside a corpus: corrections of phrases, ratings of anchors."""
+"""Reading the small CSV files that a person edits beside a corpus: corrections of phrases, ratings of
+anchors.
+"""
 
 from __future__ import annotations
 
@@ -18,17 +20,31 @@ def edited_rows(path: Path, columns: Sequence[str], form: str) -> Iterator[tuple
         form: what a row should look like, for the message about one that does not.
 
     Raises:
-        InputError: an unreadable file, a missing column, a row with too few or too many values. No cell is quoted.
+        InputError: an unreadable file, a missing column, a row with too few or too many values. No cell is
+            quoted.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
             reader = csv.DictReader(stream, strict=True)
             missing = [name for name in columns if name not in (reader.fieldnames or ())]
             if missing:
-                raise InputError(path.name, f"no column {missing}", f"columns {list(columns)}", "Add the columns.")
+                raise InputError(
+                    path.name, f"no column {missing}", f"columns {list(columns)}", "Add the columns."
+                )
             for number, row in enumerate(reader, start=1):
                 if None in row or None in row.values():
-                    raise InputError(path.name, "too few or too many values", form, "Mend the commas and quotes.", row=number)
+                    raise InputError(
+                        path.name,
+                        "too few or too many values",
+                        form,
+                        "Mend the commas and quotes.",
+                        row=number,
+                    )
                 yield number, row
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(path.name, f"an unreadable file ({type(error).__name__})", "a CSV in UTF-8", "Save it again as CSV.") from None
+        raise InputError(
+            path.name,
+            f"an unreadable file ({type(error).__name__})",
+            "a CSV in UTF-8",
+            "Save it again as CSV.",
+        ) from None

@@ -1,6 +1,8 @@
-"""Hedging phrases of tentative findings: asking the extractor, filtering, flags, and a person's corrections (explicit.md section 1).
+"""Hedging phrases of tentative findings: asking the extractor, filtering, flags, and a person's corrections
+(explicit.md section 1).
 
-How a judge finds the phrases is its own matter (`judges/`); counting them over a corpus is in `vocabulary.py`.
+How a judge finds the phrases is its own matter (`judges/`); counting them over a corpus is in
+`vocabulary.py`.
 """
 
 from __future__ import annotations
@@ -17,11 +19,25 @@ from lunguage_assets.explicit.hedges.edited_csv import edited_rows
 from lunguage_assets.judges.protocol import MASK, ExtractionAnswer, ExtractionQuestion, Judge, ask_to_extract
 from lunguage_assets.tables import HEDGE_PHRASES
 
-SEVERAL, NONE_FOUND, SAME_NAME, NOT_LOCATED, INVALID = "several phrases", "no phrase", "same name twice", "not located", "invalid answer"
+SEVERAL, NONE_FOUND, SAME_NAME, NOT_LOCATED, INVALID = (
+    "several phrases",
+    "no phrase",
+    "same name twice",
+    "not located",
+    "invalid answer",
+)
 """Reasons for a review; a pair may have several, joined by '; '."""
 
 CORRECTION_COLUMNS = ("finding_id", "phrases")
-REVIEW_COLUMNS = ("finding_id", "study_id", "finding", "sentence", "phrases", "review_reason", "suggested_correction")
+REVIEW_COLUMNS = (
+    "finding_id",
+    "study_id",
+    "finding",
+    "sentence",
+    "phrases",
+    "review_reason",
+    "suggested_correction",
+)
 
 _ONE_VALUE = "one value per column; several phrases separated by ';', text with commas in quotes"
 _FILTER_CELLS = ("measurement", "severity", "onset")
@@ -30,22 +46,30 @@ _ALWAYS_DROPPED = frozenset({"difficult to assess"})
 _CLAUSE_BREAK = re.compile(r"[;:,]|\.(?=\s)|\b(?:but|while|although|though|however|whereas|and|with)\b")
 
 
-def hedge_phrases(findings: pd.DataFrame, judge: Judge, corrections: pd.DataFrame | None = None) -> pd.DataFrame:
-    """The hedging phrases of every tentative pair of the findings and impression sections, a `HEDGE_PHRASES` frame by study and row.
+def hedge_phrases(
+    findings: pd.DataFrame, judge: Judge, corrections: pd.DataFrame | None = None
+) -> pd.DataFrame:
+    """The hedging phrases of every tentative pair of the findings and impression sections, a `HEDGE_PHRASES`
+    frame by study and row.
 
     Args:
         findings: `FINDINGS` frame.
         judge: the extractor.
-        corrections: (finding_id, phrases separated by ';') as `load_corrections` returns it; a correction overrides answer and filters.
+        corrections: (finding_id, phrases separated by ';') as `load_corrections` returns it; a correction
+            overrides answer and filters.
             Ids of other batches are left alone; see `unknown_corrections`.
     """
     rows = tentative_rows(findings)
     names = ("finding_id", "study_id", "ent", "sent", "same_name_in_sentence", *_FILTER_CELLS)
     columns = {name: rows[name].tolist() for name in names}
     masked = [
-        s if state == "masked" else None for s, state in zip(rows["masked_sentence"].tolist(), rows["mask_state"].tolist(), strict=True)
+        s if state == "masked" else None
+        for s, state in zip(rows["masked_sentence"].tolist(), rows["mask_state"].tolist(), strict=True)
     ]
-    questions = [ExtractionQuestion(ent, sent, mask) for ent, sent, mask in zip(columns["ent"], columns["sent"], masked, strict=True)]
+    questions = [
+        ExtractionQuestion(ent, sent, mask)
+        for ent, sent, mask in zip(columns["ent"], columns["sent"], masked, strict=True)
+    ]
     answers = ask_to_extract(judge, questions, may_wait=True)
     reviewed = _corrected_phrases(corrections)
     phrases, dropped, reasons = [], [], []
@@ -53,7 +77,15 @@ def hedge_phrases(findings: pd.DataFrame, judge: Judge, corrections: pd.DataFram
         kept, gone = _filtered(answers[i], questions[i], [columns[name][i] for name in _FILTER_CELLS])
         phrases.append(reviewed.get(finding_id, kept))
         dropped.append([] if finding_id in reviewed else gone)
-        reasons.append(_reasons(phrases[-1], answers[i], masked[i] is None, columns["same_name_in_sentence"][i], finding_id in reviewed))
+        reasons.append(
+            _reasons(
+                phrases[-1],
+                answers[i],
+                masked[i] is None,
+                columns["same_name_in_sentence"][i],
+                finding_id in reviewed,
+            )
+        )
     corrected = [finding_id in reviewed for finding_id in columns["finding_id"]]
     return HEDGE_PHRASES.frame(
         {
@@ -66,14 +98,17 @@ def hedge_phrases(findings: pd.DataFrame, judge: Judge, corrections: pd.DataFram
             "dropped": dropped,
             "answer_state": ["valid" if answer.valid else "invalid" for answer in answers],
             "corrected": corrected,
-            "needs_review": [bool(reason) and not done for reason, done in zip(reasons, corrected, strict=True)],
+            "needs_review": [
+                bool(reason) and not done for reason, done in zip(reasons, corrected, strict=True)
+            ],
             "review_reason": reasons,
         }
     )
 
 
 def load_corrections(path: Path | None) -> pd.DataFrame | None:
-    """A person's corrections, or None when there is no such file; columns beyond finding_id and phrases are left out.
+    """A person's corrections, or None when there is no such file; columns beyond finding_id and phrases are
+    left out.
 
     Raises:
         InputError: a missing column, a row with too few or too many values, an empty or repeated finding id.
@@ -85,33 +120,56 @@ def load_corrections(path: Path | None) -> pd.DataFrame | None:
         finding_id = row["finding_id"].strip()
         if not finding_id or finding_id in rows:
             found = "the finding id of an earlier row" if finding_id else "nothing"
-            raise InputError(path.name, found, "every finding id once", "Mend or delete the row.", row=number, column="finding_id")
+            raise InputError(
+                path.name,
+                found,
+                "every finding id once",
+                "Mend or delete the row.",
+                row=number,
+                column="finding_id",
+            )
         rows[finding_id] = row["phrases"]
     return pd.DataFrame({"finding_id": list(rows), "phrases": list(rows.values())}, dtype="str")
 
 
 def has_corrections(hedges: pd.DataFrame, corrections: pd.DataFrame | None) -> bool:
-    """Whether the pairs of a batch (`HEDGE_PHRASES`) have just those of these corrections that are theirs, and none that was taken back."""
+    """Whether the pairs of a batch (`HEDGE_PHRASES`) have just those of these corrections that are theirs,
+    and none that was taken back.
+    """
     reviewed = _corrected_phrases(corrections)
     done = hedges[hedges["corrected"].to_numpy(dtype=bool)]
-    due = {finding_id: reviewed[finding_id] for finding_id in hedges["finding_id"].tolist() if finding_id in reviewed}
+    due = {
+        finding_id: reviewed[finding_id]
+        for finding_id in hedges["finding_id"].tolist()
+        if finding_id in reviewed
+    }
     return due == dict(zip(done["finding_id"].tolist(), map(list, done["phrases"].tolist()), strict=True))
 
 
 def unknown_corrections(corrections: pd.DataFrame | None, hedges: pd.DataFrame) -> list[str]:
-    """Finding ids of the corrections that no pair of `hedges` (all batches) has, sorted: probably typing errors."""
-    return [] if corrections is None else sorted(set(corrections["finding_id"].tolist()) - set(hedges["finding_id"].tolist()))
+    """Finding ids of the corrections that no pair of `hedges` (all batches) has, sorted: probably typing
+    errors.
+    """
+    return (
+        []
+        if corrections is None
+        else sorted(set(corrections["finding_id"].tolist()) - set(hedges["finding_id"].tolist()))
+    )
 
 
 def review_queue(hedges: pd.DataFrame) -> pd.DataFrame:
     """Pairs that a person should look at, with a suggestion; columns `REVIEW_COLUMNS`, all text.
 
-    Of several phrases those in the finding's own clause are suggested, else the nearest one; without a located finding the phrases as they
-    are. Copy finding_id and the right phrases (separated by ';', empty for none) into the corrections file: only what is there counts as reviewed.
+    Of several phrases those in the finding's own clause are suggested, else the nearest one; without a
+    located finding the phrases as they are. Copy finding_id and the right phrases (separated by ';', empty
+    for none) into the corrections file: only what is there counts as reviewed.
     """
     rows = hedges[hedges["needs_review"].to_numpy(dtype=bool)]
     phrases, masked = rows["phrases"].tolist(), rows["masked_sentence"].tolist()
-    suggested = [_suggestion(list(found), s if isinstance(s, str) else None) for found, s in zip(phrases, masked, strict=True)]
+    suggested = [
+        _suggestion(list(found), s if isinstance(s, str) else None)
+        for found, s in zip(phrases, masked, strict=True)
+    ]
     columns = {
         "finding_id": rows["finding_id"].tolist(),
         "study_id": rows["study_id"].tolist(),
@@ -129,18 +187,26 @@ def normal_phrase(phrase: str) -> str:
     return " ".join(phrase.lower().split()).strip(" .,;:\"'“”")
 
 
-def _filtered(answer: ExtractionAnswer, question: ExtractionQuestion, cells: Sequence[str]) -> tuple[list[str], list[str]]:
+def _filtered(
+    answer: ExtractionAnswer, question: ExtractionQuestion, cells: Sequence[str]
+) -> tuple[list[str], list[str]]:
     """Phrases kept and dropped, each once, in order of appearance in the sentence."""
     if not answer.valid:
         return [], []
     distinct = [phrase for phrase in dict.fromkeys(map(normal_phrase, answer.phrases)) if phrase]
     ordered = sorted(distinct, key=lambda phrase: _place(phrase, question.sentence))
-    gone = [phrase for phrase in ordered if phrase in _ALWAYS_DROPPED or (phrase not in _NEVER_DROPPED and _states(phrase, cells))]
+    gone = [
+        phrase
+        for phrase in ordered
+        if phrase in _ALWAYS_DROPPED or (phrase not in _NEVER_DROPPED and _states(phrase, cells))
+    ]
     return [phrase for phrase in ordered if phrase not in gone], gone
 
 
 def _states(phrase: str, cells: Sequence[str]) -> bool:
-    """Whether a cell of the row has the phrase in whole words: it then states a size, severity or onset and is no hedge."""
+    """Whether a cell of the row has the phrase in whole words: it then states a size, severity or onset and
+    is no hedge.
+    """
     return any(_pattern(phrase).search(cell) for cell in cells if cell)
 
 
@@ -154,7 +220,9 @@ def _place(phrase: str, sentence: str) -> int:
     return found.start() if found else len(sentence)
 
 
-def _reasons(phrases: Sequence[str], answer: ExtractionAnswer, unlocated: bool, same_name: bool, corrected: bool) -> str:
+def _reasons(
+    phrases: Sequence[str], answer: ExtractionAnswer, unlocated: bool, same_name: bool, corrected: bool
+) -> str:
     reasons = {
         INVALID: not answer.valid and not corrected,
         SEVERAL: len(phrases) > 1,
@@ -170,7 +238,9 @@ def _corrected_phrases(corrections: pd.DataFrame | None) -> Mapping[str, list[st
         return {}
     return {
         finding_id: [phrase for phrase in dict.fromkeys(map(normal_phrase, cell.split(";"))) if phrase]
-        for finding_id, cell in zip(corrections["finding_id"].tolist(), corrections["phrases"].tolist(), strict=True)
+        for finding_id, cell in zip(
+            corrections["finding_id"].tolist(), corrections["phrases"].tolist(), strict=True
+        )
     }
 
 

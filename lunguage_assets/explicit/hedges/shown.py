@@ -1,4 +1,6 @@
-"""What of a phrase may stand in a message or in metadata: judges and people put whole sentences where a hedging phrase was asked for."""
+"""What of a phrase may stand in a message or in metadata: judges and people put whole sentences where a
+hedging phrase was asked for.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,8 @@ _WORDS = 6
 
 
 def shown_phrase(phrase: str) -> str:
-    """The phrase as it is, or how many words it has when it has more than any hedge: it may then be a sentence of a report."""
+    """The phrase as it is, or how many words it has when it has more than any hedge: it may then be a
+    sentence of a report.
+    """
     words = len(phrase.split())
     return phrase if words <= _WORDS else f"(a phrase of {words} words)"

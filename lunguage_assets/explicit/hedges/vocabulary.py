@@ -1,4 +1,6 @@
-"""The hedge vocabulary: which phrases a corpus is measured with, and the sentences that show them (explicit.md section 1)."""
+"""The hedge vocabulary: which phrases a corpus is measured with, and the sentences that show them
+(explicit.md section 1).
+"""
 
 from __future__ import annotations
 
@@ -8,13 +10,17 @@ from typing import Any
 
 import pandas as pd
 
-from lunguage_assets.explicit.draws import digest
+from lunguage_assets.draws import digest
 from lunguage_assets.explicit.hedges.hedging import SAME_NAME
-from lunguage_assets.explicit.rating.published import published_ranking, ruler_sentences
+from lunguage_assets.judges.rules.published import published_ranking, ruler_sentences
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import HEDGE_VOCABULARY
 
-TOO_FEW, NO_EXAMPLE, PUBLISHED_RULER = "fewer examples than the minimum", "no usable example", "the published ruler is used"
+TOO_FEW, NO_EXAMPLE, PUBLISHED_RULER = (
+    "fewer examples than the minimum",
+    "no usable example",
+    "the published ruler is used",
+)
 """Why a phrase is not retained."""
 
 
@@ -30,28 +36,35 @@ class _Phrase:
 
 
 def hedge_vocabulary(hedges: pd.DataFrame, settings: ExplicitSettings) -> pd.DataFrame:
-    """All extracted phrases with their counts and examples, a `HEDGE_VOCABULARY` frame: retained ones first, then the most frequent.
+    """All extracted phrases with their counts and examples, a `HEDGE_VOCABULARY` frame: retained ones first,
+    then the most frequent.
 
     Args:
         hedges: `HEDGE_PHRASES` frame of all batches, one extractor.
         settings: `minimum_examples`, `ruler`, `ruler_minimum`.
 
-    A phrase is retained when it was extracted often enough and at least one of its examples is usable: the finding was located, and no
-    other finding of the same name shares the sentence. With `ruler = "published"`, or fewer retained phrases than `ruler_minimum` (none,
-    one and two included), the 42 published phrases with their bundled invented sentences are retained instead, for every row
-    `ruler` says so, and the corpus' other phrases are listed with that reason. `n_examples` always counts this corpus.
+    A phrase is retained when it was extracted often enough and at least one of its examples is usable: the
+    finding was located, and no other finding of the same name shares the sentence. With `ruler =
+    "published"`, or fewer retained phrases than `ruler_minimum` (none, one and two included), the 42
+    published phrases with their bundled invented sentences are retained instead, for every row `ruler` says
+    so, and the corpus' other phrases are listed with that reason. `n_examples` always counts this corpus.
     """
     found = _collect(hedges)
     own = {phrase for phrase, known in found.items() if not known.reason(settings.minimum_examples)}
     if settings.ruler == "published" or len(own) < settings.ruler_minimum:
         return _frame(_published_rows(found), "published")
-    rows = [_row(phrase, known.count, known.reason(settings.minimum_examples), sorted(known.examples)) for phrase, known in found.items()]
+    rows = [
+        _row(phrase, known.count, known.reason(settings.minimum_examples), sorted(known.examples))
+        for phrase, known in found.items()
+    ]
     return _frame(rows, "own")
 
 
 def _collect(hedges: pd.DataFrame) -> dict[str, _Phrase]:
     found: dict[str, _Phrase] = {}
-    columns = [hedges[name].tolist() for name in ("finding_id", "phrases", "masked_sentence", "review_reason")]
+    columns = [
+        hedges[name].tolist() for name in ("finding_id", "phrases", "masked_sentence", "review_reason")
+    ]
     for finding_id, phrases, sentence, reason in zip(*columns, strict=True):
         usable = isinstance(sentence, str) and SAME_NAME not in reason.split("; ")
         for phrase in dict.fromkeys(phrases):
@@ -66,9 +79,17 @@ def _published_rows(found: Mapping[str, _Phrase]) -> list[dict[str, Any]]:
     sentences = ruler_sentences()
     rows = []
     for entry in published_ranking():
-        examples = [(f"ruler:{entry.phrase}:{i:02d}", sentence) for i, sentence in enumerate(sentences[entry.phrase])]
-        rows.append(_row(entry.phrase, found[entry.phrase].count if entry.phrase in found else 0, "", examples))
-    rows += [_row(phrase, known.count, PUBLISHED_RULER, []) for phrase, known in found.items() if phrase not in sentences]
+        examples = [
+            (f"ruler:{entry.phrase}:{i:02d}", sentence) for i, sentence in enumerate(sentences[entry.phrase])
+        ]
+        rows.append(
+            _row(entry.phrase, found[entry.phrase].count if entry.phrase in found else 0, "", examples)
+        )
+    rows += [
+        _row(phrase, known.count, PUBLISHED_RULER, [])
+        for phrase, known in found.items()
+        if phrase not in sentences
+    ]
     return rows
 
 

@@ -1,7 +1,7 @@
 """Intervals of the reference ranking: a bootstrap of sentence pairs (explicit.md section 3).
 
-All judges see the same sentence pair, so their answers to it are resampled together; resampling single answers would make the
-intervals too narrow.
+All judges see the same sentence pair, so their answers to it are resampled together; resampling single
+answers would make the intervals too narrow.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lunguage_assets.explicit.draws import below, mix, text_hash
+from lunguage_assets.draws import below, mix, text_hash
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.settings import ExplicitSettings
 
 ORDERS_PER_RESAMPLE = 2
-"""Random orders per resample; two are the fewest from which the spread between orders can be told and taken out again."""
+"""Random orders per resample; two are the fewest from which the spread between orders can be told and taken
+out again.
+"""
 
 _AT_ONCE = 50
 _LEVELS = (0.025, 0.975)
@@ -37,7 +39,9 @@ class Intervals:
     rank_high: Floats
 
 
-def bootstrap_intervals(winner: Integers, loser: Integers, cluster: Integers, mu: Floats, settings: ExplicitSettings) -> Intervals:
+def bootstrap_intervals(
+    winner: Integers, loser: Integers, cluster: Integers, mu: Floats, settings: ExplicitSettings
+) -> Intervals:
     """Standard deviation and 95% percentile intervals of mu and rank.
 
     Args:
@@ -45,8 +49,9 @@ def bootstrap_intervals(winner: Integers, loser: Integers, cluster: Integers, mu
         mu: the ranking's mu, shape (phrases,); an interval always contains it.
         settings: seed, `bootstrap` resamples (fewer than two: intervals are points) and `orders`.
 
-    A resample is averaged over few orders of play, the ranking over many: the excess of order noise is estimated from the spread
-    between a resample's orders and taken out by shrinking the deviations, so that the interval is that of the published average.
+    A resample is averaged over few orders of play, the ranking over many: the excess of order noise is
+    estimated from the spread between a resample's orders and taken out by shrinking the deviations, so that
+    the interval is that of the published average.
     """
     if settings.bootstrap < 2:
         rank = ranks(mu[None, :])[0]
@@ -71,12 +76,16 @@ def ranks(mu: Floats) -> Floats:
     """Rank of every phrase in every row (0 = highest mu), shape as `mu`."""
     order = np.argsort(-mu, axis=1, kind="stable")
     result = np.empty(mu.shape)
-    np.put_along_axis(result, order, np.arange(mu.shape[1], dtype=np.float64)[None, :].repeat(len(mu), axis=0), axis=1)
+    np.put_along_axis(
+        result, order, np.arange(mu.shape[1], dtype=np.float64)[None, :].repeat(len(mu), axis=0), axis=1
+    )
     return result
 
 
 def _without_excess_order_noise(resampled: Floats, orders: int) -> tuple[Floats, Floats]:
-    """Resampled mu (resamples, phrases) and its deviation (phrases,), as if averaged over as many orders as the ranking."""
+    """Resampled mu (resamples, phrases) and its deviation (phrases,), as if averaged over as many orders as
+    the ranking.
+    """
     means = resampled.mean(axis=1)
     centre = means.mean(axis=0)
     between = means.var(axis=0, ddof=1)
@@ -102,7 +111,10 @@ def _resampled_orders(cluster: Integers, settings: ExplicitSettings) -> Iterator
             within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
             answers = by_cluster[np.repeat(start[clusters], counts) + within]
             places = np.arange(len(answers), dtype=np.uint64)
-            orders += [answers[np.argsort(mix(seed, resample, order + 1, places), kind="stable")] for order in range(ORDERS_PER_RESAMPLE)]
+            orders += [
+                answers[np.argsort(mix(seed, resample, order + 1, places), kind="stable")]
+                for order in range(ORDERS_PER_RESAMPLE)
+            ]
         longest = max(len(order) for order in orders)
         padded = np.full((len(orders), longest), -1, dtype=np.int64)
         for row, order in zip(padded, orders, strict=True):

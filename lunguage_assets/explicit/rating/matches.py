@@ -1,7 +1,8 @@
-"""Comparison matches: which two sentences are compared, in which position, and what one judge says (explicit.md section 2).
+"""Comparison matches: which two sentences are compared, in which position, and what one judge says
+(explicit.md section 2).
 
-The schedule (pairs, sentences, positions) is a function of the vocabulary, the settings and the seed alone, so every judge is asked
-about the same sentence pairs. Ratings are in `ranking.py`.
+The schedule (pairs, sentences, positions) is a function of the vocabulary, the settings and the seed alone,
+so every judge is asked about the same sentence pairs. Ratings are in `ranking.py`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lunguage_assets.explicit.draws import coins, digest, mix, smallest, text_hash, text_hashes
+from lunguage_assets.draws import coins, digest, mix, smallest, text_hash, text_hashes
 from lunguage_assets.judges.protocol import ComparisonQuestion, Judge, ask_to_compare
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import COMPARISON_MATCHES
@@ -38,15 +39,18 @@ class Schedule:
     def questions(self) -> list[ComparisonQuestion]:
         return [
             ComparisonQuestion(b, a, replicate) if swapped else ComparisonQuestion(a, b, replicate)
-            for a, b, replicate, swapped in zip(self.sentence_a, self.sentence_b, self.repetition, self.swapped, strict=True)
+            for a, b, replicate, swapped in zip(
+                self.sentence_a, self.sentence_b, self.repetition, self.swapped, strict=True
+            )
         ]
 
 
 def comparison_matches(vocabulary: pd.DataFrame, judge: Judge, settings: ExplicitSettings) -> pd.DataFrame:
-    """One judge's answers for all matches of a vocabulary, a `COMPARISON_MATCHES` frame sorted by phrases and repetition.
+    """One judge's answers for all matches of a vocabulary, a `COMPARISON_MATCHES` frame sorted by phrases and
+    repetition.
 
-    Every unordered pair of retained phrases is compared `repetitions` times. The published ruler needs no matches and gives an empty
-    frame, as does a vocabulary of no or one phrase.
+    Every unordered pair of retained phrases is compared `repetitions` times. The published ruler needs no
+    matches and gives an empty frame, as does a vocabulary of no or one phrase.
     """
     plan = schedule(vocabulary, settings)
     answers = ask_to_compare(judge, plan.questions(), may_wait=True)
@@ -74,8 +78,8 @@ def comparison_matches(vocabulary: pd.DataFrame, judge: Judge, settings: Explici
 def schedule(vocabulary: pd.DataFrame, settings: ExplicitSettings) -> Schedule:
     """Sentences and positions of all matches.
 
-    A sentence that exemplifies both phrases may meet itself, as in the published procedure; that match says nothing about either
-    phrase and a judge answers it like any other.
+    A sentence that exemplifies both phrases may meet itself, as in the published procedure; that match says
+    nothing about either phrase and a judge answers it like any other.
     """
     plan = Schedule([], [], [], [], [], [], [])
     own = (vocabulary["retained"] & (vocabulary["ruler"] == "own")).to_numpy(dtype=bool)
@@ -90,14 +94,20 @@ def schedule(vocabulary: pd.DataFrame, settings: ExplicitSettings) -> Schedule:
         plan.phrase_a.extend([a] * settings.repetitions)
         plan.phrase_b.extend([b] * settings.repetitions)
         plan.repetition.extend(range(settings.repetitions))
-        plan.sentence_a.extend(distinct[a][i] for i in smallest(mix(pair, repetitions, 0), hashes[a]).tolist())
-        plan.sentence_b.extend(distinct[b][i] for i in smallest(mix(pair, repetitions, 1), hashes[b]).tolist())
+        plan.sentence_a.extend(
+            distinct[a][i] for i in smallest(mix(pair, repetitions, 0), hashes[a]).tolist()
+        )
+        plan.sentence_b.extend(
+            distinct[b][i] for i in smallest(mix(pair, repetitions, 1), hashes[b]).tolist()
+        )
         plan.swapped.extend(_swapped(pair, settings).tolist())
     return plan
 
 
 def _swapped(pair: int, settings: ExplicitSettings) -> NDArray[np.bool_]:
-    """Whether phrase_b is shown first: a coin per match, which cancels a judge's position bias to first order, or never (as published)."""
+    """Whether phrase_b is shown first: a coin per match, which cancels a judge's position bias to first
+    order, or never (as published).
+    """
     if settings.position == "fixed":
         return np.zeros(settings.repetitions, dtype=bool)
     return coins(mix(pair, np.arange(settings.repetitions, dtype=np.uint64), 2))

@@ -1,7 +1,9 @@
-"""A ranking without an order of play, as a cross-check of TrueSkill: all matches at once (explicit.md section 3).
+"""A ranking without an order of play, as a cross-check of TrueSkill: all matches at once (explicit.md section
+3).
 
-TrueSkill plays matches one after the other and forgets slowly, so its places depend somewhat on the order and keep a steady-state
-deviation. Here the same model (prior N(25, 8.333^2) per phrase, a performance noise of 4.167 on either side) is given all matches together.
+TrueSkill plays matches one after the other and forgets slowly, so its places depend somewhat on the order and
+keep a steady-state deviation. Here the same model (prior N(25, 8.333^2) per phrase, a performance noise of
+4.167 on either side) is given all matches together.
 """
 
 from __future__ import annotations
@@ -30,10 +32,12 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class OrderFreePlaces:
-    """Posterior mode and posterior standard deviation per phrase, shape (phrases,); `iterations` of Newton's method.
+    """Posterior mode and posterior standard deviation per phrase, shape (phrases,); `iterations` of Newton's
+    method.
 
-    The deviation is that of the normal approximation at the mode, and takes answers as independent. Answers of several judges to one
-    sentence pair are not, so it is too narrow as an error bar: the ranking's bootstrap is the error bar.
+    The deviation is that of the normal approximation at the mode, and takes answers as independent. Answers
+    of several judges to one sentence pair are not, so it is too narrow as an error bar: the ranking's
+    bootstrap is the error bar.
     """
 
     mu: Floats
@@ -43,7 +47,9 @@ class OrderFreePlaces:
 
 @dataclass(frozen=True)
 class OrderFreeAgreement:
-    """How far the order-free places are from TrueSkill's: largest |difference| (units of mu), the phrase, Spearman's correlation."""
+    """How far the order-free places are from TrueSkill's: largest |difference| (units of mu), the phrase,
+    Spearman's correlation.
+    """
 
     largest_deviation: float
     phrase: str
@@ -51,13 +57,14 @@ class OrderFreeAgreement:
 
 
 def order_free_places(winners: ArrayLike, losers: ArrayLike, n_phrases: int) -> OrderFreePlaces:
-    """Places of highest posterior density given all matches at once: a probit (Thurstone) model, by Newton's method.
+    """Places of highest posterior density given all matches at once: a probit (Thurstone) model, by Newton's
+    method.
 
     Args:
         winners, losers: phrase numbers in 0..n_phrases-1, shape (matches,), in any order.
 
-    The posterior is strictly log-concave, so there is one mode, also for a phrase that won or lost every match; a phrase without a
-    match stays at the prior.
+    The posterior is strictly log-concave, so there is one mode, also for a phrase that won or lost every
+    match; a phrase without a match stays at the prior.
 
     Raises:
         MethodError: no convergence.
@@ -71,11 +78,14 @@ def order_free_places(winners: ArrayLike, losers: ArrayLike, n_phrases: int) -> 
         if np.abs(change).max(initial=0.0) < CONVERGED:
             return OrderFreePlaces(mu + change, np.sqrt(np.diag(np.linalg.inv(curvature))), iteration)
         mu, value = _descend(mu, change, value, won, lost, times)
-    raise MethodError("the order-free ranking did not converge. Report this with the number of phrases and matches.")
+    raise MethodError(
+        "the order-free ranking did not converge. Report this with the number of phrases and matches."
+    )
 
 
 def compare_with_order(ranking: pd.DataFrame) -> OrderFreeAgreement | None:
-    """How the two estimates in a `REFERENCE_RANKING` frame agree; None for the published ruler, which has no matches.
+    """How the two estimates in a `REFERENCE_RANKING` frame agree; None for the published ruler, which has no
+    matches.
 
     Spearman's correlation is None where it is undefined (all places equal).
     """
@@ -84,11 +94,15 @@ def compare_with_order(ranking: pd.DataFrame) -> OrderFreeAgreement | None:
         return None
     mu, other = known["mu"].to_numpy(dtype=np.float64), known["mu_order_free"].to_numpy(dtype=np.float64)
     furthest = int(np.argmax(np.abs(mu - other)))
-    return OrderFreeAgreement(float(abs(mu - other)[furthest]), str(known["phrase"].iloc[furthest]), rank_correlation(mu, other))
+    return OrderFreeAgreement(
+        float(abs(mu - other)[furthest]), str(known["phrase"].iloc[furthest]), rank_correlation(mu, other)
+    )
 
 
 def rank_correlation(one: Floats, two: Floats) -> float | None:
-    """Spearman's correlation of two sets of places, shape (phrases,); None where it is undefined (fewer than two, or all equal)."""
+    """Spearman's correlation of two sets of places, shape (phrases,); None where it is undefined (fewer than
+    two, or all equal).
+    """
     from scipy.stats import spearmanr  # slow to import, and definitions load this module
 
     if len(one) < 2 or np.ptp(one) == 0.0 or np.ptp(two) == 0.0:
@@ -111,7 +125,9 @@ def _loss(mu: Floats, won: Integers, lost: Integers, times: Floats) -> float:
 
 
 def _derivatives(mu: Floats, won: Integers, lost: Integers, times: Floats) -> tuple[Floats, Floats]:
-    """Gradient (phrases,) and Hessian (phrases, phrases) of the loss; V and W of TrueSkill are the probit's derivatives."""
+    """Gradient (phrases,) and Hessian (phrases, phrases) of the loss; V and W of TrueSkill are the probit's
+    derivatives.
+    """
     size = len(mu)
     v, w = corrections((mu[won] - mu[lost]) / NOISE)
     pull, weight = times * v / NOISE, times * w / NOISE**2
@@ -121,7 +137,9 @@ def _derivatives(mu: Floats, won: Integers, lost: Integers, times: Floats) -> tu
     return gradient, np.diag(1.0 / SIGMA**2 + between.sum(axis=1)) - between
 
 
-def _descend(mu: Floats, change: Floats, value: float, won: Integers, lost: Integers, times: Floats) -> tuple[Floats, float]:
+def _descend(
+    mu: Floats, change: Floats, value: float, won: Integers, lost: Integers, times: Floats
+) -> tuple[Floats, float]:
     """A Newton step, halved until the loss does not rise (beyond rounding)."""
     share = 1.0
     while True:

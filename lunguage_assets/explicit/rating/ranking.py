@@ -1,6 +1,8 @@
-"""The reference ranking: all answers of all judges of a ranker, played as TrueSkill matches (explicit.md section 3).
+"""The reference ranking: all answers of all judges of a ranker, played as TrueSkill matches (explicit.md
+section 3).
 
-The rating arithmetic is in `trueskill.py`, the intervals in `bootstrap.py`; how the published ruler becomes a ranking is here too.
+The rating arithmetic is in `trueskill.py`, the intervals in `bootstrap.py`; how the published ruler becomes a
+ranking is here too.
 """
 
 from __future__ import annotations
@@ -13,26 +15,29 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from lunguage_assets.draws import U64, digest, mix, text_hash, text_hashes
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.draws import U64, digest, mix, text_hash, text_hashes
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.explicit.rating.bootstrap import ORDERS_PER_RESAMPLE, Intervals, bootstrap_intervals
 from lunguage_assets.explicit.rating.order_free import OrderFreePlaces, order_free_places
-from lunguage_assets.explicit.rating.published import published_ranking
+from lunguage_assets.judges.rules.published import published_ranking
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import REFERENCE_RANKING
 
 _NO_VALID_ANSWERS = (
-    "the ranking has no valid match: every answer of {judges} is invalid or there are fewer than two phrases. "
+    "the ranking has no valid match: every answer of {judges} is invalid or there are fewer "
+    "than two phrases. "
     'Use another judge, or set ruler = "published" in settings.toml.'
 )
 
 
 @dataclass(frozen=True)
 class Answers:
-    """Valid answers of all judges, in an order that does not depend on that of the frames; arrays of shape (answers,).
+    """Valid answers of all judges, in an order that does not depend on that of the frames; arrays of shape
+    (answers,).
 
-    `match` hashes the match, `identity` match and judge; `cluster` numbers the sentence pairs, whose answers depend on each other.
+    `match` hashes the match, `identity` match and judge; `cluster` numbers the sentence pairs, whose answers
+    depend on each other.
     """
 
     phrases: tuple[str, ...]
@@ -53,7 +58,10 @@ class Answers:
 
 
 def reference_ranking(
-    vocabulary: pd.DataFrame, matches: Mapping[str, pd.DataFrame], settings: ExplicitSettings, identities: Sequence[str] = ()
+    vocabulary: pd.DataFrame,
+    matches: Mapping[str, pd.DataFrame],
+    settings: ExplicitSettings,
+    identities: Sequence[str] = (),
 ) -> pd.DataFrame:
     """The measuring stick, a `REFERENCE_RANKING` frame sorted by rank.
 
@@ -61,14 +69,17 @@ def reference_ranking(
         vocabulary: `HEDGE_VOCABULARY` frame.
         matches: `COMPARISON_MATCHES` frame per judge, in panel order. Invalid answers are left out.
         settings: seed, number of random orders, number of bootstrap resamples (0: no intervals, mu_sd is 0).
-        identities: what the panel's members are, in panel order; part of the version, to which rankings and fits are bound.
+        identities: what the panel's members are, in panel order; part of the version, to which rankings and
+            fits are bound.
 
-    A phrase without a valid match stays at the prior (mu 25, sigma 8.333). For the published ruler the published mu and sigma are
-    returned, whatever the matches; no interval is published for them (sigma is the filter's steady state, not an error bar), so
+    A phrase without a valid match stays at the prior (mu 25, sigma 8.333). For the published ruler the
+    published mu and sigma are returned, whatever the matches; no interval is published for them (sigma is the
+    filter's steady state, not an error bar), so
     they are taken as given: mu_sd is 0 and the interval is a point.
 
     Raises:
-        MethodError: no valid match at all; matches of another vocabulary; a judge that lacks matches which another one has.
+        MethodError: no valid match at all; matches of another vocabulary; a judge that lacks matches which
+            another one has.
     """
     retained = vocabulary[vocabulary["retained"].to_numpy(dtype=bool)]
     if len(retained) and (retained["ruler"] == "published").all():
@@ -79,21 +90,36 @@ def reference_ranking(
     answers = collect_answers(phrases, matches)
     if not len(answers):
         raise MethodError(_NO_VALID_ANSWERS.format(judges=", ".join(matches) or "no judge"))
-    mus, sigmas = trueskill.play(answers.winner, answers.loser, len(phrases), random_orders(answers, settings))
+    mus, sigmas = trueskill.play(
+        answers.winner, answers.loser, len(phrases), random_orders(answers, settings)
+    )
     mu, sigma = mus.mean(axis=0), sigmas.mean(axis=0)
     intervals = bootstrap_intervals(answers.winner, answers.loser, answers.cluster, mu, settings)
     order_free = order_free_places(answers.winner, answers.loser, len(phrases))
     version = ranking_version(vocabulary, matches, settings, identities)
-    return _frame(phrases, mu, sigma, intervals, order_free, answers, list(matches), str(retained["vocabulary_version"].iloc[0]), version)
+    return _frame(
+        phrases,
+        mu,
+        sigma,
+        intervals,
+        order_free,
+        answers,
+        list(matches),
+        str(retained["vocabulary_version"].iloc[0]),
+        version,
+    )
 
 
 def _require_same_matches(matches: Mapping[str, pd.DataFrame], vocabulary_version: str) -> None:
-    """Every judge has answered the same matches of this vocabulary: a ranking never claims a judge whose answers it lacks."""
+    """Every judge has answered the same matches of this vocabulary: a ranking never claims a judge whose
+    answers it lacks.
+    """
     expected = {match_id for frame in matches.values() for match_id in frame["match_id"].tolist()}
     for judge, frame in matches.items():
         if set(frame["vocabulary_version"]) != {vocabulary_version} or set(frame["match_id"]) != expected:
             raise MethodError(
-                f"matches of judge {judge!r}: found {len(frame)} of {len(expected)}, or of another vocabulary; expected one answer to every "
+                f"matches of judge {judge!r}: found {len(frame)} of {len(expected)}, or of "
+                "another vocabulary; expected one answer to every "
                 "match of the vocabulary that is ranked. Materialise comparison_matches of that judge again."
             )
 
@@ -103,13 +129,17 @@ def collect_answers(phrases: Sequence[str], matches: Mapping[str, pd.DataFrame])
     number = {phrase: i for i, phrase in enumerate(phrases)}
     rows: list[tuple[str, str, str, str, tuple[str, str]]] = []
     for judge, frame in matches.items():
-        columns = [frame[name].tolist() for name in ("match_id", "phrase_a", "phrase_b", "winner", "answer", "sentence_a", "sentence_b")]
+        columns = [
+            frame[name].tolist()
+            for name in ("match_id", "phrase_a", "phrase_b", "winner", "answer", "sentence_a", "sentence_b")
+        ]
         for match_id, a, b, winner, answer, sentence_a, sentence_b in zip(*columns, strict=True):
             if answer == "invalid":
                 continue
             if a not in number or b not in number:
                 raise MethodError(
-                    f"matches of judge {judge!r} are about phrases outside the vocabulary. Materialise comparison_matches again."
+                    f"matches of judge {judge!r} are about phrases outside the vocabulary. "
+                    "Materialise comparison_matches again."
                 )
             rows.append((match_id, judge, winner, b if winner == a else a, (sentence_a, sentence_b)))
     rows.sort(key=lambda row: row[:2])
@@ -128,17 +158,32 @@ def collect_answers(phrases: Sequence[str], matches: Mapping[str, pd.DataFrame])
 def random_orders(answers: Answers, settings: ExplicitSettings) -> NDArray[np.int64]:
     """Random orders of play, shape (orders, answers): answers sorted by hash(seed, order, match, judge)."""
     seed = text_hash(settings.seed, "order of play")
-    return np.stack([np.argsort(mix(seed, order, answers.identity), kind="stable") for order in range(settings.orders)])
+    return np.stack(
+        [np.argsort(mix(seed, order, answers.identity), kind="stable") for order in range(settings.orders)]
+    )
 
 
 def ranking_version(
-    vocabulary: pd.DataFrame, matches: Mapping[str, pd.DataFrame], settings: ExplicitSettings, identities: Sequence[str]
+    vocabulary: pd.DataFrame,
+    matches: Mapping[str, pd.DataFrame],
+    settings: ExplicitSettings,
+    identities: Sequence[str],
 ) -> str:
-    """Hash of everything that the ranking follows from: vocabulary, answers per judge, who the judges are, seed and constants."""
+    """Hash of everything that the ranking follows from: vocabulary, answers per judge, who the judges are,
+    seed and constants.
+    """
     constants = (trueskill.MU, trueskill.SIGMA, trueskill.BETA, trueskill.TAU, settings.seed, settings.orders)
-    parts: list[object] = [*constants, settings.bootstrap, ORDERS_PER_RESAMPLE, str(vocabulary["vocabulary_version"].iloc[0]), *identities]
+    parts: list[object] = [
+        *constants,
+        settings.bootstrap,
+        ORDERS_PER_RESAMPLE,
+        str(vocabulary["vocabulary_version"].iloc[0]),
+        *identities,
+    ]
     for judge, frame in matches.items():
-        rows = sorted(zip(frame["match_id"].tolist(), frame["answer"].tolist(), frame["swapped"].tolist(), strict=True))
+        rows = sorted(
+            zip(frame["match_id"].tolist(), frame["answer"].tolist(), frame["swapped"].tolist(), strict=True)
+        )
         parts += [judge, len(rows), *(f"{match_id} {answer} {swapped}" for match_id, answer, swapped in rows)]
     return digest(*parts)
 
@@ -157,7 +202,9 @@ def _frame(
     won, lost = answers.counts
     played = won + lost
     order = np.lexsort((np.arange(len(phrases)), -mu))
-    win_rate = [float(w / n) if n else None for w, n in zip(won[order].tolist(), played[order].tolist(), strict=True)]
+    win_rate = [
+        float(w / n) if n else None for w, n in zip(won[order].tolist(), played[order].tolist(), strict=True)
+    ]
     columns: dict[str, Sequence[Any]] = {
         "phrase": [phrases[i] for i in order.tolist()],
         "rank": list(range(len(phrases))),
@@ -185,7 +232,9 @@ def _published(vocabulary_version: str, judges: list[str], identities: Sequence[
     size = len(entries)
     mu = [entry.mu for entry in entries]
     rank = [entry.rank for entry in entries]
-    version = digest("published", *(f"{entry.phrase} {entry.mu} {entry.sigma}" for entry in entries), *judges, *identities)
+    version = digest(
+        "published", *(f"{entry.phrase} {entry.mu} {entry.sigma}" for entry in entries), *judges, *identities
+    )
     columns: dict[str, Sequence[Any]] = {
         "phrase": [entry.phrase for entry in entries],
         "rank": rank,

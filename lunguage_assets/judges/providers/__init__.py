@@ -1,8 +1,9 @@
-"""Language models behind the providers' official SDKs, one module per SDK, or in this process; no SDK is imported until a provider is made.
+"""Language models behind the providers' official SDKs, one module per SDK, or in this process; no SDK is
+imported until a provider is made.
 
-What a provider is asked and what it gives back is in `requests.py`; where it is reached and with which key in `endpoints.py`; how SDK
-errors become a `ProviderFailure` in `failures.py`; HTTP clients, one per event loop, in `clients.py`. Retries, limits, the ledger and
-the checks of what may be sent are not here.
+What a provider is asked and what it gives back is in `requests.py`; where it is reached and with which key in
+`endpoints.py`; how SDK errors become a `ProviderFailure` in `failures.py`; HTTP clients, one per event loop,
+in `clients.py`. Retries, limits, the ledger and the checks of what may be sent are not here.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, cast
 
 from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.judges.asking.requests import BatchProvider, ModelBinding, Provider, Reply, Request
 from lunguage_assets.judges.providers.endpoints import Endpoint, resolve_endpoint
-from lunguage_assets.judges.requests import BatchProvider, ModelBinding, Provider, Reply, Request
 from lunguage_assets.judges.slots import ModelSlot
 
 if TYPE_CHECKING:
@@ -44,13 +45,19 @@ def provider_of(key: str, slot: ModelSlot, environ: Mapping[str, str] | None = N
 def binding_of(slot: ModelSlot) -> ModelBinding:
     """What of a slot decides its answers; needs no key, no endpoint and no SDK."""
     parameters = dict(slot.params)
-    if slot.provider == "transformers":  # other weights, or coarser ones, answer otherwise; a device or a batch does not
+    if (
+        slot.provider == "transformers"
+    ):  # other weights, or coarser ones, answer otherwise; a device or a batch does not
         parameters |= {"revision": slot.revision, "dtype": slot.dtype}
-    return ModelBinding(slot.provider, slot.provider, slot.model, tuple(sorted(parameters.items())), slot.aliases)
+    return ModelBinding(
+        slot.provider, slot.provider, slot.model, tuple(sorted(parameters.items())), slot.aliases
+    )
 
 
 class DeferredProvider:
-    """A provider that is made at its first question: a run that finds every answer in the ledger needs neither key nor SDK."""
+    """A provider that is made at its first question: a run that finds every answer in the ledger needs
+    neither key nor SDK.
+    """
 
     def __init__(self, binding: ModelBinding, make: Callable[[], Provider]) -> None:
         self._binding, self._make = binding, make
@@ -92,18 +99,21 @@ def batches_of(key: str, provider: Provider) -> BatchProvider:
     """
     kind = provider.binding.provider
     if kind == "openai":
-        from lunguage_assets.judges.providers.batches_openai import OpenAIBatches
+        from lunguage_assets.judges.batches.openai import OpenAIBatches
 
         return OpenAIBatches(cast("OpenAIProvider", provider))
     if kind == "anthropic":
-        from lunguage_assets.judges.providers.batches_anthropic import AnthropicBatches
+        from lunguage_assets.judges.batches.anthropic import AnthropicBatches
 
         return AnthropicBatches(cast("AnthropicProvider", provider))
     if kind == "gemini":
-        from lunguage_assets.judges.providers.batches_gemini import GeminiBatches
+        from lunguage_assets.judges.batches.gemini import GeminiBatches
 
         return GeminiBatches(cast("GeminiProvider", provider))
-    raise ConfigurationError(f"judge {key!r}: provider {kind!r} has no batch endpoint that is supported. Set batch_allowed = false.")
+    raise ConfigurationError(
+        f"judge {key!r}: provider {kind!r} has no batch endpoint that is supported. Set "
+        "batch_allowed = false."
+    )
 
 
 def _provider(key: str, slot: ModelSlot, binding: ModelBinding, endpoint: Endpoint) -> Provider:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
+from lunguage_assets.judges.asking.requests import ModelBinding, ProviderFailure, Reply, Request
 from lunguage_assets.judges.providers.clients import PerLoop, http_client, sdk
 from lunguage_assets.judges.providers.constrained import bare_label, constrained, label_schema
 from lunguage_assets.judges.providers.endpoints import Endpoint
 from lunguage_assets.judges.providers.failures import attempt
 from lunguage_assets.judges.providers.metering import tokens, well_formed
-from lunguage_assets.judges.requests import ModelBinding, ProviderFailure, Reply, Request
 
 
 class AnthropicProvider:
-    """Messages; the judge's parameters are fields of the request body, `max_tokens` among them being obligatory."""
+    """Messages; the judge's parameters are fields of the request body, `max_tokens` among them being
+    obligatory.
+    """
 
-    def __init__(self, key: str, binding: ModelBinding, endpoint: Endpoint, timeout_s: float, in_flight: int) -> None:
+    def __init__(
+        self, key: str, binding: ModelBinding, endpoint: Endpoint, timeout_s: float, in_flight: int
+    ) -> None:
         module = sdk(key, "anthropic")
         self._binding, self._endpoint = binding, endpoint
         self._timeout_s, self._in_flight = timeout_s, in_flight
@@ -48,7 +52,12 @@ class AnthropicProvider:
 
     def body(self, request: Request) -> dict[str, Any]:
         """The whole body of a request, as it stands in a batch."""
-        return {"model": self._binding.model, "system": request.prompt.system, "messages": _messages(request), **self._body(request)}
+        return {
+            "model": self._binding.model,
+            "system": request.prompt.system,
+            "messages": _messages(request),
+            **self._body(request),
+        }
 
     def reply(self, response: Any, request: Request) -> Reply:
         """What a message says.
@@ -67,7 +76,9 @@ class AnthropicProvider:
             api_key=self._endpoint.api_key,
             timeout=self._timeout_s,
             max_retries=0,
-            http_client=http_client(self._timeout_s, self._in_flight, on_this_machine=self._endpoint.on_this_machine),
+            http_client=http_client(
+                self._timeout_s, self._in_flight, on_this_machine=self._endpoint.on_this_machine
+            ),
             open_telemetry=False,  # its traces can be told to hold prompts
         )
 
@@ -75,7 +86,10 @@ class AnthropicProvider:
         body = dict(self._binding.parameters)
         if not constrained(request):
             return body
-        output = {**body.get("output_config", {}), "format": {"type": "json_schema", "schema": label_schema(request.labels)}}
+        output = {
+            **body.get("output_config", {}),
+            "format": {"type": "json_schema", "schema": label_schema(request.labels)},
+        }
         return body | {"output_config": output}
 
 
@@ -84,11 +98,18 @@ def _messages(request: Request) -> list[dict[str, str]]:
 
 
 def _reply(message: Any, *, unpack: bool) -> Reply:
-    model, blocks, usage = getattr(message, "model", None), getattr(message, "content", None), getattr(message, "usage", None)
+    model, blocks, usage = (
+        getattr(message, "model", None),
+        getattr(message, "content", None),
+        getattr(message, "usage", None),
+    )
     if not isinstance(model, str) or not isinstance(blocks, list):
         raise ProviderFailure("malformed")
     text = "".join(block.text or "" for block in blocks if block.type == "text")
-    asked = sum(tokens(usage, name) or 0 for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"))
+    asked = sum(
+        tokens(usage, name) or 0
+        for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    )
     answered = tokens(usage, "output_tokens")
     return Reply(
         text=bare_label(text) if unpack else text,

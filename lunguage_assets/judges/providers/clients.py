@@ -1,4 +1,6 @@
-"""HTTP clients of the SDKs: one per event loop, without redirects, and silent; and the message for an SDK that is not installed."""
+"""HTTP clients of the SDKs: one per event loop, without redirects, and silent; and the message for an SDK
+that is not installed.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,16 @@ from urllib.request import getproxies
 from lunguage_assets.errors import ConfigurationError
 
 INSTALL = "pip install 'lunguage-assets[llm]'"
-_TALKATIVE = ("openai", "anthropic", "google_genai", "google.auth", "httpx2", "httpcore2", "httpx", "httpcore")
+_TALKATIVE = (
+    "openai",
+    "anthropic",
+    "google_genai",
+    "google.auth",
+    "httpx2",
+    "httpcore2",
+    "httpx",
+    "httpcore",
+)
 
 _CONNECTIONS_OF_A_POOL = 8
 
@@ -26,7 +37,8 @@ Client = TypeVar("Client")
 def sdk(key: str, module: str) -> ModuleType:
     """An SDK's module.
 
-    Its loggers are silenced up to warnings: at level DEBUG the SDKs log whole requests, and OPENAI_LOG or ANTHROPIC_LOG would turn that on.
+    Its loggers are silenced up to warnings: at level DEBUG the SDKs log whole requests, and OPENAI_LOG or
+    ANTHROPIC_LOG would turn that on.
 
     Raises:
         ConfigurationError: it is not installed; the message has the line that installs it.
@@ -34,14 +46,17 @@ def sdk(key: str, module: str) -> ModuleType:
     try:
         found = importlib.import_module(module)
     except ImportError:
-        raise ConfigurationError(f"judge {key!r} needs the package of module {module}, which is not installed. Run: {INSTALL}") from None
+        raise ConfigurationError(
+            f"judge {key!r} needs the package of module {module}, which is not installed. Run: {INSTALL}"
+        ) from None
     for name in _TALKATIVE:
         logging.getLogger(name).setLevel(max(logging.WARNING, logging.getLogger(name).level))
     return found
 
 
 def http_client(timeout_s: float, in_flight: int, *, on_this_machine: bool) -> Any:
-    """An `httpx2.AsyncClient` that waits for no free connection, follows no redirect, and uses no proxy to reach this machine.
+    """An `httpx2.AsyncClient` that waits for no free connection, follows no redirect, and uses no proxy to
+    reach this machine.
 
     A redirect would carry the prompt to a server that the judges file does not name.
     """
@@ -49,17 +64,26 @@ def http_client(timeout_s: float, in_flight: int, *, on_this_machine: bool) -> A
 
     connections = max(100, in_flight)
     limits = httpx2.Limits(max_connections=2 * connections, max_keepalive_connections=connections)
-    shared: dict[str, Any] = {"timeout": timeout_s, "follow_redirects": False, "trust_env": not on_this_machine}
+    shared: dict[str, Any] = {
+        "timeout": timeout_s,
+        "follow_redirects": False,
+        "trust_env": not on_this_machine,
+    }
     if shared["trust_env"] and getproxies():  # a transport of our own would pass by the proxies
         return httpx2.AsyncClient(limits=limits, **shared)
     certificates = httpx2.create_ssl_context(trust_env=shared["trust_env"])
-    parts = [httpx2.AsyncHTTPTransport(verify=certificates, limits=limits) for _ in range(math.ceil(in_flight / _CONNECTIONS_OF_A_POOL))]
+    parts = [
+        httpx2.AsyncHTTPTransport(verify=certificates, limits=limits)
+        for _ in range(math.ceil(in_flight / _CONNECTIONS_OF_A_POOL))
+    ]
     spread: Any = _Spread(parts)
     return httpx2.AsyncClient(transport=spread, **shared)
 
 
 class _Spread:
-    """Several small connection pools in turn: a pool looks at all its connections for every request, which for 64 costs as much as the call."""
+    """Several small connection pools in turn: a pool looks at all its connections for every request, which
+    for 64 costs as much as the call.
+    """
 
     def __init__(self, pools: Sequence[Any]) -> None:
         self._pools, self._turn = pools, itertools.cycle(pools)
@@ -79,7 +103,9 @@ class PerLoop(Generic[Client]):
 
     def __init__(self, make: Callable[[], Client], close: Callable[[Client], Awaitable[None]]) -> None:
         self._make, self._close = make, close
-        self._clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Client] = weakref.WeakKeyDictionary()
+        self._clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Client] = (
+            weakref.WeakKeyDictionary()
+        )
 
     @property
     def here(self) -> Client:

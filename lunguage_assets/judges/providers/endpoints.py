@@ -1,7 +1,9 @@
-"""Where a model is reached and with which key: the judges file names places, the environment holds the secrets.
+"""Where a model is reached and with which key: the judges file names places, the environment holds the
+secrets.
 
-Every address is written out, because the SDKs read variables of their own (OPENAI_BASE_URL, ANTHROPIC_BASE_URL, GOOGLE_GEMINI_BASE_URL)
-that could send report text to a server that nobody declared in the judges file.
+Every address is written out, because the SDKs read variables of their own (OPENAI_BASE_URL,
+ANTHROPIC_BASE_URL, GOOGLE_GEMINI_BASE_URL) that could send report text to a server that nobody declared in
+the judges file.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ KEY_VARIABLES: Mapping[ModelProvider, str] = {
     "anthropic": "ANTHROPIC_API_KEY",
     "gemini": "GEMINI_API_KEY",
 }
-"""Variable that holds the key, unless the slot names another by `api_key_env`. An OpenAI-compatible server needs none unless the slot
+"""Variable that holds the key, unless the slot names another by `api_key_env`. An OpenAI-compatible server
+needs none unless the slot
 names one; Vertex AI takes Google's application default credentials (GOOGLE_APPLICATION_CREDENTIALS)."""
 
 AZURE_ENDPOINT, AZURE_VERSION = "AZURE_OPENAI_ENDPOINT", "OPENAI_API_VERSION"
@@ -68,8 +71,12 @@ def resolve_endpoint(key: str, slot: ModelSlot, environ: Mapping[str, str]) -> E
     """
     for name in required_variables(slot):
         if not environ.get(name, "").strip():
-            raise ConfigurationError(f"judge {key!r}: environment variable {name} is not set. Set it, or choose another preset.")
-    variable = slot.base_url_env or ("" if slot.base_url or slot.provider != "azure-openai" else AZURE_ENDPOINT)
+            raise ConfigurationError(
+                f"judge {key!r}: environment variable {name} is not set. Set it, or choose another preset."
+            )
+    variable = slot.base_url_env or (
+        "" if slot.base_url or slot.provider != "azure-openai" else AZURE_ENDPOINT
+    )
     try:
         base_url = checked_base_url(environ[variable].strip(), slot.provider) if variable else slot.base_url
     except ValueError as error:
@@ -77,9 +84,12 @@ def resolve_endpoint(key: str, slot: ModelSlot, environ: Mapping[str, str]) -> E
     location = environ.get(VERTEX_LOCATION, "").strip() if slot.provider == "vertex" else ""
     secret = slot.api_key_env or KEY_VARIABLES.get(slot.provider, "")
     return Endpoint(
-        base_url=base_url or (_vertex_url(location) if slot.provider == "vertex" else _OFFICIAL[slot.provider]),
+        base_url=base_url
+        or (_vertex_url(location) if slot.provider == "vertex" else _OFFICIAL[slot.provider]),
         api_key=environ[secret].strip() if secret else "",
-        api_version=slot.api_version or environ.get(AZURE_VERSION, "").strip() if slot.provider == "azure-openai" else "",
+        api_version=slot.api_version or environ.get(AZURE_VERSION, "").strip()
+        if slot.provider == "azure-openai"
+        else "",
         project=environ.get(VERTEX_PROJECT, "").strip() if slot.provider == "vertex" else "",
         location=location,
     )

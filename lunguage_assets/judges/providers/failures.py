@@ -1,4 +1,6 @@
-"""What went wrong, without what was asked: SDK errors hold the whole prompt, so only kind, status and waiting time leave this module."""
+"""What went wrong, without what was asked: SDK errors hold the whole prompt, so only kind, status and waiting
+time leave this module.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from lunguage_assets.judges.requests import FailureKind, ProviderFailure
+from lunguage_assets.judges.asking.requests import FailureKind, ProviderFailure
 
 Answer = TypeVar("Answer")
 
@@ -28,13 +30,27 @@ _KINDS: Mapping[int, FailureKind] = {
 _EXHAUSTED = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
 """Codes of a 429 that waiting does not mend: the account has no money left."""
 
-# Names, not classes: the SDKs share these names, and httpx, httpx2 and aiohttp would each have to be imported to ask for a class.
+# Names, not classes: the SDKs share these names, and httpx, httpx2 and aiohttp would each have to be imported
+# to ask for a class.
 _BY_NAME: tuple[tuple[frozenset[str], FailureKind], ...] = (
     (frozenset({"TimeoutError", "APITimeoutError", "TimeoutException"}), "timeout"),
     (frozenset({"APIResponseValidationError", "UnknownApiResponseError", "DecodingError"}), "malformed"),
-    (frozenset({"APIConnectionError", "RequestError", "TransportError", "OSError", "ClientConnectionError"}), "connection"),
     (
-        frozenset({"RefreshError", "DefaultCredentialsError", "GoogleAuthError", "CredentialsError", "UserAccessTokenError"}),
+        frozenset(
+            {"APIConnectionError", "RequestError", "TransportError", "OSError", "ClientConnectionError"}
+        ),
+        "connection",
+    ),
+    (
+        frozenset(
+            {
+                "RefreshError",
+                "DefaultCredentialsError",
+                "GoogleAuthError",
+                "CredentialsError",
+                "UserAccessTokenError",
+            }
+        ),
         "authentication",
     ),
     # What the SDKs stumble over when a response is JSON of other types than theirs:
@@ -43,14 +59,18 @@ _BY_NAME: tuple[tuple[frozenset[str], FailureKind], ...] = (
 
 
 async def attempt(
-    call: Callable[[], Awaitable[Answer]], timeout_s: float, refused: Callable[[Exception], bool] = lambda error: False
+    call: Callable[[], Awaitable[Answer]],
+    timeout_s: float,
+    refused: Callable[[Exception], bool] = lambda error: False,
 ) -> Answer | None:
-    """The response of one call, within `timeout_s` seconds overall; None when the error it raised is a refusal.
+    """The response of one call, within `timeout_s` seconds overall; None when the error it raised is a
+    refusal.
 
     The SDKs' own timeouts are per read: a server that sends a byte now and then would hold a call for ever.
 
     Raises:
-        ProviderFailure: raised outside the handler, so that neither its cause nor its context is the SDK's exception.
+        ProviderFailure: raised outside the handler, so that neither its cause nor its context is the SDK's
+            exception.
     """
     try:
         async with asyncio.timeout(timeout_s):
@@ -72,7 +92,9 @@ def failure_of(error: Exception) -> ProviderFailure:
 
 
 def seconds_to_wait(value: str | None, now: datetime | None = None) -> float | None:
-    """A Retry-After header in seconds: a number, or an HTTP date (0 when it is past); None when absent or not readable."""
+    """A Retry-After header in seconds: a number, or an HTTP date (0 when it is past); None when absent or not
+    readable.
+    """
     if value is None:
         return None
     try:
@@ -122,5 +144,11 @@ def _retry_delay(details: Any) -> float | None:
     """Google's RetryInfo, such as {"retryDelay": "13s"}."""
     body = details.get("error", details) if isinstance(details, dict) else {}
     entries = body.get("details", []) if isinstance(body, dict) else []
-    delays = [entry.get("retryDelay") for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
-    return next((seconds_to_wait(delay.removesuffix("s")) for delay in delays if isinstance(delay, str)), None)
+    delays = (
+        [entry.get("retryDelay") for entry in entries if isinstance(entry, dict)]
+        if isinstance(entries, list)
+        else []
+    )
+    return next(
+        (seconds_to_wait(delay.removesuffix("s")) for delay in delays if isinstance(delay, str)), None
+    )

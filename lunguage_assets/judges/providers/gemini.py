@@ -5,22 +5,30 @@ from __future__ import annotations
 from typing import Any
 
 from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.judges.asking.requests import ModelBinding, ProviderFailure, Reply, Request
 from lunguage_assets.judges.providers.clients import PerLoop, http_client, sdk
 from lunguage_assets.judges.providers.constrained import constrained
 from lunguage_assets.judges.providers.endpoints import Endpoint
 from lunguage_assets.judges.providers.failures import attempt
 from lunguage_assets.judges.providers.metering import tokens, well_formed
-from lunguage_assets.judges.requests import ModelBinding, ProviderFailure, Reply, Request
 
 _SCOPE = "https://www.googleapis.com/auth/cloud-platform"
-_FINISHED = frozenset({"STOP", "MAX_TOKENS", "FINISH_REASON_UNSPECIFIED", "OTHER", "MALFORMED_RESPONSE", "LANGUAGE", ""})
-"""Finishes that are no refusal; every other one (SAFETY, BLOCKLIST, PROHIBITED_CONTENT, SPII, RECITATION, ...) is."""
+_FINISHED = frozenset(
+    {"STOP", "MAX_TOKENS", "FINISH_REASON_UNSPECIFIED", "OTHER", "MALFORMED_RESPONSE", "LANGUAGE", ""}
+)
+"""Finishes that are no refusal; every other one (SAFETY, BLOCKLIST, PROHIBITED_CONTENT, SPII, RECITATION,
+...) is.
+"""
 
 
 class GeminiProvider:
-    """`generateContent`; the judge's parameters are fields of `GenerateContentConfig`, in the SDK's own names."""
+    """`generateContent`; the judge's parameters are fields of `GenerateContentConfig`, in the SDK's own
+    names.
+    """
 
-    def __init__(self, key: str, binding: ModelBinding, endpoint: Endpoint, timeout_s: float, in_flight: int) -> None:
+    def __init__(
+        self, key: str, binding: ModelBinding, endpoint: Endpoint, timeout_s: float, in_flight: int
+    ) -> None:
         self._module, self._types = sdk(key, "google.genai"), sdk(key, "google.genai.types")
         self._binding, self._endpoint = binding, endpoint
         self._timeout_s, self._in_flight = timeout_s, in_flight
@@ -36,7 +44,10 @@ class GeminiProvider:
         config = self.config(request)
         models = self.client.models
         response = await attempt(
-            lambda: models.generate_content(model=self._binding.model, contents=request.prompt.user, config=config), self._timeout_s
+            lambda: models.generate_content(
+                model=self._binding.model, contents=request.prompt.user, config=config
+            ),
+            self._timeout_s,
         )
         return self.reply(response)
 
@@ -52,7 +63,9 @@ class GeminiProvider:
 
     def config(self, request: Request) -> Any:
         """Everything of a request but its user text."""
-        return self._types.GenerateContentConfig(**self._parameters, **self._constraint(request), system_instruction=request.prompt.system)
+        return self._types.GenerateContentConfig(
+            **self._parameters, **self._constraint(request), system_instruction=request.prompt.system
+        )
 
     def reply(self, response: Any) -> Reply:
         """What a response says.
@@ -73,7 +86,8 @@ class GeminiProvider:
             problems = error.errors(include_url=False) if hasattr(error, "errors") else []
             field = ".".join(str(part) for part in problems[0]["loc"]) if problems else "?"
             raise ConfigurationError(
-                f"judge {key!r}, field params.{field}: not a parameter of Gemini's GenerateContentConfig, or not of its type. Mend the judges file."
+                f"judge {key!r}, field params.{field}: not a parameter of Gemini's "
+                "GenerateContentConfig, or not of its type. Mend the judges file."
             ) from None
         return parameters
 
@@ -85,14 +99,23 @@ class GeminiProvider:
             httpx_async_client=http,
         )
         if self._binding.provider == "vertex":
-            place = {"project": self._endpoint.project, "location": self._endpoint.location, "credentials": self._credentials}
+            place = {
+                "project": self._endpoint.project,
+                "location": self._endpoint.location,
+                "credentials": self._credentials,
+            }
             return _Client(self._module.Client(vertexai=True, http_options=options, **place), http)
-        return _Client(self._module.Client(vertexai=False, api_key=self._endpoint.api_key, http_options=options), http)
+        return _Client(
+            self._module.Client(vertexai=False, api_key=self._endpoint.api_key, http_options=options), http
+        )
 
     def _constraint(self, request: Request) -> dict[str, Any]:
         if not constrained(request):
             return {}
-        return {"response_mime_type": "text/x.enum", "response_schema": {"type": "STRING", "enum": list(request.labels)}}
+        return {
+            "response_mime_type": "text/x.enum",
+            "response_schema": {"type": "STRING", "enum": list(request.labels)},
+        }
 
 
 class _Client:
@@ -113,7 +136,8 @@ def _default_credentials(key: str) -> Any:
         credentials, _ = auth.default(scopes=[_SCOPE])
     except auth.exceptions.GoogleAuthError:
         raise ConfigurationError(
-            f"judge {key!r}: no Google credentials found. Set GOOGLE_APPLICATION_CREDENTIALS to a credentials file, "
+            f"judge {key!r}: no Google credentials found. Set GOOGLE_APPLICATION_CREDENTIALS to a "
+            "credentials file, "
             "or run `gcloud auth application-default login`."
         ) from None
     return credentials

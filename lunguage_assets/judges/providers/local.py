@@ -1,7 +1,8 @@
-"""Models that run in this process: one thread that answers concurrent questions in batches, and what happens when memory runs out.
+"""Models that run in this process: one thread that answers concurrent questions in batches, and what happens
+when memory runs out.
 
-Text stays on this machine, and a call costs nothing. How a loaded model answers a batch is in `local_model.py`; torch and transformers
-are imported there, at the first question.
+Text stays on this machine, and a call costs nothing. How a loaded model answers a batch is in
+`local_model.py`; torch and transformers are imported there, at the first question.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from pathlib import Path
 from typing import Protocol
 
 from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.judges.asking.requests import ModelBinding, Provider, ProviderFailure, Reply, Request
 from lunguage_assets.judges.providers.constrained import constrained
-from lunguage_assets.judges.requests import ModelBinding, Provider, ProviderFailure, Reply, Request
 from lunguage_assets.judges.slots import ModelSlot
 
 INSTALL = "pip install 'lunguage-assets[models]'"
@@ -39,7 +40,9 @@ class BatchModel(Protocol):
     """A loaded model."""
 
     def answer(self, requests: Sequence[Request]) -> list[Reply | ProviderFailure]:
-        """One result per request, in their order; all are of one mode, with the same labels. May raise for want of memory."""
+        """One result per request, in their order; all are of one mode, with the same labels. May raise for
+        want of memory.
+        """
         ...
 
     def release_memory(self) -> None:
@@ -48,19 +51,25 @@ class BatchModel(Protocol):
 
 
 def local_provider(key: str, slot: ModelSlot, binding: ModelBinding) -> Provider:
-    """The provider of a slot of provider `transformers`; nothing is imported or loaded before the first question.
+    """The provider of a slot of provider `transformers`; nothing is imported or loaded before the first
+    question.
 
     Raises:
-        ConfigurationError: torch or transformers is not installed, or the model is a folder that does not exist.
+        ConfigurationError: torch or transformers is not installed, or the model is a folder that does not
+            exist.
     """
     for module in ("torch", "transformers"):
         if find_spec(module) is None:
             raise ConfigurationError(
-                f"judge {key!r} runs its model in this process and needs {module}, which is not installed. Run: {INSTALL}"
+                f"judge {key!r} runs its model in this process and needs {module}, which is not "
+                f"installed. Run: {INSTALL}"
             )
     folder = Path(slot.model).expanduser()
     if slot.model.startswith(("/", ".", "~")) and not folder.is_dir():
-        raise ConfigurationError(f"judge {key!r}: found no folder {slot.model}; expected one with the model's files, or a name on the hub.")
+        raise ConfigurationError(
+            f"judge {key!r}: found no folder {slot.model}; expected one with the model's files, "
+            "or a name on the hub."
+        )
 
     def load() -> BatchModel:
         from lunguage_assets.judges.providers.local_model import load_model
@@ -90,7 +99,9 @@ class _Asked:
 
 
 class LocalProvider:
-    """Gathers the questions asked at the same time into batches; usable from any number of event loops and threads."""
+    """Gathers the questions asked at the same time into batches; usable from any number of event loops and
+    threads.
+    """
 
     def __init__(self, binding: ModelBinding, load: Callable[[], BatchModel], batch_size: int) -> None:
         self._binding, self._load, self._batch_size = binding, load, batch_size
@@ -106,7 +117,8 @@ class LocalProvider:
         """One attempt, no retry.
 
         Raises:
-            ProviderFailure: `rejected`, the prompt is too long for the model; `overloaded`, memory does not suffice for it alone.
+            ProviderFailure: `rejected`, the prompt is too long for the model; `overloaded`, memory does not
+                suffice for it alone.
             ConfigurationError: the model cannot be loaded, or cannot be asked so.
         """
         asked = _Asked(request, Future())
@@ -122,7 +134,9 @@ class LocalProvider:
 
     def _put(self, asked: _Asked) -> None:
         with self._lock:
-            if self._worker is None or self._process != os.getpid():  # a forked process has the object and not the thread
+            if (
+                self._worker is None or self._process != os.getpid()
+            ):  # a forked process has the object and not the thread
                 self._worker, self._process = _Worker(self._load, self._batch_size), os.getpid()
                 self._worker.start()
                 weakref.finalize(self, self._worker.end).atexit = False
@@ -156,7 +170,9 @@ class _Worker(threading.Thread):
             self._batch_size = _answer(model, batch, self._batch_size)
 
     def _gathered(self) -> list[_Asked]:
-        """The next batch: of one kind, in the order of asking, without those that nobody waits for any more. Empty: there will be none."""
+        """The next batch: of one kind, in the order of asking, without those that nobody waits for any more.
+        Empty: there will be none.
+        """
         while self._filled():
             kind = self._waiting[0].kind
             alike = [one for one in self._waiting if one.kind == kind]
@@ -172,7 +188,10 @@ class _Worker(threading.Thread):
 
     def _filled(self) -> bool:
         """Wait until a batch is full, or nobody else is asking; false at the end."""
-        while not self._ended and (not self._waiting or sum(one.kind == self._waiting[0].kind for one in self._waiting) < self._batch_size):
+        while not self._ended and (
+            not self._waiting
+            or sum(one.kind == self._waiting[0].kind for one in self._waiting) < self._batch_size
+        ):
             try:
                 one = self.asked.get(timeout=LINGER_S if self._waiting else None)
             except queue.Empty:
@@ -216,7 +235,9 @@ def _answer(model: BatchModel, batch: list[_Asked], batch_size: int) -> int:
 
 
 def _attempted(model: BatchModel, requests: list[Request]) -> Sequence[Reply | Exception] | None:
-    """Results, None for want of memory. The error itself is let go at once: its frames hold the tensors that fill the memory."""
+    """Results, None for want of memory. The error itself is let go at once: its frames hold the tensors that
+    fill the memory.
+    """
     try:
         return model.answer(requests)
     except Exception as error:

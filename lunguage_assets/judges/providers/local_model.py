@@ -1,8 +1,9 @@
-"""A causal language model of `transformers`, loaded into this process: its chat template, its batches, its two ways of answering.
+"""A causal language model of `transformers`, loaded into this process: its chat template, its batches, its
+two ways of answering.
 
-Mode `text` generates, as in the paper. Mode `enum` scores the two labels in one forward pass. Which questions share a batch is decided in
-`local.py`; an answer does not depend on it, up to floating point: prompts are padded on the left and masked, and the random numbers of a sample
-are a function of the question alone.
+Mode `text` generates, as in the paper. Mode `enum` scores the two labels in one forward pass. Which questions
+share a batch is decided in `local.py`; an answer does not depend on it, up to floating point: prompts are
+padded on the left and masked, and the random numbers of a sample are a function of the question alone.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.attempts import request_key
+from lunguage_assets.judges.asking.attempts import request_key
+from lunguage_assets.judges.asking.requests import ModelBinding, Prompt, ProviderFailure, Reply, Request
 from lunguage_assets.judges.providers.constrained import constrained
-from lunguage_assets.judges.requests import ModelBinding, Prompt, ProviderFailure, Reply, Request
 from lunguage_assets.judges.slots import Generation
 
 Tokens = list[int]
@@ -29,7 +30,8 @@ _BITS = 48
 
 
 def load_model(key: str, binding: ModelBinding, device: str) -> LocalModel:
-    """The model of a binding, whose weights are shared with every other judge of this process that has the same ones loaded.
+    """The model of a binding, whose weights are shared with every other judge of this process that has the
+    same ones loaded.
 
     Raises:
         ConfigurationError: the model cannot be loaded, or is not made for conversations.
@@ -45,7 +47,9 @@ def load_model(key: str, binding: ModelBinding, device: str) -> LocalModel:
 
 @dataclass(eq=False)
 class Weights:
-    """A loaded model with its tokenizer. `ends`: tokens that end an answer. One batch at a time goes through it."""
+    """A loaded model with its tokenizer. `ends`: tokens that end an answer. One batch at a time goes through
+    it.
+    """
 
     tokenizer: Any
     model: Any
@@ -60,9 +64,13 @@ _LOADED: weakref.WeakValueDictionary[tuple[str, str, str, str], Weights] = weakr
 
 
 def _load(key: str, name: str, revision: str, dtype: str, device: str) -> Weights:
-    """Model and tokenizer from a folder, or from the hub or its cache; safetensors only, and no code of the model's own is run."""
+    """Model and tokenizer from a folder, or from the hub or its cache; safetensors only, and no code of the
+    model's own is run.
+    """
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
-    os.environ.setdefault("DISABLE_SAFETENSORS_CONVERSION", "1")  # else a service is asked to convert other formats
+    os.environ.setdefault(
+        "DISABLE_SAFETENSORS_CONVERSION", "1"
+    )  # else a service is asked to convert other formats
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # its threads do not survive a fork
     import torch
     import transformers
@@ -73,21 +81,31 @@ def _load(key: str, name: str, revision: str, dtype: str, device: str) -> Weight
     problem = ""
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(source, revision=revision)
-        model = transformers.AutoModelForCausalLM.from_pretrained(source, revision=revision, dtype=dtype, use_safetensors=True)
+        model = transformers.AutoModelForCausalLM.from_pretrained(
+            source, revision=revision, dtype=dtype, use_safetensors=True
+        )
         model = model.to(where).eval()
     except Exception as error:  # each library has its own errors; the text of some is a page long
         problem = type(error).__name__
     if problem:
         raise ConfigurationError(
-            f"judge {key!r}: model {name!r}, revision {revision!r}, cannot be loaded on device {where!r} ({problem}). Expected a folder with"
-            " safetensors, or a name on the hub that this machine can reach, or has in its cache; a gated model needs its licence accepted and HF_TOKEN."
+            f"judge {key!r}: model {name!r}, revision {revision!r}, cannot be loaded on device "
+            f"{where!r} ({problem}). Expected a folder with"
+            " safetensors, or a name on the hub that this machine can reach, or has in its "
+            "cache; a gated model needs its licence accepted and HF_TOKEN."
         )
     if not tokenizer.chat_template:
-        raise ConfigurationError(f"judge {key!r}: model {name!r} has no chat template; expected a model tuned for instructions.")
+        raise ConfigurationError(
+            f"judge {key!r}: model {name!r} has no chat template; expected a model tuned for instructions."
+        )
     ends = _ends(model, tokenizer)
-    model.generation_config = transformers.GenerationConfig()  # its authors' sampling habits would silently complete a judge's parameters
+    model.generation_config = (
+        transformers.GenerationConfig()
+    )  # its authors' sampling habits would silently complete a judge's parameters
     pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else next(iter(ends), 0)
-    return Weights(tokenizer, model, ends, pad, getattr(model.config.get_text_config(), "max_position_embeddings", None))
+    return Weights(
+        tokenizer, model, ends, pad, getattr(model.config.get_text_config(), "max_position_embeddings", None)
+    )
 
 
 def _silence(transformers: Any) -> None:
@@ -110,7 +128,9 @@ class LocalModel:
     def __init__(self, key: str, binding: ModelBinding, weights: Weights) -> None:
         self._key, self._binding, self._weights = key, binding, weights
         given = dict(binding.parameters)
-        self._parameters = Generation.model_validate({name: value for name, value in given.items() if name in Generation.model_fields})
+        self._parameters = Generation.model_validate(
+            {name: value for name, value in given.items() if name in Generation.model_fields}
+        )
         self._system_role = self._has_system_role()
         self._continuations: dict[tuple[str, ...], tuple[Tokens, Tokens, Tokens]] = {}
 
@@ -125,12 +145,20 @@ class LocalModel:
         new = 1 if scored else self._parameters.max_new_tokens
         prompts = self._tokens([self.rendered(request.prompt) for request in requests])
         longest = self._weights.longest
-        fitting = [n for n, tokens in enumerate(prompts) if longest is None or len(tokens) + len(prefix) + new <= longest]
+        fitting = [
+            n
+            for n, tokens in enumerate(prompts)
+            if longest is None or len(tokens) + len(prefix) + new <= longest
+        ]
         replies: list[Reply | ProviderFailure] = [ProviderFailure("rejected") for _ in requests]
         if fitting:
             asked, shown = [requests[n] for n in fitting], [prompts[n] for n in fitting]
             with self._weights.lock:
-                found = self._scored(asked, shown, prefix, (first, second)) if scored else self._generated(asked, shown)
+                found = (
+                    self._scored(asked, shown, prefix, (first, second))
+                    if scored
+                    else self._generated(asked, shown)
+                )
             for n, (text, answered) in zip(fitting, found, strict=True):
                 replies[n] = Reply(text, self._binding.model, len(prompts[n]), answered)
         return replies
@@ -142,63 +170,99 @@ class LocalModel:
             torch.cuda.empty_cache()
 
     def rendered(self, prompt: Prompt) -> str:
-        """The conversation up to where the model's answer begins; a template without a system role gets both texts as the user's."""
+        """The conversation up to where the model's answer begins; a template without a system role gets both
+        texts as the user's.
+        """
         if self._system_role and prompt.system:
-            messages = [{"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.user}]
+            messages = [
+                {"role": "system", "content": prompt.system},
+                {"role": "user", "content": prompt.user},
+            ]
         else:
-            messages = [{"role": "user", "content": f"{prompt.system}\n\n{prompt.user}" if prompt.system else prompt.user}]
+            messages = [
+                {
+                    "role": "user",
+                    "content": f"{prompt.system}\n\n{prompt.user}" if prompt.system else prompt.user,
+                }
+            ]
         template = self._parameters.chat_template_kwargs
-        shown: str = self._weights.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True, **template)
+        shown: str = self._weights.tokenizer.apply_chat_template(
+            messages, tokenize=False, add_generation_prompt=True, **template
+        )
         return shown
 
     def _has_system_role(self) -> bool:
         """Some templates refuse a system role, some leave it out without a word."""
         self._system_role = True
         try:
-            return "spoken by the system" in self.rendered(Prompt("spoken by the system", "spoken by the user"))
+            return "spoken by the system" in self.rendered(
+                Prompt("spoken by the system", "spoken by the user")
+            )
         except Exception:
             return False
 
     def _tokens(self, texts: Sequence[str]) -> list[Tokens]:
-        tokens: list[Tokens] = self._weights.tokenizer(list(texts), add_special_tokens=False)["input_ids"]  # the template has them
+        tokens: list[Tokens] = self._weights.tokenizer(list(texts), add_special_tokens=False)[
+            "input_ids"
+        ]  # the template has them
         return tokens
 
     def _labels(self, labels: tuple[str, ...]) -> tuple[Tokens, Tokens, Tokens]:
-        """What two labels have in common, and the tokens that then decide for each: one, or the ends of an answer where a label ends there."""
+        """What two labels have in common, and the tokens that then decide for each: one, or the ends of an
+        answer where a label ends there.
+        """
         if labels not in self._continuations:
             if len(labels) != 2:
                 raise ConfigurationError(
-                    f"judge {self._key!r}: found {len(labels)} labels; mode enum of a model in this process expects two."
+                    f"judge {self._key!r}: found {len(labels)} labels; mode enum of a model in "
+                    "this process expects two."
                 )
             before = self.rendered(Prompt("", "text"))
             self._continuations[labels] = self._split(*self._following(before, labels))
         return self._continuations[labels]
 
     def _following(self, before: str, labels: Sequence[str]) -> list[Tokens]:
-        """Tokens of each label as the beginning of an answer, where some tokenizers cut a word otherwise than when it stands alone."""
+        """Tokens of each label as the beginning of an answer, where some tokenizers cut a word otherwise than
+        when it stands alone.
+        """
         start, *whole = self._tokens([before, *(before + label for label in labels)])
         alone = self._tokens(labels)
         joined = [tokens[len(start) :] if tokens[: len(start)] == start else None for tokens in whole]
         return [one if one is not None else other for one, other in zip(joined, alone, strict=True)]
 
     def _split(self, first: Tokens, second: Tokens) -> tuple[Tokens, Tokens, Tokens]:
-        common = next((n for n, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), min(len(first), len(second)))
+        common = next(
+            (n for n, (a, b) in enumerate(zip(first, second, strict=False)) if a != b),
+            min(len(first), len(second)),
+        )
         decisive = [label[common : common + 1] or self._weights.ends for label in (first, second)]
         if first == second or not all(decisive):
             raise ConfigurationError(
-                f"judge {self._key!r}: model {self._binding.model!r} does not tell the two labels apart: their tokens are the same,"
+                f"judge {self._key!r}: model {self._binding.model!r} does not tell the two labels "
+                "apart: their tokens are the same,"
                 " or one begins the other and no token ends an answer. Use mode text."
             )
         return first[:common], decisive[0], decisive[1]
 
     def _scored(
-        self, requests: Sequence[Request], prompts: Sequence[Tokens], prefix: Tokens, decisive: tuple[Tokens, Tokens]
+        self,
+        requests: Sequence[Request],
+        prompts: Sequence[Tokens],
+        prefix: Tokens,
+        decisive: tuple[Tokens, Tokens],
     ) -> list[tuple[str, int]]:
-        """The likelier label of each prompt after one forward pass. Scores of half precision are often equal: then a coin decides."""
+        """The likelier label of each prompt after one forward pass. Scores of half precision are often equal:
+        then a coin decides.
+        """
         import torch
 
         result = self._generate(
-            [prompt + prefix for prompt in prompts], 1, None, use_cache=False, output_logits=True, return_dict_in_generate=True
+            [prompt + prefix for prompt in prompts],
+            1,
+            None,
+            use_cache=False,
+            output_logits=True,
+            return_dict_in_generate=True,
         )
         scores = torch.log_softmax(result.logits[0].double(), dim=-1)
         first, second = (torch.logsumexp(scores[:, tokens], dim=-1).tolist() for tokens in decisive)
@@ -213,7 +277,9 @@ class LocalModel:
         chooser = None
         if self._parameters.do_sample:
             chooser = Chooser(self._parameters, self._seeds(requests), max(map(len, prompts)))
-        sequences = self._generate(prompts, self._parameters.max_new_tokens, chooser)[:, max(map(len, prompts)) :].tolist()
+        sequences = self._generate(prompts, self._parameters.max_new_tokens, chooser)[
+            :, max(map(len, prompts)) :
+        ].tolist()
         answers = []
         for tokens in sequences:
             end = next((n + 1 for n, token in enumerate(tokens) if token in self._weights.ends), len(tokens))
@@ -222,10 +288,14 @@ class LocalModel:
         return answers
 
     def _seeds(self, requests: Sequence[Request]) -> list[str]:
-        """The question, and how often it was asked before: a question that is asked again because its answer was unusable is a new draw."""
+        """The question, and how often it was asked before: a question that is asked again because its answer
+        was unusable is a new draw.
+        """
         return [f"{request_key(self._binding, request)}/{request.attempt}" for request in requests]
 
-    def _generate(self, prompts: Sequence[Tokens], new_tokens: int, chooser: Chooser | None, **options: Any) -> Any:
+    def _generate(
+        self, prompts: Sequence[Tokens], new_tokens: int, chooser: Chooser | None, **options: Any
+    ) -> Any:
         """`generate` of the prompts, padded on the left."""
         import torch
 
@@ -247,10 +317,12 @@ class LocalModel:
 
 
 class Chooser:
-    """Draws the next token of every row of a batch, as a logits processor: the drawn token alone keeps a score, and greedy search takes it.
+    """Draws the next token of every row of a batch, as a logits processor: the drawn token alone keeps a
+    score, and greedy search takes it.
 
-    `generate` itself draws for all rows from one stream of random numbers, so that an answer would depend on its neighbours in the batch. Here
-    each row has its own number per step, hashed from its seed, and the token is where that number falls in the distribution's cumulative sum.
+    `generate` itself draws for all rows from one stream of random numbers, so that an answer would depend on
+    its neighbours in the batch. Here each row has its own number per step, hashed from its seed, and the
+    token is where that number falls in the distribution's cumulative sum.
     """
 
     def __init__(self, parameters: Generation, seeds: Sequence[str], start: int) -> None:

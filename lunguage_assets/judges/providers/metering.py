@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from lunguage_assets.judges.requests import ProviderFailure, Reply
+from lunguage_assets.judges.asking.requests import ProviderFailure, Reply
 
 
 def tokens(usage: Any, name: str) -> int | None:
@@ -17,7 +17,8 @@ def tokens(usage: Any, name: str) -> int | None:
 def well_formed(read: Callable[[], Reply]) -> Reply:
     """The reply that `read` takes from a response.
 
-    The SDKs build their objects from any JSON without checking it: a text may turn out a number, a message a list.
+    The SDKs build their objects from any JSON without checking it: a text may turn out a number, a message a
+    list.
 
     Raises:
         ProviderFailure: malformed; its cause, which may quote the response, is not kept.

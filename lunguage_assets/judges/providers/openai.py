@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from lunguage_assets.judges.asking.requests import ModelBinding, ProviderFailure, Reply, Request
 from lunguage_assets.judges.providers.clients import PerLoop, http_client, sdk
 from lunguage_assets.judges.providers.constrained import bare_label, constrained, label_schema
 from lunguage_assets.judges.providers.endpoints import Endpoint
 from lunguage_assets.judges.providers.failures import attempt, code_of
 from lunguage_assets.judges.providers.metering import tokens, well_formed
-from lunguage_assets.judges.requests import ModelBinding, ProviderFailure, Reply, Request
 
 _NO_KEY = "none"  # the client insists on a key; a server without one ignores it
 
@@ -20,7 +20,9 @@ class OpenAIProvider:
     An Azure `model` is a deployment's name; the model that answers under it must be listed among the aliases.
     """
 
-    def __init__(self, key: str, binding: ModelBinding, endpoint: Endpoint, timeout_s: float, in_flight: int) -> None:
+    def __init__(
+        self, key: str, binding: ModelBinding, endpoint: Endpoint, timeout_s: float, in_flight: int
+    ) -> None:
         module = sdk(key, "openai")
         self._binding, self._endpoint = binding, endpoint
         self._timeout_s, self._in_flight = timeout_s, in_flight
@@ -38,7 +40,9 @@ class OpenAIProvider:
             lambda error: code_of(error) == "content_filter",  # Azure refuses a prompt by HTTP 400
         )
         if response is None:
-            return Reply("", self._binding.model, 0, 0, refused=True, metered=False)  # Azure may bill a prompt that it filters
+            return Reply(
+                "", self._binding.model, 0, 0, refused=True, metered=False
+            )  # Azure may bill a prompt that it filters
         return self.reply(response, request)
 
     @property
@@ -56,16 +60,27 @@ class OpenAIProvider:
         Raises:
             ProviderFailure: malformed.
         """
-        return well_formed(lambda: _reply(response, unpack=constrained(request) and self._binding.provider != "openai-compatible"))
+        return well_formed(
+            lambda: _reply(
+                response, unpack=constrained(request) and self._binding.provider != "openai-compatible"
+            )
+        )
 
     async def close(self) -> None:
         await self._clients.close()
 
     def _client(self, module: Any) -> Any:
         http = http_client(self._timeout_s, self._in_flight, on_this_machine=self._endpoint.on_this_machine)
-        shared = {"api_key": self._endpoint.api_key or _NO_KEY, "timeout": self._timeout_s, "max_retries": 0, "http_client": http}
+        shared = {
+            "api_key": self._endpoint.api_key or _NO_KEY,
+            "timeout": self._timeout_s,
+            "max_retries": 0,
+            "http_client": http,
+        }
         if self._binding.provider == "azure-openai":
-            return module.AsyncAzureOpenAI(azure_endpoint=self._endpoint.base_url, api_version=self._endpoint.api_version, **shared)
+            return module.AsyncAzureOpenAI(
+                azure_endpoint=self._endpoint.base_url, api_version=self._endpoint.api_version, **shared
+            )
         return module.AsyncOpenAI(base_url=self._endpoint.base_url, **shared)
 
     def _body(self, request: Request) -> dict[str, Any]:
@@ -80,11 +95,18 @@ class OpenAIProvider:
 
 
 def _messages(request: Request) -> list[dict[str, str]]:
-    return [{"role": "system", "content": request.prompt.system}, {"role": "user", "content": request.prompt.user}]
+    return [
+        {"role": "system", "content": request.prompt.system},
+        {"role": "user", "content": request.prompt.user},
+    ]
 
 
 def _reply(response: Any, *, unpack: bool) -> Reply:
-    model, choices, usage = getattr(response, "model", None), getattr(response, "choices", None), getattr(response, "usage", None)
+    model, choices, usage = (
+        getattr(response, "model", None),
+        getattr(response, "choices", None),
+        getattr(response, "usage", None),
+    )
     if not isinstance(model, str) or not isinstance(choices, list):
         raise ProviderFailure("malformed")
     message = choices[0].message if choices else None

@@ -1,4 +1,6 @@
-"""Group `analysis`: how far judges, ranking and fit can be trusted (explicit.md sections 3, 4, 7). Nothing downstream depends on it."""
+"""Group `analysis`: how far judges, ranking and fit can be trusted (explicit.md sections 3, 4, 7). Nothing
+downstream depends on it.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -7,16 +9,18 @@ import dagster as dg
 import pandas as pd
 
 from lunguage_assets.explicit.analysis.agreement import judge_agreement as judges_with_each_other
-from lunguage_assets.explicit.analysis.expert_agreement import expert_agreement as experts_with_ranking
-from lunguage_assets.explicit.analysis.experts import load_experts, load_responses, undescribed
+from lunguage_assets.explicit.analysis.experts.expert_agreement import (
+    expert_agreement as experts_with_ranking,
+)
+from lunguage_assets.explicit.analysis.experts.experts import load_experts, load_responses, undescribed
 from lunguage_assets.explicit.analysis.rank_correlation import ranking_correlations as correlate_rankings
-from lunguage_assets.explicit.analysis.robustness import ranking_robustness as rank_with_half
-from lunguage_assets.explicit.analysis.validation import fit_validation as fit_phrases_back
+from lunguage_assets.explicit.analysis.trust.robustness import ranking_robustness as rank_with_half
+from lunguage_assets.explicit.analysis.trust.validation import fit_validation as fit_phrases_back
 from lunguage_assets.orchestration.metadata import picture, plain_failures, rows_table, table_options
 from lunguage_assets.orchestration.partitions import Partitions, partition_frames
 from lunguage_assets.orchestration.resources import HomeResource
-from lunguage_assets.release.heat_maps import agreement_heat_map, correlation_heat_map
-from lunguage_assets.release.plots import robustness_plot, validation_curves, validation_spread
+from lunguage_assets.pictures.heat_maps import agreement_heat_map, correlation_heat_map
+from lunguage_assets.pictures.plots import robustness_plot, validation_curves, validation_spread
 from lunguage_assets.tables.agreement import EXPERT_AGREEMENT
 
 GROUP = "analysis"
@@ -34,7 +38,9 @@ def analysis_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
         partitions_def=partitions.of("judge_agreement"),
         ins={
             "comparison_matches": matches_of_members,
-            "hedge_phrases": dg.AssetIn(partition_mapping=dg.AllPartitionMapping(), metadata={"allow_missing_partitions": True}),
+            "hedge_phrases": dg.AssetIn(
+                partition_mapping=dg.AllPartitionMapping(), metadata={"allow_missing_partitions": True}
+            ),
         },
         outs={name: dg.AssetOut(**table_options(name, GROUP)) for name in TABLES_OF_AGREEMENT},
     )
@@ -50,16 +56,27 @@ def analysis_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
         matches = _matches(context, comparison_matches)
         version = str(reference_ranking["vocabulary_version"].iloc[0])
         keys = list(context.asset_partition_keys_for_input("hedge_phrases"))
-        hedges = {_judge_and_batch(key): frame for key, frame in partition_frames(hedge_phrases, keys).items()}
+        hedges = {
+            _judge_and_batch(key): frame for key, frame in partition_frames(hedge_phrases, keys).items()
+        }
         with plain_failures():
             agreement = judges_with_each_other(matches, hedges, settings, version)
-            correlations = correlate_rankings(matches, {context.partition_key: reference_ranking}, settings, version)
+            correlations = correlate_rankings(
+                matches, {context.partition_key: reference_ranking}, settings, version
+            )
         yield dg.Output(
             agreement,
             "judge_agreement",
-            metadata={"agreement": rows_table(agreement, _SHOWN), "plot": picture(agreement_heat_map(agreement))},
+            metadata={
+                "agreement": rows_table(agreement, _SHOWN),
+                "plot": picture(agreement_heat_map(agreement)),
+            },
         )
-        yield dg.Output(correlations, "ranking_correlations", metadata={"plot": picture(correlation_heat_map(correlations))})
+        yield dg.Output(
+            correlations,
+            "ranking_correlations",
+            metadata={"plot": picture(correlation_heat_map(correlations))},
+        )
 
     @dg.asset(
         **table_options("ranking_robustness", GROUP),
@@ -67,14 +84,21 @@ def analysis_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
         ins={"comparison_matches": matches_of_members},
     )
     def ranking_robustness(
-        context: dg.AssetExecutionContext, home: HomeResource, reference_ranking: pd.DataFrame, comparison_matches: Any
+        context: dg.AssetExecutionContext,
+        home: HomeResource,
+        reference_ranking: pd.DataFrame,
+        comparison_matches: Any,
     ) -> dg.Output[pd.DataFrame]:
         with plain_failures():
-            frame = rank_with_half(reference_ranking, _matches(context, comparison_matches), home.settings.explicit)
+            frame = rank_with_half(
+                reference_ranking, _matches(context, comparison_matches), home.settings.explicit
+            )
         measures = ["mean_abs_mu", "mean_abs_rank", "spearman"]
         means = frame.groupby("comparisons", as_index=False)[measures].mean()
         plot = {"plot": picture(robustness_plot(frame))} if len(frame) else {}
-        return dg.Output(frame, metadata={"mean_over_repeats": rows_table(means, ["comparisons", *measures]), **plot})
+        return dg.Output(
+            frame, metadata={"mean_over_repeats": rows_table(means, ["comparisons", *measures]), **plot}
+        )
 
     @dg.asset(
         **table_options("fit_validation", GROUP),
@@ -82,7 +106,10 @@ def analysis_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
         ins={"comparison_matches": matches_of_members},
     )
     def fit_validation(
-        context: dg.AssetExecutionContext, home: HomeResource, reference_ranking: pd.DataFrame, comparison_matches: Any
+        context: dg.AssetExecutionContext,
+        home: HomeResource,
+        reference_ranking: pd.DataFrame,
+        comparison_matches: Any,
     ) -> dg.Output[pd.DataFrame]:
         settings = home.settings.explicit
         with plain_failures():
@@ -91,7 +118,15 @@ def analysis_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
             return dg.Output(frame, metadata={"note": "the published ruler has no matches to fit back with"})
         limits = (settings.opponent_limit, settings.panel_steps)
         last = frame[frame["step"] == frame["step"].max()]
-        columns = ["strategy", "judges", "opponent_limit", "panel_steps", "mean_distance", "sd_distance", "mean_distance_stopped"]
+        columns = [
+            "strategy",
+            "judges",
+            "opponent_limit",
+            "panel_steps",
+            "mean_distance",
+            "sd_distance",
+            "mean_distance_stopped",
+        ]
         return dg.Output(
             frame,
             metadata={
@@ -105,20 +140,29 @@ def analysis_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
         **table_options(
             "expert_agreement",
             GROUP,
-            description="Empty until a survey is imported: `lunguage survey make`, then `lunguage survey import`.",
+            description="Empty until a survey is imported: `lunguage survey make`, then `lunguage survey "
+            "import`.",
         ),
         partitions_def=partitions.of("expert_agreement"),
         ins={"comparison_matches": matches_of_members},
     )
     def expert_agreement(
-        context: dg.AssetExecutionContext, home: HomeResource, reference_ranking: pd.DataFrame, comparison_matches: Any
+        context: dg.AssetExecutionContext,
+        home: HomeResource,
+        reference_ranking: pd.DataFrame,
+        comparison_matches: Any,
     ) -> dg.Output[pd.DataFrame]:
         if not home.home.expert_responses.exists():
             return dg.Output(EXPERT_AGREEMENT.frame(), metadata={"note": "no survey was imported"})
         with plain_failures():
-            responses, experts = load_responses(home.home.expert_responses), load_experts(home.home.expert_descriptions)
+            responses, experts = (
+                load_responses(home.home.expert_responses),
+                load_experts(home.home.expert_descriptions),
+            )
             matches = _matches(context, comparison_matches)
-            frame = experts_with_ranking(responses, experts, context.partition_key, reference_ranking, matches, home.settings.explicit)
+            frame = experts_with_ranking(
+                responses, experts, context.partition_key, reference_ranking, matches, home.settings.explicit
+            )
         not_described, without_answers = undescribed(responses, experts)
         return dg.Output(
             frame,
@@ -127,7 +171,10 @@ def analysis_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
                 "experts": len(responses.experts),
                 "experts_without_description": len(not_described),
                 "descriptions_without_answers": len(without_answers),
-                "left_out_of_the_files": "\n".join(str(problem) for problem in (*responses.problems, *experts.problems)) or "nothing",
+                "left_out_of_the_files": "\n".join(
+                    str(problem) for problem in (*responses.problems, *experts.problems)
+                )
+                or "nothing",
             },
         )
 

@@ -17,7 +17,10 @@ def corpus_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
     @dg.multi_asset(
         name="intake",
         partitions_def=partitions.of("findings"),
-        outs={name: dg.AssetOut(**table_options(name, GROUP, kinds={"csv"} if name == "findings" else None)) for name in TABLES_OF_INTAKE},
+        outs={
+            name: dg.AssetOut(**table_options(name, GROUP, kinds={"csv"} if name == "findings" else None))
+            for name in TABLES_OF_INTAKE
+        },
     )
     def intake(context: dg.AssetExecutionContext, home: HomeResource) -> Iterator[dg.Output]:
         """Read and validate the registered files of a batch."""
@@ -25,7 +28,11 @@ def corpus_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
             batch = home.home.batch(context.partition_key)
             taken = take_in(home.home.delivery(batch.key), home.settings.corpus)
         source = {"batch_sha256": batch.sha256, "files": ", ".join(batch.files)}
-        yield dg.Output(taken.reports, "reports", metadata={**source, "views": counts(taken.reports["view_source"], "views from")})
+        yield dg.Output(
+            taken.reports,
+            "reports",
+            metadata={**source, "views": counts(taken.reports["view_source"], "views from")},
+        )
         yield dg.Output(
             taken.findings,
             "findings",
@@ -38,9 +45,21 @@ def corpus_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
                 "masking": counts(taken.findings["mask_state"], "mask"),
             },
         )
-        yield dg.Output(taken.rejected, "rejected", metadata={**source, "reasons": counts(taken.rejected["reason"], "reason")})
-        yield dg.Output(taken.intake_notes, "intake_notes", metadata={**source, "reasons": counts(taken.intake_notes["reason"], "reason")})
-        yield dg.Output(taken.terms, "terms", metadata={**source, "categories": counts(taken.terms["category"], "category")})
+        yield dg.Output(
+            taken.rejected,
+            "rejected",
+            metadata={**source, "reasons": counts(taken.rejected["reason"], "reason")},
+        )
+        yield dg.Output(
+            taken.intake_notes,
+            "intake_notes",
+            metadata={**source, "reasons": counts(taken.intake_notes["reason"], "reason")},
+        )
+        yield dg.Output(
+            taken.terms,
+            "terms",
+            metadata={**source, "categories": counts(taken.terms["category"], "category")},
+        )
 
     return [intake]
 

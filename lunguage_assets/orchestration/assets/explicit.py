@@ -1,4 +1,6 @@
-"""Group `explicit`: hedging phrases, their ranking by pairwise judgement, and the probability of every tentative finding."""
+"""Group `explicit`: hedging phrases, their ranking by pairwise judgement, and the probability of every
+tentative finding.
+"""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -8,7 +10,7 @@ import dagster as dg
 import pandas as pd
 
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.analysis.verification import verify_with_package
+from lunguage_assets.explicit.analysis.trust.verification import verify_with_package
 from lunguage_assets.explicit.fit.fitting import fit_with_log
 from lunguage_assets.explicit.fit.probability import calibrate, load_anchors, require_anchors
 from lunguage_assets.explicit.hedges.amendments import newest_only
@@ -25,7 +27,12 @@ from lunguage_assets.orchestration.metadata import Spending, counts, picture, pl
 from lunguage_assets.orchestration.partitions import Partitions, dimension_keys, partition_frames
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.pools import JUDGES_POOL
-from lunguage_assets.release.plots import calibration_plot, probability_histogram, ranking_plot, vocabulary_histogram
+from lunguage_assets.pictures.plots import (
+    calibration_plot,
+    probability_histogram,
+    ranking_plot,
+    vocabulary_histogram,
+)
 from lunguage_assets.tables import HEDGE_PHRASES
 
 GROUP = "explicit"
@@ -34,11 +41,16 @@ TABLES_OF_FIT = ("fitted_probabilities", "fit_log")
 
 
 def _same_vocabulary(frame: pd.DataFrame, vocabulary: pd.DataFrame, what: str) -> None:
-    """Refuse to mix artifacts of two vocabularies (re-asserted here: blocking checks do not reach other partitions)."""
+    """Refuse to mix artifacts of two vocabularies (re-asserted here: blocking checks do not reach other
+    partitions).
+    """
     expected = set(vocabulary["vocabulary_version"])
     found = set(frame["vocabulary_version"])
     if found - expected:
-        raise MethodError(f"{what} belongs to another version of the hedge vocabulary. Materialise it again, then what follows from it.")
+        raise MethodError(
+            f"{what} belongs to another version of the hedge vocabulary. Materialise it again, "
+            "then what follows from it."
+        )
 
 
 def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
@@ -48,7 +60,9 @@ def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
         partitions_def=partitions.of("hedge_phrases"),
         ins={"findings": dg.AssetIn(partition_mapping=partitions.batch_only)},
     )
-    def hedge_phrases(context: dg.AssetExecutionContext, home: HomeResource, findings: pd.DataFrame) -> dg.Output[pd.DataFrame]:
+    def hedge_phrases(
+        context: dg.AssetExecutionContext, home: HomeResource, findings: pd.DataFrame
+    ) -> dg.Output[pd.DataFrame]:
         keys = dimension_keys(context.partition_key, "hedge_phrases")
         key = keys["judge"]
         with plain_failures():
@@ -67,7 +81,9 @@ def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
                 "unreviewed": int(frame["needs_review"].sum()),
                 "corrected": int(frame["corrected"].sum()),
                 "review": counts(frame.loc[frame["needs_review"], "review_reason"], "reason"),
-                "phrases": counts(frame["phrases"].explode().dropna().astype(str), "hedging phrase", most=MOST_FREQUENT),
+                "phrases": counts(
+                    frame["phrases"].explode().dropna().astype(str), "hedging phrase", most=MOST_FREQUENT
+                ),
                 "phrases_per_pair": counts(frame["phrases"].map(len).astype(str), "phrases in the pair"),
             },
         )
@@ -75,11 +91,21 @@ def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
     @dg.asset(
         **table_options("hedge_vocabulary", GROUP),
         partitions_def=partitions.of("hedge_vocabulary"),
-        ins={"hedge_phrases": dg.AssetIn(partition_mapping=partitions.judge_only, metadata={"allow_missing_partitions": True})},
+        ins={
+            "hedge_phrases": dg.AssetIn(
+                partition_mapping=partitions.judge_only, metadata={"allow_missing_partitions": True}
+            )
+        },
     )
-    def hedge_vocabulary(context: dg.AssetExecutionContext, home: HomeResource, hedge_phrases: Any) -> dg.Output[pd.DataFrame]:
-        frames = partition_frames(hedge_phrases, list(context.asset_partition_keys_for_input("hedge_phrases")))
-        by_batch = {dimension_keys(key, "hedge_phrases")["report_batch"]: frame for key, frame in frames.items()}
+    def hedge_vocabulary(
+        context: dg.AssetExecutionContext, home: HomeResource, hedge_phrases: Any
+    ) -> dg.Output[pd.DataFrame]:
+        frames = partition_frames(
+            hedge_phrases, list(context.asset_partition_keys_for_input("hedge_phrases"))
+        )
+        by_batch = {
+            dimension_keys(key, "hedge_phrases")["report_batch"]: frame for key, frame in frames.items()
+        }
         with plain_failures():
             registered = [batch.key for batch in home.home.registered()]
             hedges = newest_only(by_batch, registered)
@@ -109,7 +135,10 @@ def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
         context: dg.AssetExecutionContext, home: HomeResource, hedge_vocabulary: pd.DataFrame
     ) -> dg.Output[pd.DataFrame]:
         with plain_failures():
-            require_anchors(set(hedge_vocabulary.loc[hedge_vocabulary["retained"], "phrase"]), load_anchors(home.home.anchor_ratings))
+            require_anchors(
+                set(hedge_vocabulary.loc[hedge_vocabulary["retained"], "phrase"]),
+                load_anchors(home.home.anchor_ratings),
+            )
             spending = Spending(context)
             judge = home.judge(context.partition_key, spending.note)
             frame = play_matches(hedge_vocabulary, judge, home.settings.explicit)
@@ -122,7 +151,9 @@ def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
                 "matches": len(frame),
                 "answers": counts(frame["answer"], "answer"),
                 "invalid": int((~valid).sum()),
-                "p_sentence_1": float((frame.loc[valid, "answer"] == "sentence_1").mean()) if valid.any() else float("nan"),
+                "p_sentence_1": float((frame.loc[valid, "answer"] == "sentence_1").mean())
+                if valid.any()
+                else float("nan"),
                 "vocabulary_version": _version(hedge_vocabulary, "vocabulary_version"),
                 "settings": stick_settings(home, [context.partition_key]),
             },
@@ -138,9 +169,14 @@ def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
         },
     )
     def reference_ranking(
-        context: dg.AssetExecutionContext, home: HomeResource, hedge_vocabulary: pd.DataFrame, comparison_matches: Any
+        context: dg.AssetExecutionContext,
+        home: HomeResource,
+        hedge_vocabulary: pd.DataFrame,
+        comparison_matches: Any,
     ) -> Iterator[dg.Output | dg.AssetCheckResult]:
-        frames = partition_frames(comparison_matches, list(context.asset_partition_keys_for_input("comparison_matches")))
+        frames = partition_frames(
+            comparison_matches, list(context.asset_partition_keys_for_input("comparison_matches"))
+        )
         with plain_failures():
             for judge, frame in frames.items():
                 _same_vocabulary(frame, hedge_vocabulary, f"comparison_matches[{judge}]")
@@ -191,7 +227,9 @@ def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
             _same_vocabulary(reference_ranking, hedge_vocabulary, f"reference_ranking[{ranker}]")
             spending = Spending(context)
             panel = [home.judge(key, spending.note) for key in home.judges.members(ranker)]
-            tables = fit_with_log(findings, hedge_phrases, hedge_vocabulary, reference_ranking, panel, anchors, settings)
+            tables = fit_with_log(
+                findings, hedge_phrases, hedge_vocabulary, reference_ranking, panel, anchors, settings
+            )
         frame = tables.probabilities
         yield dg.Output(
             frame,
@@ -203,10 +241,22 @@ def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
                 "ranking_version": _version(reference_ranking, "ranking_version"),
                 "ruler": str(reference_ranking["ruler"].iloc[0]),
                 **_summary_of_fits(frame),
-                **({"calibration": picture(calibration_plot(frame, calibrate(reference_ranking, anchors), anchors))} if len(frame) else {}),
+                **(
+                    {
+                        "calibration": picture(
+                            calibration_plot(frame, calibrate(reference_ranking, anchors), anchors)
+                        )
+                    }
+                    if len(frame)
+                    else {}
+                ),
             },
         )
-        yield dg.Output(tables.log, "fit_log", metadata={"opponents": counts(tables.log["opponent"], "opponent", most=MOST_FREQUENT)})
+        yield dg.Output(
+            tables.log,
+            "fit_log",
+            metadata={"opponents": counts(tables.log["opponent"], "opponent", most=MOST_FREQUENT)},
+        )
 
     return [hedge_phrases, hedge_vocabulary, comparison_matches, reference_ranking, fitting]
 
@@ -220,7 +270,9 @@ _READ_BY_FITS = {"seed", "position", *_OF_THE_FIT} - {"fit_log"}
 
 
 def fit_settings(home: HomeResource) -> str:
-    """The settings on which fits depend besides the ranking that they are made with, and the anchors; fits made with others are stale."""
+    """The settings on which fits depend besides the ranking that they are made with, and the anchors; fits
+    made with others are stale.
+    """
     anchors = hashlib.sha256(repr(load_anchors(home.home.anchor_ratings)).encode()).hexdigest()[:12]
     return f"{home.settings.explicit.model_dump_json(include=_READ_BY_FITS)} anchors {anchors}"
 
@@ -228,9 +280,12 @@ def fit_settings(home: HomeResource) -> str:
 def stick_settings(home: HomeResource, members: Sequence[str]) -> str:
     """The settings on which a part of the measuring stick depends, and who extracts and judges for it.
 
-    A change asks for this part to be made again; a judge added to the configuration changes nothing for the others.
+    A change asks for this part to be made again; a judge added to the configuration changes nothing for the
+    others.
     """
-    who = ", ".join(f"{key}: {home.identity(key)}" for key in dict.fromkeys([home.judges.extractor, *members]))
+    who = ", ".join(
+        f"{key}: {home.identity(key)}" for key in dict.fromkeys([home.judges.extractor, *members])
+    )
     return f"{home.settings.explicit.model_dump_json(exclude=_OF_THE_FIT)} {who}"
 
 

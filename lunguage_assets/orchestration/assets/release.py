@@ -1,4 +1,6 @@
-"""Group `release`: the bundle on disk, newest version of every study, guarantees asserted once more over the whole."""
+"""Group `release`: the bundle on disk, newest version of every study, guarantees asserted once more over the
+whole.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -10,18 +12,25 @@ import pandas as pd
 from upath import UPath
 
 from lunguage_assets.errors import MethodError
+from lunguage_assets.home.store import (
+    PARTITIONED_BY,
+    is_stored,
+    partition_path,
+    read_sound_batches,
+    read_sound_table,
+    read_table,
+)
 from lunguage_assets.orchestration.assets.implicit import refuse_violations
 from lunguage_assets.orchestration.inventory import Inventory
 from lunguage_assets.orchestration.lineage import column_lineage
 from lunguage_assets.orchestration.metadata import OWNERS, column_schema, counts, picture, plain_failures
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.resources import HomeResource, ledger_place, prompts_folder
-from lunguage_assets.release.bundle import TABLES_PER_BATCH, assemble, write_bundle
-from lunguage_assets.release.costs import answer_costs
-from lunguage_assets.release.material import ANALYSES
-from lunguage_assets.release.plots import probability_histogram
-from lunguage_assets.release.provenance import Origin, language_models, read_origin
-from lunguage_assets.store import PARTITIONED_BY, is_stored, partition_path, read_sound_batches, read_sound_table, read_table
+from lunguage_assets.pictures.plots import probability_histogram
+from lunguage_assets.release.bundle.bundle import TABLES_PER_BATCH, assemble, write_bundle
+from lunguage_assets.release.bundle.costs import answer_costs
+from lunguage_assets.release.bundle.material import ANALYSES
+from lunguage_assets.release.bundle.provenance import Origin, language_models, read_origin
 from lunguage_assets.tables import HEDGE_VOCABULARY, REFERENCE_RANKING, RELEASE
 
 GROUP = "release"
@@ -41,7 +50,9 @@ class ReleaseConfig(dg.Config):
 def release_assets(partitions: Partitions, tables_root: Path | UPath) -> list[dg.AssetsDefinition]:
     def upstream(name: str) -> dg.AssetDep:
         ranked = "ranker" in PARTITIONED_BY[name]
-        return dg.AssetDep(name, partition_mapping=partitions.ranker_only if ranked else partitions.all_batches)
+        return dg.AssetDep(
+            name, partition_mapping=partitions.ranker_only if ranked else partitions.all_batches
+        )
 
     spec = dg.AssetSpec(
         "release",
@@ -55,14 +66,18 @@ def release_assets(partitions: Partitions, tables_root: Path | UPath) -> list[dg
             dg.AssetDep("reference_ranking", partition_mapping=dg.IdentityPartitionMapping()),
         ],
         description=(
-            "Lunguage++ over all batches as a numbered version (docs/release.md): an open part with rankings, pathways, aggregates and a report, "
-            "and a restricted part with the rows. The same content makes no new version. Of a study that came again, the newest delivery. "
+            "Lunguage++ over all batches as a numbered version (docs/release.md): an open part "
+            "with rankings, pathways, aggregates and a report, "
+            "and a restricted part with the rows. The same content makes no new version. Of a "
+            "study that came again, the newest delivery. "
             "Analyses of the ranker are shown when they are there."
         ),
     )
 
     @dg.multi_asset(name=BUNDLE_OP, specs=[spec], partitions_def=partitions.of_dimensions("ranker"))
-    def write_release(context: dg.AssetExecutionContext, home: HomeResource, config: ReleaseConfig) -> dg.MaterializeResult:
+    def write_release(
+        context: dg.AssetExecutionContext, home: HomeResource, config: ReleaseConfig
+    ) -> dg.MaterializeResult:
         ranker = context.partition_key
         folder = Path(config.out or home.root) / "release" / ranker
         with plain_failures():
@@ -72,8 +87,15 @@ def release_assets(partitions: Partitions, tables_root: Path | UPath) -> list[dg
             batches, tables, missing = stored_batches(root, ranker, there.batches)
             refuse_outdated(ranker, {batch: there.outdated(ranker, batch) for batch in batches})
             released = assemble(ranker, ranking, batches, tables, missing)
-            refuse_violations(*(released.tables[name] for name in ("lunguage_plus_plus", "accounting", "reports")))
-            written = write_bundle(released, folder, release_origin(home, ranking), *stored_extras(root, ranker, home.judges.extractor))
+            refuse_violations(
+                *(released.tables[name] for name in ("lunguage_plus_plus", "accounting", "reports"))
+            )
+            written = write_bundle(
+                released,
+                folder,
+                release_origin(home, ranking),
+                *stored_extras(root, ranker, home.judges.extractor),
+            )
         summary = written.summary
         return dg.MaterializeResult(
             metadata={
@@ -89,7 +111,9 @@ def release_assets(partitions: Partitions, tables_root: Path | UPath) -> list[dg
                 "batches": ", ".join(summary["batches"]) or "none",
                 "batches_not_included": ", ".join(summary["batches_not_included"]) or "none",
                 "conflicts": counts(summary["conflicts"], "conflict"),
-                "probabilities": picture(probability_histogram(released.tables["lunguage_plus_plus"]["prob"])),
+                "probabilities": picture(
+                    probability_histogram(released.tables["lunguage_plus_plus"]["prob"])
+                ),
                 "summary": dg.MetadataValue.json(summary),
             }
         )
@@ -98,14 +122,18 @@ def release_assets(partitions: Partitions, tables_root: Path | UPath) -> list[dg
 
 
 def refuse_outdated(ranker: str, outdated: Mapping[str, Sequence[str]]) -> None:
-    """Raise when a batch was made with what is no longer in force: the release would name settings and files that are not its own."""
+    """Raise when a batch was made with what is no longer in force: the release would name settings and files
+    that are not its own.
+    """
     stale = {batch: causes for batch, causes in outdated.items() if causes}
     if stale:
         named = "; ".join(f"{batch} ({', '.join(causes)})" for batch, causes in islice(stale.items(), NAMED))
         more = f"; and {len(stale) - NAMED} more" if len(stale) > NAMED else ""
         raise MethodError(
-            f"{len(stale)} of {len(outdated)} batches of ranker {ranker!r} were made with what has changed since: {named}{more}. Launch the job"
-            " `everything`, or run `lunguage run` on any batch: both make such batches again. Ask `lunguage estimate` first when language models"
+            f"{len(stale)} of {len(outdated)} batches of ranker {ranker!r} were made with what "
+            f"has changed since: {named}{more}. Launch the job"
+            " `everything`, or run `lunguage run` on any batch: both make such batches again. "
+            "Ask `lunguage estimate` first when language models"
             " judge; or undo the change."
         )
 
@@ -118,20 +146,39 @@ def release_origin(home: HomeResource, ranking: pd.DataFrame) -> Origin:
 
 
 def stored_extras(root: UPath, ranker: str, extractor: str) -> tuple[dict[str, pd.DataFrame], pd.Series]:
-    """What a release shows when it is there: the ranker's analyses, and how often each hedging phrase was extracted."""
+    """What a release shows when it is there: the ranker's analyses, and how often each hedging phrase was
+    extracted.
+    """
     places = {name: partition_path(root, name, ranker) for name in ANALYSES}
-    analyses = {name: read_table(table, places[name]) for name, table in ANALYSES.items() if is_stored(table, places[name])}
+    analyses = {
+        name: read_table(table, places[name])
+        for name, table in ANALYSES.items()
+        if is_stored(table, places[name])
+    }
     vocabulary = partition_path(root, HEDGE_VOCABULARY.name, extractor)
-    phrases = read_table(HEDGE_VOCABULARY, vocabulary) if is_stored(HEDGE_VOCABULARY, vocabulary) else HEDGE_VOCABULARY.frame()
+    phrases = (
+        read_table(HEDGE_VOCABULARY, vocabulary)
+        if is_stored(HEDGE_VOCABULARY, vocabulary)
+        else HEDGE_VOCABULARY.frame()
+    )
     return analyses, phrases.set_index("phrase")["n_examples"]
 
 
-def stored_batches(root: UPath, ranker: str, keys: list[str]) -> tuple[list[str], dict[str, pd.DataFrame], list[str]]:
-    """Keys of the batches that are complete for the ranker, in registration order, their tables together, and keys of the others."""
+def stored_batches(
+    root: UPath, ranker: str, keys: list[str]
+) -> tuple[list[str], dict[str, pd.DataFrame], list[str]]:
+    """Keys of the batches that are complete for the ranker, in registration order, their tables together, and
+    keys of the others.
+    """
 
     def path(name: str, key: str) -> UPath:
-        return partition_path(root, name, *(ranker if dimension == "ranker" else key for dimension in PARTITIONED_BY[name]))
+        return partition_path(
+            root, name, *(ranker if dimension == "ranker" else key for dimension in PARTITIONED_BY[name])
+        )
 
     complete = [key for key in keys if all(path(name, key).exists() for name in TABLES_PER_BATCH)]
-    tables = {name: read_sound_batches(table, {key: path(name, key) for key in complete}) for name, table in TABLES_PER_BATCH.items()}
+    tables = {
+        name: read_sound_batches(table, {key: path(name, key) for key in complete})
+        for name, table in TABLES_PER_BATCH.items()
+    }
     return complete, tables, [key for key in keys if key not in complete]

@@ -1,8 +1,10 @@
-"""The way of a batch from its findings to its result, and which steps of it are due. Told from moments alone; nothing of Dagster here.
+"""The way of a batch from its findings to its result, and which steps of it are due. Told from moments alone;
+nothing of Dagster here.
 
-Every table of a batch follows from tables of the same batch. A step is due when something that it reads was made after the step was last tried. So a batch
-that is taken in again flows again, and a step that failed waits until something that it reads changes. The measuring stick (vocabulary, comparisons, ranking)
-is read on the way, and making it anew makes no step due.
+Every table of a batch follows from tables of the same batch. A step is due when something that it reads was
+made after the step was last tried. So a batch that is taken in again flows again, and a step that failed
+waits until something that it reads changes. The measuring stick (vocabulary, comparisons, ranking) is read on
+the way, and making it anew makes no step due.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from lunguage_assets.store import PARTITIONED_BY
+from lunguage_assets.home.store import PARTITIONED_BY
 
 BATCH = "report_batch"
 
@@ -62,8 +64,15 @@ class BatchFlow:
 
     def inputs(self, place: Place) -> list[Place]:
         """What a partition reads of the same batch; the measuring stick is not part of it."""
-        tables = (table for table in self.reads.get(place.table, ()) if BATCH in PARTITIONED_BY.get(table, ()) and table != place.table)
-        return [Place(table, place.batch, place.ranker if "ranker" in PARTITIONED_BY[table] else "") for table in sorted(tables)]
+        tables = (
+            table
+            for table in self.reads.get(place.table, ())
+            if BATCH in PARTITIONED_BY.get(table, ()) and table != place.table
+        )
+        return [
+            Place(table, place.batch, place.ranker if "ranker" in PARTITIONED_BY[table] else "")
+            for table in sorted(tables)
+        ]
 
     def made_at(self, place: Place) -> int:
         """When it was last made; 0 for never."""
@@ -78,12 +87,16 @@ class BatchFlow:
         return self.tried.get(place.table, {}).get(self.key(place), 0)
 
     def is_due(self, place: Place) -> bool:
-        """Whether everything that it reads of its batch is there, and some of it was made after it was last tried."""
+        """Whether everything that it reads of its batch is there, and some of it was made after it was last
+        tried.
+        """
         moments = [self.made_at(above) for above in self.inputs(place)]
         return bool(moments) and min(moments) > 0 and max(moments) > self.tried_at(place)
 
     def is_current(self, place: Place, about_to_be_made: Collection[Place] = ()) -> bool:
-        """Whether a partition is there (or about to be made) and, all the way up, nothing that it was made from was made later."""
+        """Whether a partition is there (or about to be made) and, all the way up, nothing that it was made
+        from was made later.
+        """
         inputs = self.inputs(place)
         if not all(self.is_current(above, about_to_be_made) for above in inputs):
             return False

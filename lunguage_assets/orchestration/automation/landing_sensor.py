@@ -1,14 +1,16 @@
-"""The sensor `landing`: every tick makes one pass over the landing folder and asks for a run of `ingest` per new batch.
+"""The sensor `landing`: every tick makes one pass over the landing folder and asks for a run of `ingest` per
+new batch.
 
-Which batches have been asked for is the sensor's cursor, a number in the record of landed deliveries. Dagster keeps the cursor together with the
-runs it has begun to launch, and a run key says which batch a run is for: killed between registering and launching, the next tick asks again,
-and no batch is asked for twice. Names of files stay out of ticks, logs and tags, because they may name patients.
+Which batches have been asked for is the sensor's cursor, a number in the record of landed deliveries. Dagster
+keeps the cursor together with the runs it has begun to launch, and a run key says which batch a run is for:
+killed between registering and launching, the next tick asks again, and no batch is asked for twice. Names of
+files stay out of ticks, logs and tags, because they may name patients.
 """
 
 import dagster as dg
 
 from lunguage_assets.errors import LunguageError
-from lunguage_assets.home import Home
+from lunguage_assets.home.home import Home
 from lunguage_assets.landing.passes import Bounds, Outcome, land, quarantine_place, record_of
 from lunguage_assets.landing.place import LandingPlace, landing_url
 from lunguage_assets.landing.record import LandedBatch
@@ -20,7 +22,8 @@ JOB = "ingest"
 REQUESTS_PER_TICK = 100
 
 HOW_TO_CONFIGURE = (
-    'No landing folder is configured. Write into settings.toml in the home: [landing] and below it url = "/folder/or/fsspec-url" '
+    "No landing folder is configured. Write into settings.toml in the home: [landing] and "
+    'below it url = "/folder/or/fsspec-url" '
     "(or set LUNGUAGE_LANDING), and reload the code location."
 )
 
@@ -33,8 +36,11 @@ def landing_sensor(home: Home, clock: Clock | None = None) -> dg.SensorDefinitio
         name="landing",
         job_name=JOB,
         minimum_interval_seconds=settings.interval_s,
-        default_status=dg.DefaultSensorStatus.RUNNING if landing_url(home, settings) else dg.DefaultSensorStatus.STOPPED,
-        description="Registers complete deliveries of the landing folder as batches and has each ingested once (docs/landing.md).",
+        default_status=dg.DefaultSensorStatus.RUNNING
+        if landing_url(home, settings)
+        else dg.DefaultSensorStatus.STOPPED,
+        description="Registers complete deliveries of the landing folder as batches and has each ingested "
+        "once (docs/landing.md).",
     )
     def landing(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         try:
@@ -56,7 +62,9 @@ def landing_sensor(home: Home, clock: Clock | None = None) -> dg.SensorDefinitio
 def _settings(home: Home) -> LandingSettings:
     try:
         return load_settings(home.settings_file).landing
-    except LunguageError:  # told by whatever uses the settings, this sensor's ticks among it; the code location must load
+    except (
+        LunguageError
+    ):  # told by whatever uses the settings, this sensor's ticks among it; the code location must load
         return LandingSettings()
 
 
@@ -80,7 +88,8 @@ def _result(home: Home, cursor: str | None, otherwise: str) -> dg.SensorResult:
 def run_request(batch: LandedBatch) -> dg.RunRequest:
     """The run that ingests a batch; its tags are counts."""
     return dg.RunRequest(
-        run_key=f"{batch.key}-{batch.sha256[:16]}-{batch.landed}",  # a batch that was removed and comes again has a new number
+        # a batch that was removed and comes again has a new number
+        run_key=f"{batch.key}-{batch.sha256[:16]}-{batch.landed}",
         partition_key=batch.key,
         tags={
             "lunguage/batch_sha256": batch.sha256[:16],
@@ -111,7 +120,8 @@ def summary(outcome: Outcome) -> str:
 def _tell(context: dg.SensorEvaluationContext, outcome: Outcome, place: LandingPlace) -> None:
     for batch in outcome.registered:
         context.log.info(
-            f"batch {batch.key}: {batch.studies} studies ({batch.amended} of them amended), {batch.rows} rows ({batch.rejected} rejected)"
+            f"batch {batch.key}: {batch.studies} studies ({batch.amended} of them amended), "
+            f"{batch.rows} rows ({batch.rejected} rejected)"
         )
     for key in sorted(outcome.skipped.values()):
         context.log.info(f"skipped: same content as batch {key}")

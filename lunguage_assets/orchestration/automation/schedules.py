@@ -1,6 +1,8 @@
-"""Schedules: the nightly release, and the slow, opt-in rebuilding of the measuring stick. Times are in the configured time zone.
+"""Schedules: the nightly release, and the slow, opt-in rebuilding of the measuring stick. Times are in the
+configured time zone.
 
-Dagster runs a schedule once per tick of its cron line: a time that a change to summer time leaves out runs right after it, one that comes twice runs once.
+Dagster runs a schedule once per tick of its cron line: a time that a change to summer time leaves out runs
+right after it, one that comes twice runs once.
 """
 
 from collections.abc import Iterator
@@ -23,7 +25,8 @@ GRACE = timedelta(hours=2)
 
 
 def automation_schedules(partitions: Partitions, settings: AutomationSettings) -> list[dg.ScheduleDefinition]:
-    """Both schedules; the nightly one runs by itself when automation is enabled, the other one only when a person starts it.
+    """Both schedules; the nightly one runs by itself when automation is enabled, the other one only when a
+    person starts it.
 
     Raises:
         ConfigurationError: a cron line is none.
@@ -35,8 +38,11 @@ def automation_schedules(partitions: Partitions, settings: AutomationSettings) -
         job_name="release",
         cron_schedule=_checked(settings.nightly, "nightly"),
         execution_timezone=settings.time_zone,
-        default_status=dg.DefaultScheduleStatus.RUNNING if settings.enabled else dg.DefaultScheduleStatus.STOPPED,
-        description="Writes the release of every ranker in use that has a finished batch. When nothing changed, it comes out byte for byte the same.",
+        default_status=dg.DefaultScheduleStatus.RUNNING
+        if settings.enabled
+        else dg.DefaultScheduleStatus.STOPPED,
+        description="Writes the release of every ranker in use that has a finished batch. When nothing "
+        "changed, it comes out byte for byte the same.",
     )
     def nightly_release(context: dg.ScheduleEvaluationContext) -> Iterator[dg.RunRequest | dg.SkipReason]:
         yield from releases(context.instance, rankers, context.scheduled_execution_time)
@@ -48,35 +54,55 @@ def automation_schedules(partitions: Partitions, settings: AutomationSettings) -
         execution_timezone=settings.time_zone,
         default_status=dg.DefaultScheduleStatus.STOPPED,
         description=(
-            "Collects the extractor's vocabulary anew over all batches. With `rebuild = true` under [automation], the sensor has a changed vocabulary "
-            "compared by the judges of the rankers in use and ranked, which may cost money: see `lunguage estimate --rebuild-ranking`. No batch is "
+            "Collects the extractor's vocabulary anew over all batches. With `rebuild = true` "
+            "under [automation], the sensor has a changed vocabulary "
+            "compared by the judges of the rankers in use and ranked, which may cost money: see "
+            "`lunguage estimate --rebuild-ranking`. No batch is "
             "fitted again: the check `fits_current` names those to refit."
         ),
     )
     def rebuild_measuring_stick(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
-        return dg.RunRequest(run_key=f"{extractor} {context.scheduled_execution_time.isoformat()}", partition_key=extractor)
+        return dg.RunRequest(
+            run_key=f"{extractor} {context.scheduled_execution_time.isoformat()}", partition_key=extractor
+        )
 
     return [nightly_release, rebuild_measuring_stick]
 
 
-def releases(instance: dg.DagsterInstance, rankers: tuple[str, ...], at: datetime) -> Iterator[dg.RunRequest | dg.SkipReason]:
-    """The releases of one night. A night's release has a key of its own, so a daemon that starts again in that night requests no second one."""
+def releases(
+    instance: dg.DagsterInstance, rankers: tuple[str, ...], at: datetime
+) -> Iterator[dg.RunRequest | dg.SkipReason]:
+    """The releases of one night. A night's release has a key of its own, so a daemon that starts again in
+    that night requests no second one.
+    """
     ready = rankers_to_release(instance, rankers)
     for ranker in ready:
         yield dg.RunRequest(run_key=f"{ranker} {at.isoformat()}", partition_key=ranker)
     if not ready:
-        yield dg.SkipReason("No ranker has a ranking and a finished batch yet. `lunguage run` makes them for a first batch.")
+        yield dg.SkipReason(
+            "No ranker has a ranking and a finished batch yet. `lunguage run` makes them for a first batch."
+        )
 
 
 def rankers_to_release(instance: dg.DagsterInstance, rankers: tuple[str, ...]) -> list[str]:
-    """Of these rankers, those with a ranking and at least one registered batch that was carried to its end."""
+    """Of these rankers, those with a ranking and at least one registered batch that was carried to its
+    end.
+    """
     batches = set(instance.get_dynamic_partitions(REPORT_BATCH.name))
-    finished = {ranker for ranker, batch in (key.split("|") for key in made(instance, "lunguage_plus_plus")) if batch in batches}
-    return [ranker for ranker in rankers if ranker in finished and ranker in made(instance, "reference_ranking")]
+    finished = {
+        ranker
+        for ranker, batch in (key.split("|") for key in made(instance, "lunguage_plus_plus"))
+        if batch in batches
+    }
+    return [
+        ranker for ranker in rankers if ranker in finished and ranker in made(instance, "reference_ranking")
+    ]
 
 
 def release_freshness(settings: AutomationSettings) -> dg.FreshnessPolicy:
-    """Late when one nightly release is missing, failed when two are: counted over the longest pause that the cron line has."""
+    """Late when one nightly release is missing, failed when two are: counted over the longest pause that the
+    cron line has.
+    """
     start = datetime(2026, 1, 1, tzinfo=UTC).timestamp()
     ticks = islice(cron_string_iterator(start, _checked(settings.nightly, "nightly"), settings.time_zone), 60)
     pause = max(after - before for before, after in pairwise(ticks))
@@ -86,6 +112,7 @@ def release_freshness(settings: AutomationSettings) -> dg.FreshnessPolicy:
 def _checked(cron: str, option: str) -> str:
     if not is_valid_cron_schedule(cron):
         raise ConfigurationError(
-            f"settings, option automation.{option}: found {cron!r}; expected five fields of cron, such as '0 2 * * *'. Mend it or remove it."
+            f"settings, option automation.{option}: found {cron!r}; expected five fields of cron, "
+            "such as '0 2 * * *'. Mend it or remove it."
         )
     return cron

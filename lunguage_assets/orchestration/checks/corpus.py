@@ -23,8 +23,16 @@ def corpus_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
         share = len(frame) / delivered if delivered else 0.0
         limit = home.settings.checks.rejected_share
         reasons = [
-            (reason, len(rows), rows["expected"].iloc[0], rows["remedy"].iloc[0], examples(_lines(rows.head(3))))
-            for reason, rows in sorted(frame.groupby("reason", sort=False), key=lambda group: (-len(group[1]), group[0]))
+            (
+                reason,
+                len(rows),
+                rows["expected"].iloc[0],
+                rows["remedy"].iloc[0],
+                examples(_lines(rows.head(3))),
+            )
+            for reason, rows in sorted(
+                frame.groupby("reason", sort=False), key=lambda group: (-len(group[1]), group[0])
+            )
         ]
         return result(
             context,
@@ -35,13 +43,17 @@ def corpus_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
                 "rejected_share": share,
                 "allowed_share": limit,
                 "report": markdown(
-                    ["reason", "rows", "expected", "what to do", "for instance"], reasons, "Every delivered row was accepted."
+                    ["reason", "rows", "expected", "what to do", "for instance"],
+                    reasons,
+                    "Every delivered row was accepted.",
                 ),
                 "examples": examples(_lines(frame)),
                 **where_stored(context, home.home, "rejected"),
             },
-            "Mend the rows as the table says and deliver them as a new batch: the table `rejected` has each of them in its column `content`. If nearly all rows "
-            "share one reason, the export writes a column in another form: mend the export, and deliver everything again. The rows that were "
+            "Mend the rows as the table says and deliver them as a new batch: the table "
+            "`rejected` has each of them in its column `content`. If nearly all rows "
+            "share one reason, the export writes a column in another form: mend the export, and "
+            "deliver everything again. The rows that were "
             "accepted stay valid.",
         )
 

@@ -1,6 +1,7 @@
 """Asset checks of the explicit half: what a person should know before trusting its numbers.
 
-They warn, because a biased judge or an unreviewed pair spoils no table; only a ranking that is not what its matches say is an error.
+They warn, because a biased judge or an unreviewed pair spoils no table; only a ranking that is not what its
+matches say is an error.
 """
 
 from typing import Any
@@ -8,9 +9,13 @@ from typing import Any
 import dagster as dg
 import pandas as pd
 
-from lunguage_assets.explicit.analysis.diagnostics import PositionBias, position_bias
 from lunguage_assets.explicit.analysis.reliability import Estimate
-from lunguage_assets.explicit.analysis.verification import PACKAGE_TOLERANCE, REPLAY_TOLERANCE, Verification
+from lunguage_assets.explicit.analysis.trust.diagnostics import PositionBias, position_bias
+from lunguage_assets.explicit.analysis.trust.verification import (
+    PACKAGE_TOLERANCE,
+    REPLAY_TOLERANCE,
+    Verification,
+)
 from lunguage_assets.orchestration.checks.report import examples, result, where_stored
 from lunguage_assets.orchestration.metadata import counts
 from lunguage_assets.orchestration.partitions import Partitions, partition_of
@@ -24,10 +29,13 @@ def explicit_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
     @dg.asset_check(
         asset=dg.AssetKey("hedge_phrases"),
         name="pairs_reviewed",
-        description="No pair waits for a person: several phrases, none, two findings of one name, a finding not located, an invalid answer.",
+        description="No pair waits for a person: several phrases, none, two findings of one name, a finding "
+        "not located, an invalid answer.",
         partitions_def=partitions.of("hedge_phrases"),
     )
-    def pairs_reviewed(context: dg.AssetCheckExecutionContext, home: HomeResource, frame: pd.DataFrame) -> dg.AssetCheckResult:
+    def pairs_reviewed(
+        context: dg.AssetCheckExecutionContext, home: HomeResource, frame: pd.DataFrame
+    ) -> dg.AssetCheckResult:
         waiting = frame[frame["needs_review"].to_numpy(dtype=bool)]
         return result(
             context,
@@ -39,19 +47,26 @@ def explicit_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
                 "examples": examples(waiting["finding_id"]),
                 **where_stored(context, home.home, "hedge_phrases"),
             },
-            "Look at the pairs in the review queue (its path is with this table), put what is right into corrections.csv in the home, and "
-            "launch the job `everything` (or `lunguage run`): it reads the corrected batches again, and fits them.",
+            "Look at the pairs in the review queue (its path is with this table), put what is "
+            "right into corrections.csv in the home, and "
+            "launch the job `everything` (or `lunguage run`): it reads the corrected batches "
+            "again, and fits them.",
         )
 
     @dg.asset_check(
         asset=dg.AssetKey("comparison_matches"),
         name="position_bias",
-        description="The judge chooses the sentence shown first about half the time, as the coin that orders them makes content even.",
+        description="The judge chooses the sentence shown first about half the time, as the coin that orders "
+        "them makes content even.",
         partitions_def=partitions.of("comparison_matches"),
     )
-    def judge_is_even(context: dg.AssetCheckExecutionContext, home: HomeResource, frame: pd.DataFrame) -> dg.AssetCheckResult:
+    def judge_is_even(
+        context: dg.AssetCheckExecutionContext, home: HomeResource, frame: pd.DataFrame
+    ) -> dg.AssetCheckResult:
         if frame.empty:
-            return result(context, True, {"matches": 0, **where_stored(context, home.home, "comparison_matches")}, "")
+            return result(
+                context, True, {"matches": 0, **where_stored(context, home.home, "comparison_matches")}, ""
+            )
         (found,) = position_bias({partition_of(context): frame})
         return result(
             context,
@@ -62,7 +77,8 @@ def explicit_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
                 "p_value": _number(found.p_value),
                 **where_stored(context, home.home, "comparison_matches"),
             },
-            "Swapped positions cancel the bias to first order. If it is large, look at the prompt's examples, use mode 'enum', or leave the "
+            "Swapped positions cancel the bias to first order. If it is large, look at the "
+            "prompt's examples, use mode 'enum', or leave the "
             "judge out of the panel.",
         )
 
@@ -72,7 +88,9 @@ def explicit_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
         description=f"At most {INVALID_SHARE:.0%} of the judge's answers are invalid after all tries.",
         partitions_def=partitions.of("comparison_matches"),
     )
-    def answers_valid(context: dg.AssetCheckExecutionContext, home: HomeResource, frame: pd.DataFrame) -> dg.AssetCheckResult:
+    def answers_valid(
+        context: dg.AssetCheckExecutionContext, home: HomeResource, frame: pd.DataFrame
+    ) -> dg.AssetCheckResult:
         invalid = int((frame["answer"] == "invalid").sum())
         share = invalid / len(frame) if len(frame) else 0.0
         return result(
@@ -84,17 +102,21 @@ def explicit_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
                 "invalid_share": share,
                 **where_stored(context, home.home, "comparison_matches"),
             },
-            "Invalid answers are left out of the ratings. See `lunguage ledger stats` for refusals and unreadable answers; a higher limit on "
+            "Invalid answers are left out of the ratings. See `lunguage ledger stats` for "
+            "refusals and unreadable answers; a higher limit on "
             "output tokens or mode 'enum' often helps. Give the changed judge a new key.",
         )
 
     @dg.asset_check(
         asset=dg.AssetKey("fitted_probabilities"),
         name="pairs_informed",
-        description="Every tentative finding has a probability that rests on something: a fit, or the place of its phrases.",
+        description="Every tentative finding has a probability that rests on something: a fit, or the place "
+        "of its phrases.",
         partitions_def=partitions.of("fitted_probabilities"),
     )
-    def pairs_informed(context: dg.AssetCheckExecutionContext, home: HomeResource, frame: pd.DataFrame) -> dg.AssetCheckResult:
+    def pairs_informed(
+        context: dg.AssetCheckExecutionContext, home: HomeResource, frame: pd.DataFrame
+    ) -> dg.AssetCheckResult:
         without = frame[frame["p_source"] == "none"]
         return result(
             context,
@@ -106,7 +128,8 @@ def explicit_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
                 "examples": examples(without["finding_id"]),
                 **where_stored(context, home.home, "fitted_probabilities"),
             },
-            "These findings have p = 0.5 with the interval 0 to 1 and are not expanded. Correct the finding's name in the delivery so that it is "
+            "These findings have p = 0.5 with the interval 0 to 1 and are not expanded. Correct "
+            "the finding's name in the delivery so that it is "
             "found in its sentence, or give its phrases in corrections.csv.",
         )
 
@@ -116,9 +139,12 @@ def explicit_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
 VERIFIED = dg.AssetCheckSpec(
     "equals_trueskill_package",
     asset="reference_ranking",
-    description="Closed form and the `trueskill` package agree on a sample, and the stored ranking is what its matches give.",
+    description="Closed form and the `trueskill` package agree on a sample, and the stored ranking is "
+    "what its matches give.",
 )
-"""Made by the asset itself: a check of its own could not read the matches of a ranker's members, as Dagster gives checks no partition mapping."""
+"""Made by the asset itself: a check of its own could not read the matches of a ranker's members, as Dagster
+gives checks no partition mapping.
+"""
 
 
 def verification_result(found: Verification) -> dg.AssetCheckResult:
@@ -132,9 +158,16 @@ def verification_result(found: Verification) -> dg.AssetCheckResult:
         "tolerance_of_the_stored_ranking": REPLAY_TOLERANCE,
     }
     if not found.passed:
-        metadata["remedy"] = "The rating arithmetic differs from the trueskill package: report this, and do not use the ranking."
+        metadata["remedy"] = (
+            "The rating arithmetic differs from the trueskill package: report this, and do not "
+            "use the ranking."
+        )
     return dg.AssetCheckResult(
-        check_name=VERIFIED.name, asset_key=VERIFIED.asset_key, passed=found.passed, severity=dg.AssetCheckSeverity.ERROR, metadata=metadata
+        check_name=VERIFIED.name,
+        asset_key=VERIFIED.asset_key,
+        passed=found.passed,
+        severity=dg.AssetCheckSeverity.ERROR,
+        metadata=metadata,
     )
 
 

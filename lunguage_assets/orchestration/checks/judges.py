@@ -12,54 +12,84 @@ import pandas as pd
 
 from lunguage_assets.errors import InvalidTable, LunguageError
 from lunguage_assets.explicit.hedges.hedging import load_corrections
-from lunguage_assets.judges.ledger import LedgerError
+from lunguage_assets.home.store import partition_path, read_table
+from lunguage_assets.judges.ledger.ledger import LedgerError
 from lunguage_assets.judges.prompts import load_prompts
 from lunguage_assets.judges.slots import ModelSlot
 from lunguage_assets.orchestration.checks.report import markdown, partition_keys, result, where_stored
 from lunguage_assets.orchestration.partitions import Partitions, partition_of
 from lunguage_assets.orchestration.resources import HomeResource, ledger_place, prompts_folder
 from lunguage_assets.quality.agreement_band import measured_agreement
-from lunguage_assets.quality.judge_health import Circumstances, Sign, WatchedLedger, open_comparisons, open_extractions, signs_of
-from lunguage_assets.store import partition_path, read_table
+from lunguage_assets.quality.judge_health import (
+    Circumstances,
+    Sign,
+    WatchedLedger,
+    open_comparisons,
+    open_extractions,
+    signs_of,
+)
 from lunguage_assets.tables import FINDINGS, HEDGE_VOCABULARY
 
-ALIVE = "The model is served and will be for a while, answers under its own name, and can be asked whatever is still open. Nothing is sent."
+ALIVE = (
+    "The model is served and will be for a while, answers under its own name, and can be "
+    "asked whatever is still open. Nothing is sent."
+)
 
 
 def judge_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
     @dg.asset_check(
-        asset=dg.AssetKey("hedge_phrases"), name="judge_alive", description=ALIVE, partitions_def=partitions.of("hedge_phrases")
+        asset=dg.AssetKey("hedge_phrases"),
+        name="judge_alive",
+        description=ALIVE,
+        partitions_def=partitions.of("hedge_phrases"),
     )
-    def extractor_alive(context: dg.AssetCheckExecutionContext, home: HomeResource, frame: pd.DataFrame) -> dg.AssetCheckResult:
+    def extractor_alive(
+        context: dg.AssetCheckExecutionContext, home: HomeResource, frame: pd.DataFrame
+    ) -> dg.AssetCheckResult:
         keys = partition_keys(context, "hedge_phrases")
 
         def still_open(key: str, slot: ModelSlot, ledger: WatchedLedger | None) -> int | None:
             path = partition_path(home.home.tables, "findings", keys["report_batch"])
             findings = read_table(FINDINGS, path)
             return open_extractions(
-                findings, key, slot, load_prompts(prompts_folder()), ledger, load_corrections(home.home.corrections_file)
+                findings,
+                key,
+                slot,
+                load_prompts(prompts_folder()),
+                ledger,
+                load_corrections(home.home.corrections_file),
             )
 
         return _alive(context, home, keys["judge"], still_open)
 
     @dg.asset_check(
-        asset=dg.AssetKey("comparison_matches"), name="judge_alive", description=ALIVE, partitions_def=partitions.of("comparison_matches")
+        asset=dg.AssetKey("comparison_matches"),
+        name="judge_alive",
+        description=ALIVE,
+        partitions_def=partitions.of("comparison_matches"),
     )
-    def judge_alive(context: dg.AssetCheckExecutionContext, home: HomeResource, frame: pd.DataFrame) -> dg.AssetCheckResult:
+    def judge_alive(
+        context: dg.AssetCheckExecutionContext, home: HomeResource, frame: pd.DataFrame
+    ) -> dg.AssetCheckResult:
         def still_open(key: str, slot: ModelSlot, ledger: WatchedLedger | None) -> int | None:
             path = partition_path(home.home.tables, "hedge_vocabulary", home.judges.extractor)
             vocabulary = read_table(HEDGE_VOCABULARY, path)
-            return open_comparisons(vocabulary, key, slot, load_prompts(prompts_folder()), ledger, home.settings.explicit)
+            return open_comparisons(
+                vocabulary, key, slot, load_prompts(prompts_folder()), ledger, home.settings.explicit
+            )
 
         return _alive(context, home, partition_of(context), still_open)
 
     @dg.asset_check(
         asset=dg.AssetKey("judge_agreement"),
         name="agreement_usual",
-        description="Judges agree about as much as independent, competent judges do; the paper's stand beside.",
+        description="Judges agree about as much as independent, competent judges do; the paper's stand "
+        "beside.",
         partitions_def=partitions.of("judge_agreement"),
     )
-    def agreement_usual(context: dg.AssetCheckExecutionContext, home: HomeResource, frame: pd.DataFrame) -> dg.AssetCheckResult:
+    def agreement_usual(
+        context: dg.AssetCheckExecutionContext, home: HomeResource, frame: pd.DataFrame
+    ) -> dg.AssetCheckResult:
         lines = measured_agreement(frame, home.settings.checks)
         outside = [line for line in lines if line.remedy]
         return result(
@@ -70,7 +100,10 @@ def judge_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
                 "outside": len(outside),
                 "report": markdown(
                     ["measure", "judges", "value", "95% interval", "usual", "paper", "what to do"],
-                    ((e.measure, e.judges, e.value, e.interval, e.usual, e.published, e.remedy) for e in lines),
+                    (
+                        (e.measure, e.judges, e.value, e.interval, e.usual, e.published, e.remedy)
+                        for e in lines
+                    ),
                     "No two judges answered the same questions: there is nothing to compare.",
                 ),
                 **where_stored(context, home.home, "judge_agreement"),
@@ -99,7 +132,8 @@ def _alive(
             "judge": key,
             "model": slot.model,
             "report": markdown(
-                ["looked at", "found", "what to do"], ((sign.looked_at, sign.found, "" if sign.well else sign.remedy) for sign in signs)
+                ["looked at", "found", "what to do"],
+                ((sign.looked_at, sign.found, "" if sign.well else sign.remedy) for sign in signs),
             ),
         },
         " ".join(sign.remedy for sign in wrong),
@@ -107,7 +141,10 @@ def _alive(
 
 
 def _signs(
-    home: HomeResource, key: str, slot: ModelSlot, still_open: Callable[[str, ModelSlot, WatchedLedger | None], int | None]
+    home: HomeResource,
+    key: str,
+    slot: ModelSlot,
+    still_open: Callable[[str, ModelSlot, WatchedLedger | None], int | None],
 ) -> list[Sign]:
     settings, corpus = home.settings.checks, home.home.corpus()
     unusable: list[Sign] = []
@@ -117,13 +154,27 @@ def _signs(
         recent = ledger.recent_calls(key, slot, settings.recent_calls) if ledger is not None else None
     except LedgerError as error:
         recent = None
-        unusable.append(Sign("the ledger", str(error), False, "Make the ledger readable where runs are executed, or name another place."))
+        unusable.append(
+            Sign(
+                "the ledger",
+                str(error),
+                False,
+                "Make the ledger readable where runs are executed, or name another place.",
+            )
+        )
     try:
         count = None if unusable else still_open(key, slot, ledger)
     except (FileNotFoundError, InvalidTable):
         pass  # what would be asked is not stored: it is not known
     except LunguageError as error:
-        unusable.append(Sign("what would be asked", str(error), False, "Mend the file that is named; a run would stop there too."))
+        unusable.append(
+            Sign(
+                "what would be asked",
+                str(error),
+                False,
+                "Mend the file that is named; a run would stop there too.",
+            )
+        )
     around = Circumstances(
         data_class=corpus.data_class if corpus is not None else "credentialed",
         today=datetime.now(UTC).date(),

@@ -1,4 +1,5 @@
-"""How a check says what it found: one form for all of them, so that a person finds counts, a table, the keys of rows and what to do.
+"""How a check says what it found: one form for all of them, so that a person finds counts, a table, the keys
+of rows and what to do.
 
 Nothing here looks at data. Report text never comes in: keys, counts, codes, names of findings.
 """
@@ -9,11 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import dagster as dg
-from dagster._core.definitions.asset_checks.asset_check_evaluation import AssetCheckEvaluationTargetMaterializationData
+from dagster._core.definitions.asset_checks.asset_check_evaluation import (
+    AssetCheckEvaluationTargetMaterializationData,
+)
 
-from lunguage_assets.home import Home
+from lunguage_assets.home.home import Home
+from lunguage_assets.home.store import PARTITIONED_BY, partition_path
 from lunguage_assets.orchestration.partitions import partition_of
-from lunguage_assets.store import PARTITIONED_BY, partition_path
 
 EXAMPLES = 20
 """Keys of failing rows that a report shows."""
@@ -43,11 +46,16 @@ def result_for(
 
 
 def note_beside(
-    instance: dg.DagsterInstance, run: dg.DagsterRun, check: dg.AssetCheckKey, record: dg.EventLogRecord, found: dg.AssetCheckResult
+    instance: dg.DagsterInstance,
+    run: dg.DagsterRun,
+    check: dg.AssetCheckKey,
+    record: dg.EventLogRecord,
+    found: dg.AssetCheckResult,
 ) -> None:
     """Put a check's result beside a materialization (`record`) that another run has made.
 
-    The event belongs to `run`: without one, Dagster takes one evaluation of a check and partition, and no second.
+    The event belongs to `run`: without one, Dagster takes one evaluation of a check and partition, and no
+    second.
     """
     made = AssetCheckEvaluationTargetMaterializationData(
         storage_id=record.storage_id, run_id=str(record.run_id or ""), timestamp=record.timestamp
@@ -61,11 +69,15 @@ def note_beside(
         metadata=found.metadata,
         target_materialization_data=made,
     )
-    event = dg.DagsterEvent(dg.DagsterEventType.ASSET_CHECK_EVALUATION.value, run.job_name, event_specific_data=evaluation)
+    event = dg.DagsterEvent(
+        dg.DagsterEventType.ASSET_CHECK_EVALUATION.value, run.job_name, event_specific_data=evaluation
+    )
     instance.report_dagster_event(event, run.run_id)
 
 
-def markdown(header: Sequence[str], rows: Iterable[Sequence[object]], otherwise: str = "nothing") -> dg.MetadataValue:
+def markdown(
+    header: Sequence[str], rows: Iterable[Sequence[object]], otherwise: str = "nothing"
+) -> dg.MetadataValue:
     """A table for the UI; without rows, the plain words `otherwise`."""
     lines = [f"| {' | '.join(_cell(value) for value in row)} |" for row in rows]
     if not lines:
@@ -81,13 +93,19 @@ def examples(keys: Iterable[object]) -> str:
 
 
 def partition_keys(context: dg.AssetCheckExecutionContext, table: str) -> dict[str, str]:
-    """Key of the partition that is looked at, by dimension of the table; Dagster writes the dimensions in the same order as the store."""
+    """Key of the partition that is looked at, by dimension of the table; Dagster writes the dimensions in the
+    same order as the store.
+    """
     return dict(zip(PARTITIONED_BY[table], partition_of(context).split("|"), strict=True))
 
 
 def where_stored(context: dg.AssetCheckExecutionContext, home: Home, table: str) -> dict[str, Any]:
     """A link to the file of the partition that was looked at."""
-    return {"table": dg.MetadataValue.path(str(partition_path(home.tables, table, *partition_keys(context, table).values())))}
+    return {
+        "table": dg.MetadataValue.path(
+            str(partition_path(home.tables, table, *partition_keys(context, table).values()))
+        )
+    }
 
 
 def _cell(value: object) -> str:

@@ -1,8 +1,8 @@
 """Asset checks: the expectation suite of every table, the conflict-free guarantees, the accounts.
 
-A check reports on the partition of the run it is part of: which rule, how many rows, and the keys of failing rows. The guarantees are
-blocking; they are also asserted before a table is stored and when the release reads it, because blocking checks do not reach
-assets with other partitions.
+A check reports on the partition of the run it is part of: which rule, how many rows, and the keys of failing
+rows. The guarantees are blocking; they are also asserted before a table is stored and when the release reads
+it, because blocking checks do not reach assets with other partitions.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,8 +11,8 @@ from typing import Any
 import dagster as dg
 import pandas as pd
 
-from lunguage_assets.implicit.accounting import explained_studies
-from lunguage_assets.implicit.guarantees import violations
+from lunguage_assets.implicit.resolution.accounting import explained_studies
+from lunguage_assets.implicit.resolution.guarantees import violations
 from lunguage_assets.orchestration.checks.beliefs import belief_checks
 from lunguage_assets.orchestration.checks.corpus import corpus_checks
 from lunguage_assets.orchestration.checks.drift import drift_checks
@@ -30,11 +30,14 @@ JOB_OF = {table: job for job, (_, tables) in reversed(STAGES.items()) for table 
 """Table -> the first of the jobs that make it."""
 
 _RESOLVE_AGAIN = (
-    "Launch `expand` for this ranker and batch: it stores nothing unless every guarantee holds, so the file was changed after it was stored. If it is refused "
-    "there, too, report it with the keys. The release leaves this result alone until then: it asserts the same."
+    "Launch `expand` for this ranker and batch: it stores nothing unless every guarantee "
+    "holds, so the file was changed after it was stored. If it is refused "
+    "there, too, report it with the keys. The release leaves this result alone until then: "
+    "it asserts the same."
 )
 _ACCOUNT_AGAIN = (
-    "Launch `expand` for this ranker and batch. If studies are still not accounted for, report it with their ids: rows were lost or "
+    "Launch `expand` for this ranker and batch. If studies are still not accounted for, "
+    "report it with their ids: rows were lost or "
     "doubled, and the result must not be used."
 )
 
@@ -45,10 +48,13 @@ def expectation_check(table: str, partitions: Partitions) -> dg.AssetChecksDefin
     @dg.asset_check(
         asset=dg.AssetKey(table),
         name="expectations",
-        description=f"The rules of expectations/{table}.json: columns, empty values, codes, ranges, forms, keys, and rules written by hand.",
+        description=f"The rules of expectations/{table}.json: columns, empty values, codes, ranges, forms, "
+        "keys, and rules written by hand.",
         partitions_def=partitions.of(table),
     )
-    def expectations(context: dg.AssetCheckExecutionContext, home: HomeResource, frame: pd.DataFrame) -> dg.AssetCheckResult:
+    def expectations(
+        context: dg.AssetCheckExecutionContext, home: HomeResource, frame: pd.DataFrame
+    ) -> dg.AssetCheckResult:
         results = validate(TABLES[table], frame, JOB_OF[table])
         return suite_result(context, results, len(frame), where_stored(context, home.home, table))
 
@@ -70,7 +76,18 @@ def suite_result(
     return result(context, not failing, metadata, remedy, dg.AssetCheckSeverity.ERROR)
 
 
-_ACCOUNT = ("study_id", "rows_in", "originals_out", "merged", "removed", "excluded", "rejected", "generated", "discarded", "rows_out")
+_ACCOUNT = (
+    "study_id",
+    "rows_in",
+    "originals_out",
+    "merged",
+    "removed",
+    "excluded",
+    "rejected",
+    "generated",
+    "discarded",
+    "rows_out",
+)
 
 
 def guarantee_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
@@ -81,11 +98,15 @@ def guarantee_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
         name="conflict_free",
         blocking=True,
         description=(
-            "No finding twice at one place and time, no polarity clash, every generated row under a living parent and one stated root, "
+            "No finding twice at one place and time, no polarity clash, every generated row "
+            "under a living parent and one stated root, "
             "every reference to an existing row, every delivered study present or explained."
         ),
         partitions_def=partitions.of("lunguage_plus_plus"),
-        additional_ins={"accounting": dg.AssetIn(), "reports": dg.AssetIn(partition_mapping=partitions.batch_only)},
+        additional_ins={
+            "accounting": dg.AssetIn(),
+            "reports": dg.AssetIn(partition_mapping=partitions.batch_only),
+        },
     )
     def conflict_free(
         context: dg.AssetCheckExecutionContext,
@@ -111,7 +132,8 @@ def guarantee_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
         asset=dg.AssetKey("accounting"),
         name="accounts_balance",
         blocking=True,
-        description="For every study: rows in = originals out + merged + removed + excluded + rejected; and every delivered study is listed.",
+        description="For every study: rows in = originals out + merged + removed + excluded + rejected; and "
+        "every delivered study is listed.",
         partitions_def=partitions.of("accounting"),
         additional_ins={"reports": dg.AssetIn(partition_mapping=partitions.batch_only)},
     )
@@ -120,7 +142,10 @@ def guarantee_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
     ) -> dg.AssetCheckResult:
         unbalanced = frame[~frame["balanced"]]
         unlisted = sorted(set(reports["study_id"]) - set(frame["study_id"]))
-        rows = [(study or "unreadable study ids", *numbers) for study, *numbers in unbalanced[list(_ACCOUNT)].itertuples(index=False)]
+        rows = [
+            (study or "unreadable study ids", *numbers)
+            for study, *numbers in unbalanced[list(_ACCOUNT)].itertuples(index=False)
+        ]
         rows += [(study, "not listed", *[""] * (len(_ACCOUNT) - 2)) for study in unlisted]
         metadata = {
             "studies": len(frame),

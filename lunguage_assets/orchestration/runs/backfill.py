@@ -1,6 +1,8 @@
-"""What is to be made so that one judge has everything: planned run by run, and handed to a running daemon as one Dagster backfill.
+"""What is to be made so that one judge has everything: planned run by run, and handed to a running daemon as
+one Dagster backfill.
 
-The judge's partitions are made, and what they read where it is missing; partitions of other judges and rankers are left as they are.
+The judge's partitions are made, and what they read where it is missing; partitions of other judges and
+rankers are left as they are.
 """
 
 from __future__ import annotations
@@ -39,21 +41,31 @@ def plan_backfill(
 ) -> list[Stage]:
     """The runs, in an order in which each finds what it reads; none for what is current, unless `rebuild`.
 
-    The judge's phrases and vocabulary (left out without `phrases`: what follows reads the extractor's), its comparisons, its ranking, its fits,
-    what follows from them, and its release. Before them what they read and nobody has made: a batch taken in, the extractor's phrases and
-    vocabulary. A judge that is no ranker (an extractor outside the panel) ends with its comparisons.
+    The judge's phrases and vocabulary (left out without `phrases`: what follows reads the extractor's), its
+    comparisons, its ranking, its fits, what follows from them, and its release. Before them what they read
+    and nobody has made: a batch taken in, the extractor's phrases and vocabulary. A judge that is no ranker
+    (an extractor outside the panel) ends with its comparisons.
 
     Raises:
         ConfigurationError: no such judge, or no such batch.
-        MethodError: the vocabulary is there, but was made with other settings, and would have to be made anew for every judge.
+        MethodError: the vocabulary is there, but was made with other settings, and would have to be made anew
+            for every judge.
     """
     _require_known(judges, judge)
     chosen = _chosen(inventory, batches)
     stages = _inputs(inventory, judges.extractor, chosen)
     if phrases and judge != judges.extractor:
         stages += _own_phrases(inventory, judge, chosen, rebuild)
-    vocabulary = None if _makes_vocabulary(stages, judges.extractor) else _vocabulary_version(inventory, judges.extractor)
-    plays = rebuild or vocabulary is None or not inventory.is_current("comparison_matches", judge, [judge], vocabulary)
+    vocabulary = (
+        None
+        if _makes_vocabulary(stages, judges.extractor)
+        else _vocabulary_version(inventory, judges.extractor)
+    )
+    plays = (
+        rebuild
+        or vocabulary is None
+        or not inventory.is_current("comparison_matches", judge, [judge], vocabulary)
+    )
     stages += [Stage("compare", judge)] if plays else []
     if judge not in judges.rankers:
         return stages
@@ -68,7 +80,9 @@ def plan_backfill(
 
 
 def to_the_result(inventory: Inventory, ranker: str, batch: str, *, anew: bool = False) -> list[Stage]:
-    """What a batch that is taken in and read still needs; with `anew` all of it. Fits that are current are kept, so that no judge is asked."""
+    """What a batch that is taken in and read still needs; with `anew` all of it. Fits that are current are
+    kept, so that no judge is asked.
+    """
     changed = inventory.outdated(ranker, batch)
     if not anew and inventory.first_step(ranker, batch) == "expand":
         return [on_batch("expand", "ranker", ranker, batch, changed)]
@@ -80,12 +94,15 @@ def _require_known(judges: JudgesConfiguration, judge: str) -> None:
         return
     if judge in judges.judges:
         raise ConfigurationError(
-            f"judge {judge!r} takes no part in preset {judges.preset!r}. Add it to candidates = [...] of [presets.{judges.preset}] in the judges"
+            f"judge {judge!r} takes no part in preset {judges.preset!r}. Add it to candidates = "
+            f"[...] of [presets.{judges.preset}] in the judges"
             " file (it then ranks alone, and no result of the panel changes), or choose its preset."
         )
     raise ConfigurationError(
-        f"judge {judge!r} is not known; expected one of {', '.join(judges.active_judges)}. Add [judges.{judge}] to a copy of the judges file,"
-        f" name it in candidates = [...] of [presets.{judges.preset}] there, and point $LUNGUAGE_JUDGES at the copy."
+        f"judge {judge!r} is not known; expected one of {', '.join(judges.active_judges)}. Add "
+        f"[judges.{judge}] to a copy of the judges file,"
+        f" name it in candidates = [...] of [presets.{judges.preset}] there, and point "
+        "$LUNGUAGE_JUDGES at the copy."
     )
 
 
@@ -94,18 +111,23 @@ def _chosen(inventory: Inventory, batches: Sequence[str]) -> list[str]:
     if unknown or not inventory.batches:
         named = f"batch {unknown[0]!r} is not registered" if unknown else "no batch is registered"
         raise ConfigurationError(
-            f"{named}; registered: {', '.join(inventory.batches) or 'none'}. `lunguage register --data DIR` registers one."
+            f"{named}; registered: {', '.join(inventory.batches) or 'none'}. `lunguage register "
+            "--data DIR` registers one."
         )
     return [key for key in inventory.batches if not batches or key in batches]
 
 
 def _inputs(inventory: Inventory, extractor: str, chosen: list[str]) -> list[Stage]:
-    """What every judge reads, where it is missing. A vocabulary is collected from all batches, so that a missing one needs them all."""
+    """What every judge reads, where it is missing. A vocabulary is collected from all batches, so that a
+    missing one needs them all.
+    """
     if inventory.is_stored("hedge_vocabulary", extractor):
         if not inventory.is_current("hedge_vocabulary", extractor, ()):
             raise MethodError(
-                f"the hedge vocabulary of {extractor!r} was made with other settings or another extractor than the present ones, and every judge's"
-                " results rest on it. Make it anew with `lunguage run --rebuild-ranking`, or restore the settings; then backfill."
+                f"the hedge vocabulary of {extractor!r} was made with other settings or another "
+                "extractor than the present ones, and every judge's"
+                " results rest on it. Make it anew with `lunguage run --rebuild-ranking`, or "
+                "restore the settings; then backfill."
             )
         return _read_batches(inventory, extractor, chosen)
     return [*_read_batches(inventory, extractor, inventory.batches), Stage("build_vocabulary", extractor)]
@@ -137,8 +159,11 @@ def _vocabulary_version(inventory: Inventory, extractor: str) -> str | None:
     return inventory.noted("hedge_vocabulary", extractor).get("vocabulary_version")
 
 
-def queue_backfill(definitions: dg.Definitions, instance: dg.DagsterInstance, stages: Sequence[Stage], title: str) -> str:
-    """Hand the partitions of these stages to the daemon as one Dagster backfill, which orders, queues, retries and can be cancelled; its id.
+def queue_backfill(
+    definitions: dg.Definitions, instance: dg.DagsterInstance, stages: Sequence[Stage], title: str
+) -> str:
+    """Hand the partitions of these stages to the daemon as one Dagster backfill, which orders, queues,
+    retries and can be cancelled; its id.
 
     Raises:
         NoDaemon: no daemon of this instance has given a sign of life lately.
@@ -153,7 +178,8 @@ def queue_backfill(definitions: dg.Definitions, instance: dg.DagsterInstance, st
     with partition_loading_context(dynamic_partitions_store=instance):
         subset = AssetGraphSubset(
             partitions_subsets_by_asset_key={
-                asset: graph.get(asset).partitions_def.empty_subset().with_partition_keys(chosen) for asset, chosen in keys.items()
+                asset: graph.get(asset).partitions_def.empty_subset().with_partition_keys(chosen)
+                for asset, chosen in keys.items()
             }
         )
         instance.add_backfill(
@@ -164,7 +190,8 @@ def queue_backfill(definitions: dg.Definitions, instance: dg.DagsterInstance, st
                 dynamic_partitions_store=instance,
                 asset_graph_subset=subset,
                 title=title,
-                description=f"{sum(map(len, keys.values()))} partitions of {len(keys)} assets, asked for by `lunguage backfill`.",
+                description=f"{sum(map(len, keys.values()))} partitions of {len(keys)} assets, asked for by "
+                "`lunguage backfill`.",
                 run_config=None,
             )
         )
@@ -177,6 +204,9 @@ def require_daemon(instance: dg.DagsterInstance) -> None:
     silent = sorted(name for name, status in statuses.items() if not status.healthy)
     if silent:
         raise NoDaemon(
-            f"no Dagster daemon works on this home ({', '.join(name.lower().replace('_', ' ') for name in silent)}: no sign of life lately)."
-            " Start `lunguage ui` (or the service) and say this again, or leave out --queue to do the work here and now."
+            "no Dagster daemon works on this home "
+            f"({', '.join(name.lower().replace('_', ' ') for name in silent)}: no sign of life "
+            "lately)."
+            " Start `lunguage ui` (or the service) and say this again, or leave out --queue to "
+            "do the work here and now."
         )

@@ -22,7 +22,8 @@ def _broker() -> str:
     url = os.environ.get(BROKER_VARIABLE, "")
     if not url:
         raise ConfigurationError(
-            f"${BROKER_VARIABLE} is not set; expected the URL of Redis, such as redis://HOST:6379/0 (deploy/README.md)."
+            f"${BROKER_VARIABLE} is not set; expected the URL of Redis, such as "
+            "redis://HOST:6379/0 (deploy/README.md)."
         )
     return url
 
@@ -34,5 +35,7 @@ resume_job = create_resume_job_task(app)
 
 @worker_init.connect
 def load_definitions(**_: object) -> None:
-    """Import the libraries once in the worker, before it takes a run, so that its processes need not each do so again."""
+    """Import the libraries once in the worker, before it takes a run, so that its processes need not each do
+    so again.
+    """
     importlib.import_module("lunguage_assets.definitions")

@@ -14,7 +14,7 @@ import dagster as dg
 
 from lunguage_assets.data_files import dagster_yaml
 from lunguage_assets.files import replace_text
-from lunguage_assets.home import Home
+from lunguage_assets.home.home import Home
 from lunguage_assets.orchestration.runs.workers import is_gone, worker_of
 
 _UNMARKED = {
@@ -37,30 +37,39 @@ def dagster_instance(home: Home) -> Iterator[dg.DagsterInstance]:
 
 
 def prepare_dagster_home(home: Home) -> None:
-    """Point `DAGSTER_HOME` at the home and put the instance configuration there; one that nobody edited is renewed."""
+    """Point `DAGSTER_HOME` at the home and put the instance configuration there; one that nobody edited is
+    renewed.
+    """
     home.create()
     if not os.environ.get("DAGSTER_HOME"):
         os.environ["DAGSTER_HOME"] = str(home.dagster)
     if configuration_of(home) in ("missing", "outdated"):
         packaged = dagster_yaml().read_text(encoding="utf-8")
         marks = dict.fromkeys([*_marks(home), _hash(packaged)])
-        replace_text(_mark(home), "".join(f"{mark}\n" for mark in marks))  # first: a configuration without its mark would count as edited
+        replace_text(
+            _mark(home), "".join(f"{mark}\n" for mark in marks)
+        )  # first: a configuration without its mark would count as edited
         replace_text(home.dagster / "dagster.yaml", packaged)
     if not (home.dagster / "history").exists() and configuration_of(home) != "elsewhere":
         with _opening(home), dg.DagsterInstance.get():
-            pass  # so that the databases are there before webserver, daemon and commands open them, each for itself
+            # so that the databases are there before webserver, daemon and commands open them, each for itself
+            pass
 
 
 @contextmanager
 def _opening(home: Home) -> Iterator[None]:
-    """One process at a time opens the instance: it makes its databases at first, and two that do so at once fail."""
+    """One process at a time opens the instance: it makes its databases at first, and two that do so at once
+    fail.
+    """
     with (home.root / ".dagster.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
 def configuration_of(home: Home) -> Configuration:
-    """How the instance configuration in use stands to the packaged one; an `outdated` copy is an older one that nobody edited."""
+    """How the instance configuration in use stands to the packaged one; an `outdated` copy is an older one
+    that nobody edited.
+    """
     if Path(os.environ.get("DAGSTER_HOME") or home.dagster) != home.dagster:
         return "elsewhere"
     file = home.dagster / "dagster.yaml"
@@ -77,17 +86,27 @@ def examination(home: Home) -> list[tuple[str, str]]:
     state = configuration_of(home)
     if state == "elsewhere":
         return [
-            ("ok", f"Dagster's instance is configured in {os.environ['DAGSTER_HOME']} ($DAGSTER_HOME), which this package leaves alone")
+            (
+                "ok",
+                f"Dagster's instance is configured in {os.environ['DAGSTER_HOME']} "
+                "($DAGSTER_HOME), which this package leaves alone",
+            )
         ]
     if state != "edited":
         return [
-            ("ok", "Dagster's instance has the packaged configuration" + (", renewed at the next command" if state == "outdated" else ""))
+            (
+                "ok",
+                "Dagster's instance has the packaged configuration"
+                + (", renewed at the next command" if state == "outdated" else ""),
+            )
         ]
     return [
         (
             "warning",
-            f"{home.dagster / 'dagster.yaml'} was edited and is not renewed; this version's is {dagster_yaml()}."
-            " Take over from there what you need, or delete yours: the next command then puts the packaged one there.",
+            f"{home.dagster / 'dagster.yaml'} was edited and is not renewed; this version's is "
+            f"{dagster_yaml()}."
+            " Take over from there what you need, or delete yours: the next command then puts "
+            "the packaged one there.",
         )
     ]
 
@@ -106,16 +125,25 @@ def _hash(text: str) -> str:
 
 
 def close_abandoned_runs(instance: dg.DagsterInstance) -> int:
-    """Report runs as failed whose process on this machine was killed, and free what they held; returns how many.
+    """Report runs as failed whose process on this machine was killed, and free what they held; returns how
+    many.
 
     Where no daemon watches, nobody else does, and the UI would show them as running.
     """
     closed = 0
-    unfinished = (dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING)
+    unfinished = (
+        dg.DagsterRunStatus.NOT_STARTED,
+        dg.DagsterRunStatus.STARTING,
+        dg.DagsterRunStatus.STARTED,
+        dg.DagsterRunStatus.CANCELING,
+    )
     for run in instance.get_runs(dg.RunsFilter(statuses=list(unfinished))):
         process = worker_of(instance, run)
         if process is not None and is_gone(process):
-            instance.report_run_failed(run, "The process was killed. What it had finished is stored; the same work goes on from there.")
+            instance.report_run_failed(
+                run,
+                "The process was killed. What it had finished is stored; the same work goes on from there.",
+            )
             instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
             closed += 1
     return closed

@@ -1,7 +1,8 @@
-"""The run launcher of a home: Dagster's default, which also notices that a run's process was killed, and can stop any run of this machine.
+"""The run launcher of a home: Dagster's default, which also notices that a run's process was killed, and can
+stop any run of this machine.
 
-dagster.yaml names it. The default launcher cannot tell whether a process lives, so that a run whose process was killed would count as
-running for ever; and it can stop only what a living code server started.
+dagster.yaml names it. The default launcher cannot tell whether a process lives, so that a run whose process
+was killed would count as running for ever; and it can stop only what a living code server started.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from lunguage_assets.orchestration.runs.workers import interrupt, is_gone, worke
 class LocalRunLauncher(dg.DefaultRunLauncher):
     """Runs in processes of the code server, watched by their process numbers.
 
-    Runs of the command line, which no code server started, are watched and stopped too. Of a process on another machine
+    Runs of the command line, which no code server started, are watched and stopped too. Of a process on
+    another machine
     nothing can be told: it counts as running.
     """
 
@@ -31,10 +33,14 @@ class LocalRunLauncher(dg.DefaultRunLauncher):
         latest = self._instance.get_run_by_id(run.run_id)
         if latest is None or latest.is_finished:  # it ended between the two questions
             return CheckRunHealthResult(WorkerStatus.SUCCESS)
-        return CheckRunHealthResult(WorkerStatus.FAILED, "The process of this run was killed. What it had finished is stored.")
+        return CheckRunHealthResult(
+            WorkerStatus.FAILED, "The process of this run was killed. What it had finished is stored."
+        )
 
     def terminate(self, run_id: str) -> bool:
-        """Stop a run: through its code server, or, where that is gone or never was, by interrupting its process."""
+        """Stop a run: through its code server, or, where that is gone or never was, by interrupting its
+        process.
+        """
         run = self._instance.get_run_by_id(run_id)
         if run is None or run.is_finished:
             return False

@@ -1,6 +1,10 @@
-"""Pools: what several runs at once must share. dagster.yaml says how many runs of a pool the queue starts at a time."""
+"""Pools: what several runs at once must share. dagster.yaml says how many runs of a pool the queue starts at
+a time.
+"""
 
 from __future__ import annotations
 
 JUDGES_POOL = "judges"
-"""Ops that ask judges. A judge's rate limits hold within a process, so that of the runs in the queue one at a time asks, unless configured otherwise."""
+"""Ops that ask judges. A judge's rate limits hold within a process, so that of the runs in the queue one at a
+time asks, unless configured otherwise.
+"""

@@ -1,7 +1,9 @@
-"""Materialising what a batch, or a judge, needs, through the persistent Dagster instance, one run per partition.
+"""Materialising what a batch, or a judge, needs, through the persistent Dagster instance, one run per
+partition.
 
-Per-batch stages always run again (they are deterministic, and paid answers are never paid for twice); the measuring stick is kept
-unless it is missing, was made with other settings or judges, or a rebuild is asked for. Runs are executed in this process, one after the other.
+Per-batch stages always run again (they are deterministic, and paid answers are never paid for twice); the
+measuring stick is kept unless it is missing, was made with other settings or judges, or a rebuild is asked
+for. Runs are executed in this process, one after the other.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ from dagster._core.utils import make_new_run_id
 from sqlalchemy.exc import DBAPIError
 
 from lunguage_assets.errors import LunguageError
-from lunguage_assets.home import Home
+from lunguage_assets.home.home import Home
+from lunguage_assets.home.store import remove_abandoned_files
 from lunguage_assets.interruption import noticing_signals
 from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
 from lunguage_assets.orchestration.assets.release import BUNDLE_OP
@@ -29,15 +32,29 @@ from lunguage_assets.orchestration.io_manager import build_catalog
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
 from lunguage_assets.orchestration.resources import judges_file
 from lunguage_assets.orchestration.runs.backfill import plan_backfill, to_the_result
-from lunguage_assets.orchestration.runs.instance import close_abandoned_runs, dagster_instance, prepare_dagster_home
+from lunguage_assets.orchestration.runs.instance import (
+    close_abandoned_runs,
+    dagster_instance,
+    prepare_dagster_home,
+)
 from lunguage_assets.orchestration.runs.stages import Stage, on_batch
 from lunguage_assets.orchestration.runs.workers import NO_RETRY, executed_here
-from lunguage_assets.store import remove_abandoned_files
 
-__all__ = ["Outcome", "RunFailed", "RunInterrupted", "Runner", "Stage", "close_abandoned_runs", "dagster_instance", "prepare_dagster_home"]
+__all__ = [
+    "Outcome",
+    "RunFailed",
+    "RunInterrupted",
+    "Runner",
+    "Stage",
+    "close_abandoned_runs",
+    "dagster_instance",
+    "prepare_dagster_home",
+]
 
 SHOWN_WITH_ITS_JOB = {REPOSITORY_LABEL_TAG: f"{SINGLETON_REPOSITORY_NAME}@lunguage_assets.definitions"}
-"""Run tag by which the UI lists a run on its job's page: the code location as `lunguage ui` and workspace.yaml name it."""
+"""Run tag by which the UI lists a run on its job's page: the code location as `lunguage ui` and
+workspace.yaml name it.
+"""
 
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
@@ -50,7 +67,8 @@ class RunFailed(LunguageError):
 
 
 class RunInterrupted(KeyboardInterrupt):
-    """The process was asked to stop (Ctrl-C, a signal, the UI). What was finished is stored; the same call goes on from there.
+    """The process was asked to stop (Ctrl-C, a signal, the UI). What was finished is stored; the same call
+    goes on from there.
 
     `cancelled` tells whether somebody had asked Dagster to end the very run that was executed.
     """
@@ -62,7 +80,9 @@ class RunInterrupted(KeyboardInterrupt):
 
 @dataclass
 class Outcome:
-    """What the runs reported: how many there were, and the checks. Of a check that was evaluated again, the last result counts."""
+    """What the runs reported: how many there were, and the checks. Of a check that was evaluated again, the
+    last result counts.
+    """
 
     runs: int = 0
     _checks: dict[str, str] = field(default_factory=dict)
@@ -117,7 +137,9 @@ class Runner:
 
     def register_partitions(self) -> None:
         """Make every registered batch a partition (again, should the instance be new)."""
-        self._instance.add_dynamic_partitions(REPORT_BATCH.name, [batch.key for batch in self._home.registered()])
+        self._instance.add_dynamic_partitions(
+            REPORT_BATCH.name, [batch.key for batch in self._home.registered()]
+        )
 
     def inventory(self) -> Inventory:
         """What there is in the home now."""
@@ -132,7 +154,8 @@ class Runner:
         rebuild_ranking: bool = False,
         progress: Progress = lambda *_: None,
     ) -> Outcome:
-        """Materialise everything that `release[ranker]` needs: for a batch, and for whatever other one is not finished.
+        """Materialise everything that `release[ranker]` needs: for a batch, and for whatever other one is not
+        finished.
 
         Raises:
             RunFailed: a run failed; what was finished stays, and the same call goes on from there.
@@ -151,9 +174,15 @@ class Runner:
         rest = 4  # fit, expand, release and, about, what the measuring stick still needs
         there, reading = self.inventory(), []
         for key in there.pending(ranker, batch):
-            step, changed = "ingest" if key == batch else there.first_step(ranker, key), there.outdated(ranker, key)
+            step, changed = (
+                "ingest" if key == batch else there.first_step(ranker, key),
+                there.outdated(ranker, key),
+            )
             if step == "ingest":
-                reading += [Stage("ingest", key, changed), on_batch("extract_hedges", "judge", extractor, key)]
+                reading += [
+                    Stage("ingest", key, changed),
+                    on_batch("extract_hedges", "judge", extractor, key),
+                ]
             elif step == "extract_hedges":
                 reading.append(on_batch("extract_hedges", "judge", extractor, key, changed))
         execute(reading, rest)
@@ -174,7 +203,8 @@ class Runner:
         phrases: bool = True,
         progress: Progress = lambda *_: None,
     ) -> Outcome:
-        """Materialise a judge's partitions for these batches, by default all, as far as they are not current; see `plan_backfill`.
+        """Materialise a judge's partitions for these batches, by default all, as far as they are not current;
+        see `plan_backfill`.
 
         Raises:
             ConfigurationError: no such judge, or no such batch.
@@ -194,7 +224,10 @@ class Runner:
         close_abandoned_runs(self._instance)
         self.register_partitions()
         if not self.inventory().is_stored("reference_ranking", ranker):
-            raise RunFailed(f"there is no ranking of {ranker!r} in {self._home.root} to analyse. Run `lunguage run` first.")
+            raise RunFailed(
+                f"there is no ranking of {ranker!r} in {self._home.root} to analyse. Run "
+                "`lunguage run` first."
+            )
         outcome = self._execute_all([Stage("draw_pathways", ""), Stage("analyse", ranker)], progress)
         self._build_catalog()
         return outcome
@@ -212,17 +245,24 @@ class Runner:
         except duckdb.Error as error:  # it has read no row, so that it can quote none
             said = str(error).splitlines()[0]
             raise RunFailed(
-                f"{self._home.database} cannot be written ({said}). Free space there, and run the same command again."
+                f"{self._home.database} cannot be written ({said}). Free space there, and run the "
+                "same command again."
             ) from None
 
-    def _build_stick(self, ranker: str, extractor: str, rebuild: bool, execute: Callable[[list[Stage], int], None]) -> None:
+    def _build_stick(
+        self, ranker: str, extractor: str, rebuild: bool, execute: Callable[[list[Stage], int], None]
+    ) -> None:
         """Vocabulary, comparisons and ranking, as far as they are missing or stale."""
         if rebuild or not self.inventory().is_current("hedge_vocabulary", extractor, ()):
             execute([Stage("build_vocabulary", extractor)], 4)
         inventory = self.inventory()
         vocabulary = inventory.noted("hedge_vocabulary", extractor).get("vocabulary_version")
         members = self._judges.members(ranker)
-        replay = [key for key in members if rebuild or not inventory.is_current("comparison_matches", key, [key], vocabulary)]
+        replay = [
+            key
+            for key in members
+            if rebuild or not inventory.is_current("comparison_matches", key, [key], vocabulary)
+        ]
         execute([Stage("compare", key) for key in replay], 4)
         if replay or not inventory.is_current("reference_ranking", ranker, members, vocabulary):
             execute([Stage("rank", ranker)], 3)
@@ -252,7 +292,9 @@ class Runner:
         if not result.success:
             raise RunFailed(f"{stage.job} ({stage.label}): {_reason(result)} [Dagster run {result.run_id}]")
 
-    def _executed(self, job: dg.JobDefinition, config: dict[str, Any], stage: Stage) -> dg.ExecuteInProcessResult:
+    def _executed(
+        self, job: dg.JobDefinition, config: dict[str, Any], stage: Stage
+    ) -> dg.ExecuteInProcessResult:
         run_id = make_new_run_id()
         try:
             return job.execute_in_process(
@@ -263,18 +305,23 @@ class Runner:
                 tags=self._tags | executed_here(run_id),
                 run_id=run_id,
             )
-        except (dg.DagsterExecutionInterruptedError, KeyboardInterrupt):  # before the run has begun, Dagster does not take it down
+        except (
+            dg.DagsterExecutionInterruptedError,
+            KeyboardInterrupt,
+        ):  # before the run has begun, Dagster does not take it down
             raise RunInterrupted(run_id, self._cancelled(run_id)) from None
         except DBAPIError as error:  # its own message shows events; the database's does not
             raise RunFailed(
-                f"{stage.job} ({stage.label}): Dagster's record of runs cannot be written ({error.orig}). Free disk space, or see that nothing"
+                f"{stage.job} ({stage.label}): Dagster's record of runs cannot be written "
+                f"({error.orig}). Free disk space, or see that nothing"
                 " else holds it, and run the same command again: what is finished is kept."
             ) from None
 
     def _require_uninterrupted(self, result: dg.ExecuteInProcessResult) -> None:
         """An interrupted run counts as cancelled, whoever interrupted it: it has failed at nothing.
 
-        Before the first step, while resources are set up, it leaves no trace but that this process was asked to stop.
+        Before the first step, while resources are set up, it leaves no trace but that this process was asked
+        to stop.
         """
         run = self._instance.get_run_by_id(result.run_id)
         cancelled = run is not None and run.status is dg.DagsterRunStatus.CANCELED
@@ -284,7 +331,10 @@ class Runner:
     def _cancelled(self, run_id: str) -> bool:
         """Record a run as cancelled; whether somebody had asked Dagster for it."""
         run = self._instance.get_run_by_id(run_id)
-        asked = run is not None and run.status in (dg.DagsterRunStatus.CANCELING, dg.DagsterRunStatus.CANCELED)
+        asked = run is not None and run.status in (
+            dg.DagsterRunStatus.CANCELING,
+            dg.DagsterRunStatus.CANCELED,
+        )
         if run is not None and run.status is not dg.DagsterRunStatus.CANCELED:
             self._instance.report_run_canceling(run, message="The process was asked to stop.")
             self._instance.report_run_canceled(run, message="Interrupted. What was finished is stored.")
@@ -306,7 +356,14 @@ def _reason(result: dg.ExecuteInProcessResult) -> str:
             while error is not None and error.cause is not None:
                 error = error.cause
             if error is not None and error.cls_name == "DagsterRedactedUserCodeError":
-                return "an unexpected error, whose message is withheld because it may quote a report; its place is in the run's log"
+                return (
+                    "an unexpected error, whose message is withheld because it may quote a report; "
+                    "its place is in the run's log"
+                )
             if error is not None:
                 return f"unexpected {error.cls_name}; the full report is in the run's log"
-    return "a blocking check failed" if any(not e.passed for e in result.get_asset_check_evaluations()) else "the run failed"
+    return (
+        "a blocking check failed"
+        if any(not e.passed for e in result.get_asset_check_evaluations())
+        else "the run failed"
+    )

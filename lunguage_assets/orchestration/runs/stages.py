@@ -10,7 +10,9 @@ import dagster as dg
 
 @dataclass(frozen=True)
 class Stage:
-    """One Dagster run to come: a job on a partition ('' for a job without partitions); `changed` says what asks for it, where nobody has."""
+    """One Dagster run to come: a job on a partition ('' for a job without partitions); `changed` says what
+    asks for it, where nobody has.
+    """
 
     job: str
     partition: str | dict[str, str]
@@ -18,16 +20,26 @@ class Stage:
 
     @property
     def key(self) -> str | dg.MultiPartitionKey | None:
-        return (self.partition or None) if isinstance(self.partition, str) else dg.MultiPartitionKey(self.partition)
+        return (
+            (self.partition or None)
+            if isinstance(self.partition, str)
+            else dg.MultiPartitionKey(self.partition)
+        )
 
     @property
     def label(self) -> str:
-        return (self.partition or "this home") if isinstance(self.partition, str) else " x ".join(self.partition.values())
+        return (
+            (self.partition or "this home")
+            if isinstance(self.partition, str)
+            else " x ".join(self.partition.values())
+        )
 
     @property
     def announced(self) -> str:
         """How a person is told that it begins."""
-        return f"{self.job} ({self.label})" + (f", changed: {', '.join(self.changed)}" if self.changed else "")
+        return f"{self.job} ({self.label})" + (
+            f", changed: {', '.join(self.changed)}" if self.changed else ""
+        )
 
 
 def on_batch(job: str, dimension: str, key: str, batch: str, changed: Sequence[str] = ()) -> Stage:

@@ -1,6 +1,8 @@
-"""Which process executes a run, and whether it still lives: nobody else notices when a process on this machine is killed.
+"""Which process executes a run, and whether it still lives: nobody else notices when a process on this
+machine is killed.
 
-A process is known by its machine, its number and the moment it started, counted from the start of the machine: numbers are used again, and clocks are set.
+A process is known by its machine, its number and the moment it started, counted from the start of the
+machine: numbers are used again, and clocks are set.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ PROCESS_TAG = "lunguage/process"
 """Run tag: the process that executes the run."""
 
 OWNER_TAG = "lunguage/process_of"
-"""Run tag: the run that `PROCESS_TAG` was set for. A run that is tried again takes over the tags of the one before, and with them its process."""
+"""Run tag: the run that `PROCESS_TAG` was set for. A run that is tried again takes over the tags of the one
+before, and with them its process.
+"""
 
 NO_RETRY = {"dagster/max_retries": "0"}
 """Run tag of runs that only their own process could execute again."""
@@ -43,11 +47,15 @@ def is_gone(process: str) -> bool:
 
 
 def worker_of(instance: dg.DagsterInstance, run: dg.DagsterRun) -> str | None:
-    """The process that executes a run, as its tag says, else as the log says of a run of this machine; None: not known.
+    """The process that executes a run, as its tag says, else as the log says of a run of this machine; None:
+    not known.
 
     What the log says is noted in the tag.
     """
-    if PROCESS_TAG in run.tags and run.tags.get(OWNER_TAG, run.run_id if run.parent_run_id is None else "") == run.run_id:
+    if (
+        PROCESS_TAG in run.tags
+        and run.tags.get(OWNER_TAG, run.run_id if run.parent_run_id is None else "") == run.run_id
+    ):
         return run.tags[PROCESS_TAG]
     pid = _logged_pid(instance, run) if _is_of_this_machine(instance, run) else None
     if pid is None:
@@ -93,7 +101,12 @@ def _is_same(pid: int, start: str) -> bool:
 def _start(pid: int) -> str:
     """Boot of the machine and ticks from there to the start of a process; empty where there is no /proc."""
     try:
-        ticks = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[19]
+        ticks = (
+            Path(f"/proc/{pid}/stat")
+            .read_text(encoding="utf-8", errors="replace")
+            .rpartition(")")[2]
+            .split()[19]
+        )
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     except (OSError, IndexError):
         return ""
@@ -101,17 +114,27 @@ def _start(pid: int) -> str:
 
 
 def _is_python(pid: int) -> bool:
-    """Whether the process can be a run's worker; one that is gone, or something else under the same number, cannot."""
+    """Whether the process can be a run's worker; one that is gone, or something else under the same number,
+    cannot.
+    """
     command = Path(f"/proc/{pid}/cmdline")
     try:
-        return b"python" in command.read_bytes() if command.parent.parent.joinpath("self").exists() else _is_same(pid, "")
+        return (
+            b"python" in command.read_bytes()
+            if command.parent.parent.joinpath("self").exists()
+            else _is_same(pid, "")
+        )
     except OSError:
         return False
 
 
 def _is_of_this_machine(instance: dg.DagsterInstance, run: dg.DagsterRun) -> bool:
-    """Whether a code server here has started the run, or a command of Dagster's, which says of no machine but uses the same SQLite files."""
-    from dagster._core.storage.runs.sqlite import SqliteRunStorage  # takes a second to import, and definitions load this module
+    """Whether a code server here has started the run, or a command of Dagster's, which says of no machine but
+    uses the same SQLite files.
+    """
+    from dagster._core.storage.runs.sqlite import (
+        SqliteRunStorage,
+    )  # takes a second to import, and definitions load this module
 
     server = run.tags.get(".dagster/grpc_info")
     if server is None:

@@ -1,0 +1,1 @@
+"""Commands of `lunguage`, one module each."""

@@ -1,0 +1,382 @@
+"""What the command line shows: progress by stage, and the summary of a release."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table as RichTable
+
+from lunguage_assets.home.store import partition_path, read_table
+from lunguage_assets.judges.asking.progress import Meter, Standing, listening, spell
+from lunguage_assets.judges.asking.progress import Progress as JudgeProgress
+from lunguage_assets.tables import TABLES
+
+if TYPE_CHECKING:
+    from lunguage_assets.home.home import Home
+    from lunguage_assets.judges.estimating.estimate import Estimate
+    from lunguage_assets.orchestration.runs.runner import Outcome, Stage
+
+_console = Console(highlight=False)
+
+PLAIN_LINE_EVERY_S = 30.0
+"""Without a terminal, judges that are being asked are shown so often."""
+
+
+class RunDisplay:
+    """Stages and, while language models are asked, what each has answered and cost; live on a terminal, plain
+    lines elsewhere.
+    """
+
+    def __init__(self) -> None:
+        self._total, self._stage = Meter(), Meter()
+        self._progress = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.completed}/{task.total}"),
+            TimeElapsedColumn(),
+            console=_console,
+        )
+        self._task = self._progress.add_task("starting", total=1)
+        self._last = time.monotonic()
+
+    def stage(self, stage: Stage, done: int, total: int) -> None:
+        """A stage begins."""
+        self._stage = Meter()
+        self._progress.update(self._task, description=stage.announced, completed=done, total=total)
+        if not _console.is_terminal:
+            _console.print(f"[{done + 1}/{total}] {stage.announced}", markup=False, soft_wrap=True)
+
+    def note(self, progress: JudgeProgress) -> None:
+        """A judge has got on; called from the judges' threads."""
+        self._total.note(progress)
+        self._stage.note(progress)
+        if not _console.is_terminal and time.monotonic() - self._last >= PLAIN_LINE_EVERY_S:
+            self._last = time.monotonic()
+            for standing in self._stage.standings():
+                _console.print(f"    {standing.line()}", markup=False, soft_wrap=True)
+
+    def spent(self) -> list[Standing]:
+        """What the whole run asked of language models, by judge; empty when it asked none."""
+        return self._total.standings()
+
+    def __rich__(self) -> Group:
+        standings = self._stage.standings()
+        return Group(self._progress, *([judges_table(standings)] if standings else []))
+
+
+def judges_table(standings: Sequence[Standing]) -> RichTable:
+    """One line per language model: answers, ledger hits, calls, tokens, US dollars, rate, time left in this
+    round of questions.
+    """
+    table = RichTable(box=None, pad_edge=False, header_style="dim")
+    table.add_column("judge")
+    for name in ("answered", "ledger", "calls", "failed", "tokens", "USD", "per s", "left"):
+        table.add_column(name, justify="right")
+    for s in standings:
+        tokens = f"{s.input_tokens + s.output_tokens:,}"
+        answered = f"{s.settled:,}/{s.questions:,}"
+        table.add_row(
+            s.judge,
+            answered,
+            f"{s.hits:,}",
+            f"{s.calls:,}",
+            f"{s.failures:,}",
+            tokens,
+            f"{s.cost_usd:.4f}",
+            f"{s.rate:.1f}",
+            spell(s.left_s),
+        )
+    return table
+
+
+@contextmanager
+def run_display() -> Iterator[RunDisplay]:
+    """The display of a run; it hears what judges report from anywhere in this process."""
+    display = RunDisplay()
+    with listening(display.note):
+        if not _console.is_terminal:
+            yield display
+            return
+        with Live(display, console=_console, transient=True, refresh_per_second=4):
+            yield display
+
+
+def print_outcome(folder: Path, home: Home, outcome: Outcome, spent: Sequence[Standing] = ()) -> None:
+    """The summary of the release in `folder`, checks, what language models cost, and where everything is."""
+    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    checks = (
+        f"{outcome.checks_passed} of "
+        f"{outcome.checks_passed + len(outcome.checks_failed) + len(outcome.warnings)}"
+    )
+    warnings = [
+        ("  warns" if number == 0 else "", warning) for number, warning in enumerate(outcome.warnings)
+    ]
+    places = [
+        ("Lunguage++", str(folder / "Lunguage_plus_plus.csv")),
+        ("report, opens offline", str(folder / "report.html")),
+        ("all files of the release", str(folder)),
+        (
+            "its version, with checksums",
+            str(folder / (folder / "LATEST").read_text(encoding="utf-8").strip()),
+        ),
+        ("tables, for any DuckDB client", str(home.database)),
+        ("runs, tables, checks in the UI", f"{sys.argv[0]} ui --home {home.root}"),
+    ]
+    lines = [
+        *summary_lines(summary),
+        ("checks passed", checks),
+        *warnings,
+        *_spending(spent),
+        ("", ""),
+        *places,
+    ]
+    width = max(len(label) for label, _ in lines)
+    for label, value in lines:
+        _console.print(f"{label:<{width}}  {value}".rstrip(), soft_wrap=True, markup=False)
+
+
+def print_analyses(home: Home, ranker: str, outcome: Outcome) -> None:
+    """The main figures of the analyses of a ranker, and where the rest is."""
+    agreement, robustness, validation, experts = (
+        read_table(TABLES[name], partition_path(home.tables, name, ranker))
+        for name in ("judge_agreement", "ranking_robustness", "fit_validation", "expert_agreement")
+    )
+    lines: list[tuple[str, str]] = []
+    for measure in ("pairwise agreement", "fleiss kappa", "krippendorff alpha", "cyclic triads"):
+        for row in agreement[agreement["measure"] == measure].to_dict("records"):
+            of = " - ".join(str(row[side]) for side in ("first", "second") if row[side])
+            coding = "" if row["coding"] == "none" else f", coding {row['coding']}"
+            lines.append((f"{measure}{coding}", f"{_measured(row)}  {of}"))
+    for comparisons, rows in robustness.groupby("comparisons"):
+        means = rows[["mean_abs_mu", "mean_abs_rank", "spearman"]].mean()
+        shown = (
+            f"mu changes by {means.iloc[0]:.2f}, rank by {means.iloc[1]:.2f}, Spearman {means.iloc[2]:.3f}"
+        )
+        lines.append((f"ranked with {comparisons!s} comparisons a pair", shown))
+    at_end = (
+        validation[(validation["step"] == validation["step"].max()) & (validation["judges"] == "all")]
+        if len(validation)
+        else validation
+    )
+    for strategy, rows in at_end.groupby("strategy"):
+        distances = rows["mean_distance_stopped"].dropna()
+        if len(distances):
+            lines.append(
+                (
+                    f"phrases fitted back, {strategy!s}",
+                    f"{distances.min():.2f} to {distances.max():.2f} ranks from their known place",
+                )
+            )
+    for row in experts[(experts["measure"] == "with ranking") & (experts["first"] == "")].to_dict("records"):
+        lines.append((f"experts ({row['group']}) with the ranking", _measured(row)))
+    lines.append(
+        (
+            "checks passed",
+            f"{outcome.checks_passed} of "
+            f"{outcome.checks_passed + len(outcome.checks_failed) + len(outcome.warnings)}",
+        )
+    )
+    lines += [("  warns", warning) for warning in outcome.warnings]
+    lines.append(("tables, for any DuckDB client", str(home.database)))
+    width = max(len(label) for label, _ in lines)
+    for label, value in lines:
+        _console.print(f"{label:<{width}}  {value}".rstrip(), soft_wrap=True, markup=False)
+
+
+def _measured(row: Mapping[Any, Any]) -> str:
+    if row["value"] != row["value"] or row["value"] is None:
+        return "not defined"
+    interval = (
+        f" ({row['low']:.3f} to {row['high']:.3f})"
+        if row["low"] == row["low"] and row["low"] is not None
+        else ""
+    )
+    return f"{row['value']:.3f}{interval}"
+
+
+def _spending(spent: Sequence[Standing]) -> list[tuple[str, str]]:
+    if not spent:
+        return []
+    calls, hits, failures = (
+        sum(s.calls for s in spent),
+        sum(s.hits for s in spent),
+        sum(s.failures for s in spent),
+    )
+    cost = sum(s.cost_usd for s in spent)
+    by_judge = ", ".join(f"{s.judge} ${s.cost_usd:.4f}" for s in spent)
+    return [
+        (
+            "language models",
+            f"{calls:,} calls ({failures:,} failed), {hits:,} answers from the ledger, "
+            f"${cost:.4f} ({by_judge})",
+        )
+    ]
+
+
+def summary_lines(summary: dict[str, Any]) -> list[tuple[str, str]]:
+    """Label and value of every line of the printed summary."""
+    p, rows = summary["p"], summary["rows"]
+    ruler = (
+        "this corpus' own phrases"
+        if summary["ruler"] == "own"
+        else "the published phrases (too few of its own)"
+    )
+    spread = (
+        f"mean {p['mean']:.3f}, sd {p['sd']:.3f}, {p['min']:.3f} to {p['max']:.3f}"
+        if p["count"]
+        else "no fitted pair"
+    )
+    conflicts = summary["conflicts"]
+    lines = [
+        ("reports", str(summary["reports"])),
+        ("findings", f"{summary['findings']} rows"),
+        ("tentative pairs", f"{summary['tentative_pairs']} ({_list(summary['p_source'])})"),
+        ("matches", str(summary["matches"])),
+        (
+            "phrases ranked",
+            f"{summary['phrases_ranked']}, {ruler}; judges: {', '.join(summary['judges']) or 'none'}",
+        ),
+        ("p of tentative findings", spread),
+        (
+            "expanded",
+            f"{summary['expanded']} stated diagnoses (and {summary['expanded_generated']} implied "
+            f"ones) into {rows['generated']} sub-findings;"
+            f" {rows['already_stated']} more were already stated",
+        ),
+        ("conflicts", str(sum(conflicts.values()))),
+        *((f"  {kind}", str(count)) for kind, count in conflicts.items()),
+        (
+            "rows accounted for",
+            f"{rows['rows_in']} in = {rows['originals_out']} out + {rows['merged']} merged + "
+            f"{rows['removed']} removed"
+            f" + {rows['excluded']} excluded (history) + {rows['rejected']} rejected",
+        ),
+        (
+            "rows out",
+            f"{summary['rows_out']} = {rows['originals_out']} stated + "
+            f"{rows['generated'] - rows['discarded']} generated",
+        ),
+    ]
+    if summary["batches_not_included"]:
+        lines.append(("batches not included", ", ".join(summary["batches_not_included"])))
+    return lines
+
+
+_WIDE = 120
+"""Columns of the estimate's table: a narrow terminal wraps it, so that no number is cut off."""
+
+
+def print_estimate(estimate: Estimate, judges_file: Path) -> None:
+    """What a run would ask and spend: a line per stage and judge, totals, prices with their date and source,
+    and what is not known.
+    """
+    read = (
+        f"{estimate.reports:,} reports, {estimate.pairs:,} tentative pairs in "
+        f"{estimate.sentences:,} different masked sentences"
+    )
+    ruler = "of its own" if estimate.ruler == "own" else "of the published ruler"
+    head = [f"preset {estimate.preset}, ranker {estimate.ranker}, batches: {', '.join(estimate.batches)}"]
+    if estimate.lines:
+        fits = (
+            ""
+            if estimate.steps is None
+            else f"; {estimate.steps:.1f} steps a fit in this rehearsal (published: 24.6)"
+        )
+        head.append(f"{read}; {estimate.phrases} phrases {ruler}{fits}")
+    for text in head:
+        _console.print(text, soft_wrap=True, markup=False)
+    if estimate.lines:
+        wide = Console(highlight=False, width=max(_console.width, _WIDE))
+        wide.print(_estimate_table(estimate))
+    for text in _estimate_remarks(estimate, judges_file):
+        _console.print(text, soft_wrap=True, markup=False)
+
+
+def _estimate_table(estimate: Estimate) -> RichTable:
+    table = RichTable(box=None, pad_edge=False, header_style="dim", show_footer=True)
+    lines = estimate.lines
+    numbers: list[tuple[str, list[str], str]] = [
+        (
+            "questions",
+            [f"{line.questions:,}" for line in lines],
+            f"{sum(line.questions for line in lines):,}",
+        ),
+        ("ledger", [f"{line.hits:,}" for line in lines], f"{sum(line.hits for line in lines):,}"),
+        ("calls", [f"{line.calls:,}" for line in lines], f"{estimate.calls:,}"),
+        (
+            "tokens in",
+            [_short(line.input_tokens) for line in lines],
+            _short(sum(line.input_tokens for line in lines)),
+        ),
+        (
+            "out",
+            [_short(line.output_tokens) for line in lines],
+            _short(sum(line.output_tokens for line in lines)),
+        ),
+        (
+            "USD",
+            [_usd(line.usd) for line in lines],
+            _usd(estimate.usd) + (" + ?" if estimate.unpriced else ""),
+        ),
+        ("at most", [_usd(line.usd_at_most) for line in lines], _usd(estimate.usd_at_most)),
+        (
+            "minutes",
+            ["a day" if m is None else f"{m:,.1f}" for m in (line.minutes for line in lines)],
+            f"{sum(estimate.minutes.values()):,.1f}",
+        ),
+    ]
+    table.add_column("stage, judge", footer="total")
+    for name, _, total in numbers:
+        table.add_column(name, justify="right", footer=total)
+    for row, line in enumerate(lines):
+        if row == 0 or lines[row - 1].stage != line.stage:
+            table.add_row(line.stage)
+        table.add_row(f"  {line.judge}", *(cells[row] for _, cells, _ in numbers))
+    return table
+
+
+def _usd(value: float | None) -> str:
+    return "?" if value is None else f"{value:,.2f}"
+
+
+def _short(tokens: int) -> str:
+    return f"{tokens / 1e6:,.1f} M" if tokens >= 1e6 else f"{tokens / 1e3:,.0f} k"
+
+
+def _estimate_remarks(estimate: Estimate, judges_file: Path) -> list[str]:
+    if not estimate.lines:
+        return list(estimate.remarks)
+    stages = ", ".join(f"{stage} {minutes:,.1f}" for stage, minutes in estimate.minutes.items())
+    dates = sorted({price.as_of for price in estimate.prices})
+    learnt = sorted({line.judge for line in estimate.lines if line.basis == "ledger"})
+    return [
+        f"Minutes by stage: {stages}. Judges of a fit are asked at the same time, otherwise one "
+        "after the other.",
+        f"Prices: {judges_file}, as of {', '.join(dates) or 'no date: it gives none'}. Look them "
+        "up before you rely on them.",
+        "Tokens and seconds of a call: "
+        f"{'measured, from the ledger, for ' + ', '.join(learnt) if learnt else 'assumed'}"
+        + (
+            "; otherwise assumed (docs/costs.md)."
+            if learnt
+            else ", as the ledger has no answers yet (docs/costs.md)."
+        ),
+        "Answers that the ledger lacks are made up, so the phrases found and the steps of the "
+        "fits are expectations."
+        " At most: every question takes all tries and all output tokens, every fit all its steps.",
+        *estimate.remarks,
+    ]
+
+
+def _list(tally: dict[str, int]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in tally.items()) or "none"

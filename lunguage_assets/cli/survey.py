@@ -1,0 +1,175 @@
+"""`lunguage survey`: make a survey of phrase pairs for human experts, and take in what they answered
+(explicit.md section 4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from lunguage_assets.cli.home_option import HOME_OPTION, chosen_home
+from lunguage_assets.errors import ConfigurationError, InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from lunguage_assets.home.home import Home
+    from lunguage_assets.tables.schema import Table
+
+_RANKER = click.option(
+    "--ranker", default="panel", show_default=True, help="Whose ranking: 'panel' or one judge."
+)
+_FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
+
+
+@click.group()
+def survey() -> None:
+    """Ask human experts which of two phrases is more certain, and compare them with the ranking and the
+    judges.
+    """
+
+
+@survey.command("make")
+@HOME_OPTION
+@click.option(
+    "--pairs",
+    default=50,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Phrase pairs, spread over the ranking.",
+)
+@click.option(
+    "--examples",
+    default=5,
+    show_default=True,
+    type=click.IntRange(min=0),
+    help="Masked example sentences per phrase.",
+)
+@click.option(
+    "--experts",
+    default=6,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Empty columns for experts in the CSV.",
+)
+@_RANKER
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0))
+@click.option(
+    "--out",
+    required=True,
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder for the four files.",
+)
+def make(home: Path, pairs: int, examples: int, experts: int, ranker: str, seed: int, out: Path) -> None:
+    """Write a survey: CSV to fill in, printable form, CSV that describes the experts, instructions."""
+    place = chosen_home(home)
+    from lunguage_assets.explicit.analysis.experts.survey import make_survey, write_survey
+    from lunguage_assets.judges.configuration import load_judges
+    from lunguage_assets.orchestration.resources import judges_file
+    from lunguage_assets.tables import HEDGE_VOCABULARY, REFERENCE_RANKING
+
+    vocabulary = _stored(place, HEDGE_VOCABULARY, load_judges(judges_file()).extractor)
+    ranking = _stored(place, REFERENCE_RANKING, ranker)
+    asked = make_survey(vocabulary, ranking, pairs=pairs, examples=examples, seed=seed)
+    corpus = place.corpus()
+    restrict = asked.has_report_text and (corpus is None or corpus.data_class != "synthetic")
+    files = write_survey(asked, out, experts=experts, restrict=restrict)
+    click.echo(
+        f"{len(asked.questions)} of {asked.available} phrase pairs in {out}: "
+        f"{', '.join(path.name for path in files)}"
+    )
+    if len(asked.questions) < pairs:
+        click.echo(f"{pairs} pairs were asked for; there are no more")
+    if restrict:
+        click.echo(
+            "These files contain sentences of patients' reports. They are readable by you only (mode 0600); "
+            "whoever you give them to must be entitled to the corpus."
+        )
+
+
+@survey.command("import")
+@HOME_OPTION
+@_RANKER
+@click.option("--responses", required=True, type=_FILE, help="The CSV with a column per expert, filled in.")
+@click.option("--experts", default=None, type=_FILE, help="The CSV that describes the experts.")
+def import_(home: Path, ranker: str, responses: Path, experts: Path | None) -> None:
+    """Validate the experts' answers and put them into the home, for the asset expert_agreement."""
+    place = chosen_home(home)
+    from lunguage_assets.explicit.analysis.experts.experts import load_experts, load_responses, undescribed
+    from lunguage_assets.files import write_private
+    from lunguage_assets.tables import REFERENCE_RANKING
+
+    for path in filter(None, (responses, experts)):
+        if path.suffix.lower() != ".csv":
+            raise InputError(
+                path.name,
+                "another kind of file",
+                "a CSV",
+                "Save it as CSV (UTF-8) in your spreadsheet; nothing was imported.",
+            )
+    answered = load_responses(responses)
+    if not answered.experts:
+        raise InputError(
+            responses.name,
+            "no answer of any expert",
+            "at least one answer",
+            "Fill in a column; nothing was imported.",
+        )
+    described = load_experts(experts or place.expert_descriptions)
+    place.create()
+    for source, target in ((responses, place.expert_responses), (experts, place.expert_descriptions)):
+        if source is not None:
+            write_private(target, source.read_bytes())
+    missing = int((answered.chosen < 0).sum())
+    click.echo(
+        f"{len(answered.experts)} experts, {len(answered)} phrase pairs, "
+        f"{answered.chosen.size - missing} answers, {missing} without an answer"
+    )
+    _list("left out", [str(problem) for problem in (*answered.problems, *described.problems)])
+    _list("no answer in column", list(answered.silent))
+    _list("not taken for an expert: column", list(answered.ignored))
+    nameless, unheard = undescribed(answered, described)
+    _list("not described as writer or reader", nameless)
+    _list("described, but no answers", unheard)
+    try:
+        _list_unranked(
+            answered.phrase_1,
+            answered.phrase_2,
+            set(_stored(place, REFERENCE_RANKING, ranker)["phrase"]),
+            ranker,
+        )
+    except ConfigurationError:
+        click.echo(f"no ranking of {ranker!r} yet: whether its phrases are the survey's was not examined")
+    click.echo(f"imported into {place.root}; materialise expert_agreement to compare")
+
+
+def _list_unranked(first: Sequence[str], second: Sequence[str], ranked: set[str], ranker: str) -> None:
+    """Say how many pairs the ranking cannot judge."""
+    unknown = [pair for pair in zip(first, second, strict=True) if not ranked.issuperset(pair)]
+    phrases = sorted({phrase for pair in unknown for phrase in pair} - ranked)
+    if unknown:
+        click.echo(
+            f"phrases that the ranking of {ranker!r} lacks: {len(phrases)}, in {len(unknown)} of "
+            "the pairs; these are kept, and not compared with it"
+        )
+
+
+def _list(label: str, entries: Sequence[str]) -> None:
+    for entry in entries:
+        click.echo(f"{label}: {entry}")
+
+
+def _stored(place: Home, table: Table, key: str) -> pd.DataFrame:
+    """A stored partition, or what to do to have it."""
+    from lunguage_assets.home.store import partition_path, read_table
+
+    path = partition_path(place.tables, table.name, key)
+    if not path.exists():
+        raise ConfigurationError(
+            f"{place.root} has no {table.name} of {key!r}. Run `lunguage run` with that ranker "
+            "first, or name another with --ranker."
+        )
+    return read_table(table, path)

@@ -1,0 +1,1 @@
+"""Human experts beside the ranking."""

@@ -1,0 +1,257 @@
+"""Agreement of human experts with the ranking, with each judge's majority vote, and with each other
+(explicit.md section 4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lunguage_assets.draws import coins, mix, text_hash, text_hashes
+from lunguage_assets.explicit.analysis.agreement_rows import agreement_row
+from lunguage_assets.explicit.analysis.experts.experts import MISSING, UNREADABLE, Experts, Responses
+from lunguage_assets.explicit.analysis.reliability import (
+    Estimate,
+    fleiss_kappa,
+    independent,
+    interval,
+    krippendorff_alpha,
+    mean_defined,
+    pairwise_agreement,
+    ratio,
+)
+from lunguage_assets.explicit.analysis.trust.diagnostics import pair_votes, wilson
+from lunguage_assets.settings import ExplicitSettings
+from lunguage_assets.tables.agreement import EXPERT_AGREEMENT
+
+NOT_RANKED, SAME_PLACE, NOT_COMPARED = (
+    "phrase not ranked",
+    "same place in the ranking",
+    "no valid comparison by that judge",
+)
+MISSING_ANSWER, UNREADABLE_ANSWER = "missing answer", "unreadable answer"
+UNUSABLE_ROW, SILENT = "unusable row", "column without any answer"
+"""Why a case is left out."""
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class _Reference:
+    """Something that experts are compared with: what it chooses for each pair (0, 1, negative: nothing), and
+    why not where it does not.
+    """
+
+    measure: str
+    name: str
+    choice: Integers
+    reasons: NDArray[Any]
+
+
+def expert_agreement(
+    responses: Responses,
+    experts: Experts,
+    ranker: str,
+    ranking: pd.DataFrame,
+    matches: Mapping[str, pd.DataFrame],
+    settings: ExplicitSettings,
+) -> pd.DataFrame:
+    """Every agreement of the study as one row, an `EXPERT_AGREEMENT` frame.
+
+    Args:
+        responses, experts: as `load_responses` and `load_experts` return them.
+        ranker, ranking: whose ranking, and its `REFERENCE_RANKING` frame; the phrase with the higher mu is
+        the ranking's choice.
+        matches: `COMPARISON_MATCHES` frame per judge; the phrase with more valid wins is the judge's choice,
+            a seeded coin breaks ties.
+        settings: seed and number of bootstrap resamples.
+
+    One expert's interval is Wilson's over pairs. The interval of an average resamples experts and pairs,
+    independently of each other; those of the experts' agreement, kappa and alpha resample pairs. Kappa takes
+    the pairs that every expert of the group answered. In the coding `position` first and second are phrase_1
+    and phrase_2 of the responses, the order in which the survey showed them.
+    """
+    references = [_ranking_choice(responses, ranker, ranking)]
+    references += [
+        _majority_choice(responses, judge, matches[judge], settings.seed) for judge in sorted(matches)
+    ]
+    groups = {"all": np.arange(len(responses.experts), dtype=np.int64)}
+    for role in ("writer", "reader"):
+        groups[role] = np.array(
+            [i for i, name in enumerate(responses.experts) if experts.role(name) == role], dtype=np.int64
+        )
+    rows = list(_not_compared(responses))
+    for reference in references:
+        rows += _individual_rows(responses, reference)
+        rows += [
+            _average_row(responses, reference, group, members, settings)
+            for group, members in groups.items()
+            if group == "all" or len(members)
+        ]
+    for group, members in groups.items():
+        if group == "all" or len(members) > 1:
+            rows += _among_experts(responses, group, members, settings)
+    order = {measure: i for i, measure in enumerate(EXPERT_AGREEMENT.column("measure").choices)}
+    rows.sort(
+        key=lambda row: (order[row["measure"]], row["coding"], row["group"], row["first"], row["second"])
+    )
+    return EXPERT_AGREEMENT.frame(rows)
+
+
+def _ranking_choice(responses: Responses, ranker: str, ranking: pd.DataFrame) -> _Reference:
+    place = dict(zip(ranking["phrase"].tolist(), ranking["mu"].tolist(), strict=True))
+    first, second = (
+        np.array([place.get(phrase, np.nan) for phrase in side])
+        for side in (responses.phrase_1, responses.phrase_2)
+    )
+    known = np.isfinite(first) & np.isfinite(second)
+    choice = np.where(known & (first != second), (second > first).astype(np.int64), -1)
+    return _Reference("with ranking", ranker, choice, np.where(known, SAME_PLACE, NOT_RANKED))
+
+
+def _majority_choice(responses: Responses, judge: str, frame: pd.DataFrame, seed: int) -> _Reference:
+    votes = pair_votes(frame)
+    tie = coins(
+        mix(text_hash(seed, "majority", judge), text_hashes(votes.phrase_a), text_hashes(votes.phrase_b))
+    )
+    wins = np.where(votes.for_a == votes.for_b, tie, votes.for_b > votes.for_a)
+    decided = votes.for_a + votes.for_b > 0
+    winner = {
+        frozenset((a, b)): b if b_wins else a
+        for a, b, b_wins, valid in zip(
+            votes.phrase_a, votes.phrase_b, wins.tolist(), decided.tolist(), strict=True
+        )
+        if valid
+    }
+    said = [winner.get(frozenset(pair)) for pair in zip(responses.phrase_1, responses.phrase_2, strict=True)]
+    choice = [
+        -1 if phrase is None else int(phrase == second)
+        for phrase, second in zip(said, responses.phrase_2, strict=True)
+    ]
+    return _Reference(
+        "with judge", judge, np.array(choice, dtype=np.int64), np.full(len(choice), NOT_COMPARED)
+    )
+
+
+def _individual_rows(responses: Responses, reference: _Reference) -> Iterator[dict[str, Any]]:
+    for number, expert in enumerate(responses.experts):
+        chosen = responses.chosen[:, number]
+        both = (chosen >= 0) & (reference.choice >= 0)
+        estimate = wilson(int((chosen == reference.choice)[both].sum()), int(both.sum()))
+        row = agreement_row(
+            reference.measure,
+            estimate,
+            first=expert,
+            second=reference.name,
+            left_out=_reasons(chosen[:, None], reference),
+        )
+        yield {**row, "group": "all"}
+
+
+def _reasons(chosen: Integers, reference: _Reference | None = None) -> dict[str, int]:
+    """Cases without a comparison, by reason; `chosen` has shape (pairs, experts)."""
+    counted = {
+        MISSING_ANSWER: int((chosen == MISSING).sum()),
+        UNREADABLE_ANSWER: int((chosen == UNREADABLE).sum()),
+    }
+    if reference is not None:
+        answered = (chosen >= 0).sum(axis=1)
+        for reason in sorted(set(reference.reasons.tolist())):
+            counted[reason] = int(answered[(reference.choice < 0) & (reference.reasons == reason)].sum())
+    return counted
+
+
+def _average_row(
+    responses: Responses, reference: _Reference, group: str, members: Integers, settings: ExplicitSettings
+) -> dict[str, Any]:
+    """Mean over experts of their agreement with the reference; `n` is the number of answers behind it."""
+    chosen = responses.chosen[:, members]
+    both = ((chosen >= 0) & (reference.choice >= 0)[:, None]).astype(np.float64)
+    equal = both * (chosen == reference.choice[:, None])
+    value = float(mean_defined(ratio(equal.sum(axis=0), both.sum(axis=0))))
+    known = value if np.isfinite(value) else None
+    limits = (None, None) if known is None else interval(known, _resampled_average(equal, both, settings))
+    estimate = Estimate(known, *limits, int(both.sum()))
+    row = agreement_row(
+        reference.measure, estimate, second=reference.name, left_out=_reasons(chosen, reference)
+    )
+    return {**row, "group": group}
+
+
+def _resampled_average(equal: Floats, both: Floats, settings: ExplicitSettings) -> Floats:
+    """The mean over experts in each resample of experts and pairs, shape (resamples,); `equal` and `both` are
+    (pairs, experts).
+    """
+    n_pairs, n_experts = equal.shape
+    totals = independent(n_pairs, settings.seed, settings.bootstrap).totals(
+        np.concatenate([equal, both], axis=1)
+    )
+    by_expert = ratio(totals[:, :n_experts], totals[:, n_experts:])
+    drawn = independent(n_experts, text_hash(settings.seed, "experts"), settings.bootstrap).totals(
+        np.eye(n_experts)
+    )
+    return ratio(np.nansum(by_expert * drawn, axis=1), (np.isfinite(by_expert) * drawn).sum(axis=1))
+
+
+def _among_experts(
+    responses: Responses, group: str, members: Integers, settings: ExplicitSettings
+) -> Iterator[dict[str, Any]]:
+    """Agreement of the experts of a group with each other; single pairs of experts only once, for the group
+    of all.
+    """
+    position = responses.chosen[:, members]
+    resampling = independent(len(position), settings.seed, settings.bootstrap)
+    table = pairwise_agreement(position, resampling)
+    if group == "all":
+        for number, (a, b) in enumerate(combinations(members.tolist(), 2)):
+            unanswered = {"no answer of both": len(position) - int(table.n[number])}
+            first, second = sorted((responses.experts[a], responses.experts[b]))
+            row = agreement_row(
+                "with expert", table.of_pair(number), first=first, second=second, left_out=unanswered
+            )
+            yield {**row, "group": group}
+    mean = table.mean()
+    apart = {"two experts without a common answer": len(table.pairs) - mean.n}
+    yield {**agreement_row("with expert", mean, left_out=apart), "group": group}
+    answers = (position >= 0).sum(axis=1)
+    incomplete = {"pair not answered by every expert": int((answers < len(members)).sum())}
+    unpaired = {"pair with fewer than two answers": int((answers < 2).sum())}
+    for coding, ratings in (("phrase", _as_phrases(responses, position)), ("position", position)):
+        kappa, alpha = fleiss_kappa(ratings, resampling), krippendorff_alpha(ratings, resampling)
+        yield {**agreement_row("fleiss kappa", kappa, coding=coding, left_out=incomplete), "group": group}
+        yield {**agreement_row("krippendorff alpha", alpha, coding=coding, left_out=unpaired), "group": group}
+
+
+def _as_phrases(responses: Responses, position: Integers) -> Integers:
+    """Number of the chosen phrase instead of its place; missing answers stay negative."""
+    number = {phrase: i for i, phrase in enumerate(sorted({*responses.phrase_1, *responses.phrase_2}))}
+    shown = np.array(
+        [[number[a], number[b]] for a, b in zip(responses.phrase_1, responses.phrase_2, strict=True)],
+        dtype=np.int64,
+    )
+    phrases: Integers = np.where(
+        position >= 0, np.take_along_axis(shown.reshape(-1, 2), np.maximum(position, 0), axis=1), position
+    )
+    return phrases
+
+
+def _not_compared(responses: Responses) -> Iterator[dict[str, Any]]:
+    """What of the responses was left out before any comparison."""
+    nothing = Estimate(None, None, None, 0)
+    if responses.left_out_rows:
+        yield {
+            **agreement_row("not compared", nothing, left_out={UNUSABLE_ROW: responses.left_out_rows}),
+            "group": "all",
+        }
+    for expert in responses.silent:
+        yield {
+            **agreement_row("not compared", nothing, first=expert, left_out={SILENT: len(responses)}),
+            "group": "all",
+        }

@@ -1,0 +1,1 @@
+"""How far ranking and fit can be trusted."""

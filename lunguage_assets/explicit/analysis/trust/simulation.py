@@ -1,0 +1,227 @@
+"""Simulated judges and corpora whose truth is known: the ground on which intervals and fits are tried
+(explicit.md sections 5 and 6).
+
+Nothing here is part of a run on reports. A simulated judge answers from the true certainty of a sentence and
+a noise model, as a function of a seed and the question alone; a simulated corpus is the vocabulary, the
+anchors and the sentences to be placed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.special import expit, ndtri, stdtrit
+
+from lunguage_assets.draws import U64, mix, text_hash
+from lunguage_assets.explicit.fit.probability import Z95, Anchor
+from lunguage_assets.explicit.rating import trueskill
+from lunguage_assets.explicit.rating.matches import comparison_matches
+from lunguage_assets.explicit.rating.ranking import reference_ranking
+from lunguage_assets.judges.protocol import (
+    ComparisonAnswer,
+    ComparisonQuestion,
+    ExtractionAnswer,
+    ExtractionQuestion,
+)
+from lunguage_assets.settings import ExplicitSettings
+from lunguage_assets.tables import HEDGE_VOCABULARY
+
+Floats = NDArray[np.float64]
+_FIRST, _SECOND = ComparisonAnswer("sentence_1"), ComparisonAnswer("sentence_2")
+
+
+@dataclass(frozen=True)
+class Noise:
+    """How simulated judges and sentences stray; all places and deviations in units of mu.
+
+    Attributes:
+        deviation: of each side's momentary certainty, as TrueSkill's beta.
+        tails: degrees of freedom of that deviation's distribution (inf: normal, as the estimator assumes).
+        lapse: share of answers that are a coin toss.
+        position: added to what is shown as sentence_1.
+        reading: deviation of how a judge reads a sentence, once and for all its answers about it, from how
+            judges read it on average.
+        wording: deviation of a phrase's example sentences from the phrase, the same for all judges.
+    """
+
+    deviation: float = trueskill.BETA
+    tails: float = math.inf
+    lapse: float = 0.0
+    position: float = 0.0
+    reading: float = 0.0
+    wording: float = 0.0
+
+
+ASSUMED = Noise()
+"""What TrueSkill assumes: normal, independent from answer to answer."""
+
+ADVERSE = Noise(deviation=1.5, tails=3.0, lapse=0.05, position=1.0, reading=3.0, wording=3.0)
+"""What it does not: heavy tails, coin tosses, a preferred position, readings that persist, sentences that
+stray from their phrase.
+"""
+
+
+@dataclass
+class SimulatedJudge:
+    """A judge that knows the true certainty of every sentence and errs by `noise`; it counts what it is
+    asked.
+    """
+
+    key: str
+    truth: Mapping[str, float]
+    noise: Noise = ASSUMED
+    seed: int = 0
+    asked: int = 0
+    _known: dict[str, tuple[int, float]] = field(default_factory=dict, repr=False)
+
+    @property
+    def identity(self) -> str:
+        return f"simulated/{self.key}/{self.seed}/{self.noise}"
+
+    def extract(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
+        """No phrases: simulated sentences have no words to extract."""
+        return [ExtractionAnswer(()) for _ in questions]
+
+    def compare(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
+        """One answer per question; an error of the dictionary's kind when a sentence is unknown."""
+        self.asked += len(questions)
+        first = [self._read(question.sentence_1) for question in questions]
+        second = [self._read(question.sentence_2) for question in questions]
+        hashes = [np.array([entry[0] for entry in side], dtype=np.uint64) for side in (first, second)]
+        places = [np.array([entry[1] for entry in side]) for side in (first, second)]
+        replicate = np.array([question.replicate for question in questions], dtype=np.uint64)
+        draws = mix(text_hash(self.seed, self.key), *hashes, replicate)
+        ahead = (
+            places[0]
+            - places[1]
+            + self.noise.position
+            + self.noise.deviation * (self._stray(draws, 0) - self._stray(draws, 1))
+        )
+        lapsed = _uniform(mix(draws, 2)) < self.noise.lapse
+        chosen = np.where(lapsed, _uniform(mix(draws, 3)) < 0.5, ahead > 0.0)
+        return [_FIRST if one else _SECOND for one in chosen.tolist()]
+
+    def _read(self, sentence: str) -> tuple[int, float]:
+        """Hash of a sentence and its certainty as this judge reads it."""
+        known = self._known.get(sentence)
+        if known is None:
+            number = text_hash(sentence)
+            own = float(
+                ndtri(
+                    _uniform(
+                        mix(text_hash(self.seed, self.key, "reading"), np.array([number], dtype=np.uint64))
+                    )
+                )[0]
+            )
+            known = self._known[sentence] = (number, self.truth[sentence] + self.noise.reading * own)
+        return known
+
+    def _stray(self, draws: U64, side: int) -> Floats:
+        u = _uniform(mix(draws, 4 + side))
+        strayed: Floats = ndtri(u) if math.isinf(self.noise.tails) else stdtrit(self.noise.tails, u)
+        return strayed
+
+
+def _uniform(hashes: U64) -> Floats:
+    """Numbers strictly between 0 and 1."""
+    return ((hashes >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+
+
+@dataclass(frozen=True)
+class SimulatedCorpus:
+    """A vocabulary, its anchors and sentences to be placed, all of known truth.
+
+    `truth` is every sentence's certainty, `phrase_mu` every phrase's in the vocabulary's order; `targets` are
+    the sentences to be placed, `target_mu` their certainties and `target_p` their probabilities, shape
+    (targets,).
+    """
+
+    vocabulary: pd.DataFrame
+    truth: Mapping[str, float]
+    phrase_mu: Floats
+    anchors: tuple[Anchor, ...]
+    targets: tuple[str, ...]
+    target_mu: Floats
+    target_p: Floats
+
+    def panel(self, judges: int, noise: Noise, seed: int = 0) -> list[SimulatedJudge]:
+        """Judges that know the truth and err, each in its own way."""
+        return [SimulatedJudge(f"judge-{number}", self.truth, noise, seed) for number in range(judges)]
+
+    def ranking(self, panel: Sequence[SimulatedJudge], settings: ExplicitSettings) -> pd.DataFrame:
+        """The measuring stick that this panel makes of the vocabulary, a `REFERENCE_RANKING` frame."""
+        return reference_ranking(
+            self.vocabulary,
+            {judge.key: comparison_matches(self.vocabulary, judge, settings) for judge in panel},
+            settings,
+        )
+
+
+TRUE_ALPHA, TRUE_MU_HALF = 0.089, 24.89
+"""The true line from a certainty to a probability: that of the paper."""
+
+_LOWEST, _HIGHEST = 7.0, 43.5
+_ANCHOR_LOGIT_SE = 0.055
+"""Standard error of an anchor's logit: that of the published intervals."""
+
+
+def simulated_corpus(
+    seed: int, phrases: int = 42, examples: int = 40, targets: int = 200, noise: Noise = ASSUMED
+) -> SimulatedCorpus:
+    """Phrases spread as widely as the published ones, examples that stray from them by `noise.wording`,
+    targets anywhere among them.
+
+    The anchors are the lowest and the highest phrase; their ratings err as widely as their intervals say. At
+    least two phrases.
+    """
+    random = np.random.default_rng(seed)
+    places = np.sort(np.concatenate([[_LOWEST, _HIGHEST], random.uniform(_LOWEST, _HIGHEST, phrases - 2)]))
+    truth: dict[str, float] = {}
+    rows = []
+    for number, place in enumerate(places.tolist()):
+        name = _phrase(number)
+        sentences = [f"{name} <finding>, example {i}." for i in range(examples)]
+        truth |= dict(
+            zip(sentences, (place + noise.wording * random.standard_normal(examples)).tolist(), strict=True)
+        )
+        rows.append(
+            {
+                "phrase": name,
+                "n_examples": examples,
+                "retained": True,
+                "reason": "",
+                "ruler": "own",
+                "vocabulary_version": f"simulated {seed}",
+            }
+            | {"example_ids": [f"{number}:{i}" for i in range(examples)], "example_sentences": sentences}
+        )
+    wanted = tuple(f"<finding>, target {i}." for i in range(targets))
+    target_mu = np.clip(random.normal(trueskill.MU, trueskill.SIGMA, targets), 0.0, 50.0)
+    truth |= dict(zip(wanted, target_mu.tolist(), strict=True))
+    anchors = tuple(
+        _anchor(_phrase(i), float(places[i]), float(random.standard_normal())) for i in (0, phrases - 1)
+    )
+    return SimulatedCorpus(
+        HEDGE_VOCABULARY.frame(rows), truth, places, anchors, wanted, target_mu, true_probability(target_mu)
+    )
+
+
+def true_probability(mu: Floats) -> Floats:
+    """The true probability of true certainties."""
+    p: Floats = expit(TRUE_ALPHA * (mu - TRUE_MU_HALF))
+    return p
+
+
+def _phrase(number: int) -> str:
+    return f"phrase {number:03d}"
+
+
+def _anchor(phrase: str, place: float, error: float) -> Anchor:
+    logit = TRUE_ALPHA * (place - TRUE_MU_HALF) + _ANCHOR_LOGIT_SE * error
+    p, low, high = expit(logit), expit(logit - Z95 * _ANCHOR_LOGIT_SE), expit(logit + Z95 * _ANCHOR_LOGIT_SE)
+    return Anchor(phrase, float(p), float(low), float(high))

@@ -1,0 +1,321 @@
+"""Validation of the fit: every ranked phrase is left out and fitted back, from recorded answers (explicit.md
+section 7).
+
+No judge is asked. A step plays by the rules of the product's fit (`fitting.py`); its answers are drawn, with
+replacement, from the comparisons that were recorded for the phrase pair. All seeds and configurations of a
+phrase run in lockstep.
+
+The phrases that stay keep their places: they are not ranked again without the one left out. The rank that the
+phrase should come back to is the number of the others above its own place, which is its rank in the full
+ranking. The reference and the answers come from the same comparisons, so the distances say how well the fit
+finds a known place, not how well the ranking itself is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lunguage_assets.draws import U64, below, mix, text_hash, text_hashes
+from lunguage_assets.explicit.analysis.recorded import RecordedMatches, recorded_matches
+from lunguage_assets.explicit.fit import fitting
+from lunguage_assets.explicit.fit.asking import NOT_ASKED, Answers
+from lunguage_assets.explicit.fit.fits import LIMIT, NO_OPPONENT, Fits
+from lunguage_assets.explicit.fit.reference import Floats, Integers, Reference, choose_opponents
+from lunguage_assets.settings import ExplicitSettings
+from lunguage_assets.tables.validation import FIT_VALIDATION
+
+Strategy = Literal["draw probability", "random"]
+
+STRATEGIES: tuple[Strategy, ...] = ("draw probability", "random")
+PANEL_STEPS = (0, 1, 5, 10, 20, 50, 100)
+OPPONENT_LIMITS = (2, 3, 5, 10, 20)
+SEEDS = 10
+STEPS = 100
+ALL = "all"
+
+_NEVER = 10**9
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """How a phrase is fitted back: choice of opponents, the judges (`all`, or one key), N and K."""
+
+    strategy: Strategy
+    judges: str
+    opponent_limit: int
+    panel_steps: int
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Fits of every phrase with every configuration and seed.
+
+    `distance`: |rank - known rank| after every step, shape (configurations, phrases, seeds, steps); a fit
+        that ends early, out of opponents, keeps its last one. Shape (configurations, phrases, seeds): `steps`
+        played; `stopped`, the step at which the product would have ended the fit; `fitted`, false when it was
+        given up for want of valid answers before that.
+    """
+
+    distance: Integers
+    steps: Integers
+    stopped: Integers
+    fitted: NDArray[np.bool_]
+
+
+def fit_validation(
+    ranking: pd.DataFrame, matches: Mapping[str, pd.DataFrame], settings: ExplicitSettings, seeds: int = SEEDS
+) -> pd.DataFrame:
+    """The whole study, a `FIT_VALIDATION` frame: one row per configuration and step.
+
+    Args:
+        ranking: `REFERENCE_RANKING` frame; the published ruler, which has no matches, gives an empty frame.
+        matches: `COMPARISON_MATCHES` frame per judge, those that the ranking was made from.
+        settings: seed; N and K of the product's fit, which are part of the grid; patience and step limit,
+            which end no fit here.
+        seeds: repetitions with other random draws. Draws do not depend on the configuration, so that
+            configurations differ by what
+            they do, not by luck.
+
+    Raises:
+        MethodError: matches that are not those of the ranking.
+    """
+    if (ranking["ruler"] == "published").all():
+        return FIT_VALIDATION.frame()
+    recorded = recorded_matches(ranking, matches)
+    configurations = grid(recorded.judges, settings)
+    curves = fit_back(ranking, recorded, configurations, settings, seeds)
+    version = str(ranking["ranking_version"].iloc[0])
+    parts = [_rows(configuration, curves, i, version) for i, configuration in enumerate(configurations)]
+    return FIT_VALIDATION.frame(
+        {name: [value for part in parts for value in part[name]] for name in FIT_VALIDATION.names}
+    )
+
+
+def grid(judges: Sequence[str], settings: ExplicitSettings) -> list[Configuration]:
+    """Both strategies; all judges with K varied at the product's N and N varied at its K; every judge alone
+    with N varied.
+
+    A judge that answers alone answers at every step, whatever K is. A ranker of one judge has no `all`.
+    """
+    limits = sorted({*OPPONENT_LIMITS, settings.opponent_limit})
+    panels = sorted({*PANEL_STEPS, settings.panel_steps})
+    several = len(judges) > 1
+    shapes = [
+        (ALL, settings.opponent_limit, steps) for steps in panels if several and steps != settings.panel_steps
+    ]
+    shapes += [
+        (who, limit, settings.panel_steps)
+        for who, limit in product([ALL, *judges] if several else judges, limits)
+    ]
+    return [
+        Configuration(strategy, *shape)
+        for strategy, shape in product(STRATEGIES, sorted(shapes, key=lambda s: (s[0] != ALL, s)))
+    ]
+
+
+def fit_back(
+    ranking: pd.DataFrame,
+    recorded: RecordedMatches,
+    configurations: Sequence[Configuration],
+    settings: ExplicitSettings,
+    seeds: int = SEEDS,
+) -> Curves:
+    """Leave every phrase out and fit it back with every configuration and seed."""
+    ordered = ranking.sort_values("rank", kind="stable")
+    mu, variance = ordered["mu"].to_numpy(dtype=np.float64), ordered["sigma"].to_numpy(dtype=np.float64) ** 2
+    names = text_hashes(ordered["phrase"])
+    shape = (len(configurations), len(mu), seeds)
+    curves = Curves(
+        np.zeros((*shape, STEPS), np.int64),
+        np.zeros(shape, np.int64),
+        np.zeros(shape, np.int64),
+        np.zeros(shape, bool),
+    )
+    for limit in sorted({configuration.opponent_limit for configuration in configurations}):
+        group = [i for i, configuration in enumerate(configurations) if configuration.opponent_limit == limit]
+        rules = settings.model_copy(update={"opponent_limit": limit, "patience": _NEVER, "step_limit": STEPS})
+        for phrase in range(len(mu)):
+            others = np.flatnonzero(np.arange(len(mu)) != phrase)
+            table = _Table(
+                reference=Reference(mu[others], variance[others], (), ()),
+                names=names[others],
+                outcomes=recorded.outcomes[phrase, others],
+                judges=np.array([text_hash(judge) for judge in recorded.judges], dtype=np.uint64),
+            )
+            players = _players(
+                [configurations[i] for i in group], recorded.judges, int(names[phrase]), settings, seeds
+            )
+            known = int((mu[others] > mu[phrase]).sum())
+            played = _play(players, table, rules, settings)
+            part = np.ix_(group, [phrase], range(seeds))
+            curves.distance[part] = np.abs(played.ranks - known).reshape(len(group), 1, seeds, STEPS)
+            for whole, values in (
+                (curves.steps, played.steps),
+                (curves.stopped, played.stopped),
+                (curves.fitted, played.fitted),
+            ):
+                whole[part] = values.reshape(len(group), 1, seeds)
+    return curves
+
+
+@dataclass(frozen=True)
+class _Table:
+    """What one left-out phrase plays against: the other phrases, their hashes (phrases,), its recorded
+    outcomes
+    (phrases, judges, repetitions) and the judges' hashes (judges,)."""
+
+    reference: Reference
+    names: U64
+    outcomes: Answers
+    judges: U64
+
+
+@dataclass(frozen=True)
+class _Players:
+    """One fit per configuration and seed: its draws' hash, whether opponents are random, which judge answers
+    alone (-1: none), K.
+    """
+
+    seed: U64
+    random: NDArray[np.bool_]
+    alone: Integers
+    panel_steps: Integers
+
+
+@dataclass(frozen=True)
+class _Played:
+    """Ranks after every step (fits, steps); per fit its steps, the step at which the product would have ended
+    it, and whether it has a place.
+    """
+
+    ranks: Integers
+    steps: Integers
+    stopped: Integers
+    fitted: NDArray[np.bool_]
+
+
+def _players(
+    configurations: Sequence[Configuration],
+    judges: Sequence[str],
+    name: int,
+    settings: ExplicitSettings,
+    seeds: int,
+) -> _Players:
+    numbers = np.arange(seeds, dtype=np.uint64)
+    return _Players(
+        seed=np.tile(mix(text_hash(settings.seed, "validation"), name, numbers), len(configurations)),
+        random=np.repeat([c.strategy == "random" for c in configurations], seeds),
+        alone=np.repeat(
+            [-1 if c.judges == ALL else judges.index(c.judges) for c in configurations], seeds
+        ).astype(np.int64),
+        panel_steps=np.repeat([c.panel_steps for c in configurations], seeds).astype(np.int64),
+    )
+
+
+def _play(
+    players: _Players, table: _Table, rules: ExplicitSettings, product_rules: ExplicitSettings
+) -> _Played:
+    """Fit by `rules`, which know no patience, and note where the product's would have ended."""
+    fits = Fits.start(len(players.seed), len(table.reference.mu), len(table.judges))
+    ranks = np.zeros((len(players.seed), STEPS), dtype=np.int64)
+    stopped = np.zeros(len(players.seed), dtype=np.int64)
+    while len(active := fits.running()):
+        opponent = _opponents(active, players, fits, table, rules.opponent_limit)
+        said = _drawn_answers(active, opponent, players, fits, table)
+        fitting.apply_answers(active, opponent, said, fits, table.reference)
+        fitting.end_fits(active, fits, rules)
+        played = active[fits.steps[active] > 0]
+        ranks[played, fits.steps[played] - 1] = fits.rank[played]
+        settled = (fits.stable[active] >= product_rules.patience) | (
+            fits.steps[active] >= product_rules.step_limit
+        )
+        ended = active[(settled | np.isin(fits.stop[active], (NO_OPPONENT, LIMIT))) & (stopped[active] == 0)]
+        stopped[ended] = fits.steps[ended]
+    last = np.minimum(np.arange(STEPS), np.maximum(fits.steps, 1)[:, None] - 1)
+    return _Played(np.take_along_axis(ranks, last, axis=1), fits.steps, stopped, stopped > 0)
+
+
+def _opponents(active: Integers, players: _Players, fits: Fits, table: _Table, limit: int) -> Integers:
+    """By draw probability as in the product, or any eligible phrase with equal chances."""
+    chosen = choose_opponents(
+        fits.mu[active], fits.variance[active], fits.counts[active], table.reference, limit
+    )
+    at_random = players.random[active]
+    rows = active[at_random]
+    if len(rows):
+        draw = mix(players.seed[rows], fits.steps[rows] + fits.void[rows], text_hash("opponent"))
+        lots = np.where(
+            fits.counts[rows] < limit, mix(draw[:, None], table.names[None, :]), np.uint64(2**64 - 1)
+        )
+        chosen[at_random] = np.argmin(lots, axis=1)
+    return chosen
+
+
+def _drawn_answers(
+    active: Integers, opponent: Integers, players: _Players, fits: Fits, table: _Table
+) -> Answers:
+    """What every judge says in this step, shape (active, judges), in the codes of `asking`.
+
+    Each judge draws its own of the recorded comparisons, as each plays its own sentence of the opponent in
+    the product.
+    """
+    step = fits.steps[active] + fits.void[active]
+    keys = mix(players.seed[active, None], step[:, None], table.judges[None, :])
+    judges = np.arange(len(table.judges))
+    repetition = below(mix(keys, 0), table.outcomes.shape[2])
+    won = table.outcomes[opponent[:, None], judges[None, :], repetition]
+    one = np.where(players.alone[active] >= 0, players.alone[active], np.argmin(mix(keys, 2), axis=1))
+    single = (players.alone[active] >= 0) | (fits.steps[active] >= players.panel_steps[active])
+    won[single[:, None] & (judges[None, :] != one[:, None])] = NOT_ASKED
+    return won
+
+
+def _rows(configuration: Configuration, curves: Curves, number: int, version: str) -> dict[str, list[Any]]:
+    """Columns of one configuration's rows."""
+    fitted, stopped, steps = curves.fitted[number], curves.stopped[number], curves.steps[number]
+    distance = curves.distance[number].astype(np.float64)
+    until = np.minimum(np.arange(STEPS), np.maximum(stopped, 1)[..., None] - 1)
+    by_seed = np.where(fitted[..., None], distance, np.nan)
+    with_place = distance[fitted]
+    at_end = np.take_along_axis(distance, until, axis=2)[fitted]
+    seeds = [
+        part[~np.isnan(part[:, 0])].mean(axis=0)
+        for part in np.moveaxis(by_seed, 1, 0)
+        if not np.isnan(part[:, 0]).all()
+    ]
+    number_of_steps = np.arange(1, STEPS + 1)
+    constant = {
+        "strategy": configuration.strategy,
+        "judges": configuration.judges,
+        "opponent_limit": configuration.opponent_limit,
+        "panel_steps": configuration.panel_steps,
+        "unfitted": int((~fitted).sum()),
+        "phrases": fitted.shape[0],
+        "seeds": fitted.shape[1],
+        "ranking_version": version,
+    }
+    return {
+        **{name: [value] * STEPS for name, value in constant.items()},
+        "step": number_of_steps.tolist(),
+        "mean_distance": _mean(with_place),
+        "sd_distance": _sd(with_place),
+        "sd_between_seeds": _sd(np.array(seeds)),
+        "mean_distance_stopped": _mean(at_end),
+        "stopped_share": _mean(stopped[fitted][:, None] <= number_of_steps),
+        "playing": ((steps[fitted][:, None] >= number_of_steps).sum(axis=0)).tolist(),
+    }
+
+
+def _mean(values: Any) -> list[float | None]:
+    return values.mean(axis=0).tolist() if len(values) else [None] * STEPS
+
+
+def _sd(values: Floats) -> list[float | None]:
+    return values.std(axis=0, ddof=1).tolist() if len(values) > 1 else [None] * STEPS

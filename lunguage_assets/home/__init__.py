@@ -1,0 +1,1 @@
+"""The home folder: batches, tables, where they lie."""

@@ -1,0 +1,208 @@
+"""Where tables lie: one Parquet file per table partition, replaced atomically, and a DuckDB file with a view
+per table.
+
+The layout (which table is partitioned by what) is declared here once; partitions in Dagster and columns of
+the views follow it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from upath import UPath
+
+from lunguage_assets.errors import InvalidTable, NotWritten
+from lunguage_assets.files import replace_file
+from lunguage_assets.home.table_place import is_local, publish
+from lunguage_assets.tables import TABLES
+from lunguage_assets.tables.schema import Table
+
+PARTITIONED_BY: dict[str, tuple[str, ...]] = {
+    "reports": ("report_batch",),
+    "findings": ("report_batch",),
+    "rejected": ("report_batch",),
+    "intake_notes": ("report_batch",),
+    "terms": ("report_batch",),
+    "hedge_phrases": ("judge", "report_batch"),
+    "hedge_vocabulary": ("judge",),
+    "comparison_matches": ("judge",),
+    "reference_ranking": ("ranker",),
+    "fitted_probabilities": ("ranker", "report_batch"),
+    "fit_log": ("ranker", "report_batch"),
+    "judge_agreement": ("ranker",),
+    "ranking_correlations": ("ranker",),
+    "ranking_robustness": ("ranker",),
+    "fit_validation": ("ranker",),
+    "expert_agreement": ("ranker",),
+    "deduplicated_findings": ("ranker", "report_batch"),
+    "pathway_matches": ("ranker", "report_batch"),
+    "expansions": ("ranker", "report_batch"),
+    "conflicts": ("ranker", "report_batch"),
+    "resolution_log": ("ranker", "report_batch"),
+    "lunguage_plus_plus": ("ranker", "report_batch"),
+    "accounting": ("ranker", "report_batch"),
+}
+"""Table -> partition dimensions, in the order in which they make the path
+`tables/<table>/<first>/<second>.parquet`.
+"""
+
+_EMPTY = "+schema.parquet"  # '+' occurs in no partition key, so the file can never be taken for a partition
+
+
+class Connection(Protocol):
+    """What is needed of a DuckDB connection."""
+
+    def execute(self, query: str) -> object: ...
+
+
+def partition_path(root: UPath | Path, table: str, *keys: str) -> UPath:
+    """Path of a partition; `keys` follow `PARTITIONED_BY`."""
+    return UPath(root).joinpath(table, *keys[:-1], f"{keys[-1]}.parquet")
+
+
+def write_table(table: Table, frame: pd.DataFrame, path: UPath | Path) -> pa.Table:
+    """Validate, then write under a temporary name, then rename: readers see the old table or the new one,
+    never a part.
+
+    Raises:
+        InvalidTable: the frame does not fit the schema; nothing is stored.
+        NotWritten: the disk is full or forbids it; what was stored before is kept.
+    """
+    content = table.to_arrow(frame)
+    try:
+        _replace(content, UPath(path))
+    except OSError as error:
+        raise NotWritten(
+            f"table {table.name}: could not be written to {path} "
+            f"({error.strerror or type(error).__name__}). What was stored before is kept."
+            " Free space there, or mend its permissions, and do the same again."
+        ) from None
+    return content
+
+
+def _replace(content: pa.Table, path: UPath) -> None:
+    if is_local(path):
+        replace_file(Path(str(path.path)), lambda stream: pq.write_table(content, stream, compression="zstd"))
+        return
+    buffer = pa.BufferOutputStream()
+    pq.write_table(content, buffer, compression="zstd")
+    publish(buffer.getvalue().to_pybytes(), path)
+
+
+def read_table(table: Table, path: UPath | Path) -> pd.DataFrame:
+    """A stored partition, its columns and types asserted.
+
+    Raises:
+        FileNotFoundError: the partition has not been materialised.
+        InvalidTable: the file was written under another schema.
+    """
+    return table.from_arrow(_read(table, path))
+
+
+def _read(table: Table, path: UPath | Path) -> pa.Table:
+    with UPath(path).open("rb") as stream:
+        content = pq.ParquetFile(stream).read()
+    found, expected = content.schema.remove_metadata(), table.arrow
+    if not found.equals(expected):
+        wrong = [
+            name
+            for name in {*found.names, *expected.names}
+            if name not in found.names or name not in expected.names
+        ]
+        wrong = sorted(wrong) or [
+            field.name for field in expected if not found.field(field.name).equals(field)
+        ]
+        raise InvalidTable(
+            f"table {table.name}: a stored partition was written under another schema (columns "
+            f"{wrong}). Materialise it again."
+        )
+    return content
+
+
+def read_sound_table(table: Table, path: UPath | Path) -> pd.DataFrame:
+    """A stored partition, its columns, types and value rules asserted.
+
+    Raises:
+        FileNotFoundError: the partition has not been materialised.
+        InvalidTable: another schema, or rows that break a rule; names the file and keys, never a value.
+    """
+    frame = read_table(table, path)
+    table.require(frame, f"file {path}")
+    return frame
+
+
+def read_sound_batches(table: Table, paths: Mapping[str, UPath | Path]) -> pd.DataFrame:
+    """Stored partitions of several batches, asserted like `read_sound_table`, in the given order, with a
+    further column `report_batch`.
+
+    All rows are looked at together: hundreds of small batches take little longer than one large one.
+
+    Raises:
+        FileNotFoundError, InvalidTable: as of `read_sound_table`, of the first batch that is not sound.
+    """
+    parts = {batch: _read(table, path) for batch, path in paths.items()}
+    frame = table.from_arrow(pa.concat_tables([table.arrow.empty_table(), *parts.values()]))
+    lengths = [part.num_rows for part in parts.values()]
+    frame["report_batch"] = pd.Series(np.repeat(np.array(list(parts), dtype=object), lengths), dtype="str")
+    if problems := table.violations(frame, ["report_batch"]):
+        for path in paths.values():
+            read_sound_table(table, path)  # says which file
+        raise InvalidTable(
+            f"table {table.name}: {'; '.join(problems)}; the file was replaced meanwhile. Do the same again."
+        )
+    return frame
+
+
+def is_stored(table: Table, path: UPath | Path) -> bool:
+    """Whether a partition is there and of this version's schema: one written by an older version must be
+    materialised again.
+    """
+    try:
+        with UPath(path).open("rb") as stream:
+            return bool(pq.read_schema(stream).remove_metadata().equals(table.arrow))
+    except FileNotFoundError:
+        return False
+
+
+def remove_abandoned_files(root: UPath | Path, older_than_s: float = 3600.0) -> int:
+    """Remove temporary files that a killed writer left in a local store; none that a living one can still be
+    writing. Returns how many.
+    """
+    if not is_local(root):  # an upload that was broken off is no object
+        return 0
+    removed = 0
+    for path in root.rglob(".*.tmp"):
+        if time.time() - path.stat().st_mtime > older_than_s:
+            path.unlink(missing_ok=True)
+            removed += 1
+    return removed
+
+
+def create_catalog(connection: Connection, root: UPath | Path) -> None:
+    """Make one view per table over its Parquet files, with the partition keys as columns.
+
+    A view reads whatever partitions exist when it is queried; an empty file per table gives it its columns
+    before any does.
+    """
+    for name, table in TABLES.items():
+        _replace(table.to_arrow(table.frame()), UPath(root) / name / _EMPTY)
+        dimensions = PARTITIONED_BY[name]
+        parts = "string_split(filename, '/')"
+        keys = [
+            f"regexp_replace({parts}[{position - len(dimensions)}], '\\.parquet$', '') AS {dimension}"
+            for position, dimension in enumerate(dimensions)
+        ]
+        columns = ", ".join([*keys, *(f'"{column.name}"' for column in table.columns)])
+        pattern = str(UPath(root) / name / "**" / "*.parquet").replace("'", "''")
+        connection.execute(
+            f"CREATE OR REPLACE VIEW {name} AS SELECT {columns} FROM read_parquet('{pattern}', "
+            "filename = true)"
+        )
+        connection.execute(f"COMMENT ON VIEW {name} IS '{table.description.replace(chr(39), chr(39) * 2)}'")

@@ -1,0 +1,98 @@
+"""What an encoder is, and the cosines that are made from its vectors (implicit.md section 2).
+
+An encoder is part of the provenance: its `identity` is stored with every row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lunguage_assets.errors import MethodError
+
+DECIMALS = 6
+"""Cosines are rounded to this many decimals before any comparison, so that no platform's last bit decides a
+merge.
+"""
+
+_AT_ONCE = 8192
+_UNIT_TOLERANCE = 1e-3
+
+
+class Embedder(Protocol):
+    """A sentence encoder."""
+
+    @property
+    def identity(self) -> str:
+        """Name and revision, recorded with every result."""
+
+    def encode(self, phrases: Sequence[str]) -> NDArray[np.float32]:
+        """One L2-normalised row per phrase, n x d; a phrase's row does not depend on the other phrases."""
+
+
+@runtime_checkable
+class PairEmbedder(Embedder, Protocol):
+    """An encoder that gives cosines of listed pairs without dense vectors."""
+
+    def cosines(
+        self, phrases: Sequence[str], first: Sequence[int], second: Sequence[int]
+    ) -> NDArray[np.float64]:
+        """Cosine of phrases[first[k]] and phrases[second[k]] for every k."""
+
+
+def pair_cosines(
+    embedder: Embedder, phrases: Sequence[str], first: Sequence[int], second: Sequence[int]
+) -> NDArray[np.float64]:
+    """Rounded cosines of the listed pairs of distinct phrases; every phrase is encoded exactly once.
+
+    Raises:
+        MethodError: the encoder's answer is not one finite unit vector per phrase, or not one finite cosine
+            per pair.
+    """
+    if not phrases:
+        return np.zeros(0)
+    if isinstance(embedder, PairEmbedder):
+        found = np.asarray(embedder.cosines(phrases, first, second), dtype=np.float64)
+        if found.shape != (len(first),) or not np.isfinite(found).all():
+            raise MethodError(
+                f"encoder {embedder.identity}: found cosines of shape {found.shape}, expected "
+                f"{len(first)} finite ones."
+            )
+        return np.round(found, DECIMALS)
+    vectors = checked_vectors(embedder.identity, embedder.encode(phrases), len(phrases))
+    found = np.empty(len(first))
+    a, b = np.asarray(first, dtype=np.intp), np.asarray(second, dtype=np.intp)
+    for start in range(0, len(found), _AT_ONCE):  # bounds the memory of the gathered rows
+        part = slice(start, start + _AT_ONCE)
+        found[part] = np.einsum("ij,ij->i", vectors[a[part]], vectors[b[part]], dtype=np.float64)
+    return np.round(found, DECIMALS)
+
+
+def checked_vectors(identity: str, answer: NDArray[np.float32], rows: int) -> NDArray[np.float32]:
+    """An encoder's answer, if it is `rows` finite unit vectors.
+
+    Raises:
+        MethodError: it is not.
+    """
+    vectors = np.asarray(answer)
+    if vectors.ndim != 2 or len(vectors) != rows or not unit_rows(vectors).all():
+        raise MethodError(
+            f"encoder {identity}: found an array of shape {vectors.shape}, expected {rows} finite "
+            "vectors of length 1."
+        )
+    return vectors
+
+
+def unit_rows(vectors: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """Which rows of an n x d array are finite and of length 1, up to floating point."""
+    good = np.empty(len(vectors), dtype=bool)
+    for start in range(0, len(vectors), _AT_ONCE):
+        part = vectors[start : start + _AT_ONCE]
+        lengths = np.sqrt(np.einsum("ij,ij->i", part, part, dtype=np.float64))
+        good[start : start + len(part)] = (
+            np.abs(lengths - 1.0) <= _UNIT_TOLERANCE
+        )  # false for nan and infinity
+    return good

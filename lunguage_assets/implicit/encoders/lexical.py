@@ -1,0 +1,127 @@
+"""The built-in encoder: words of the vocabulary instead of a model (implicit.md section 2)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lunguage_assets.corpus.vocabulary import Vocabulary
+from lunguage_assets.errors import MethodError
+from lunguage_assets.implicit.words import tokens
+
+IDENTITY = "lexical-1"
+
+_WIDTH = 4096
+_LONGEST_TERM = 6
+_FUNCTION_WORDS = frozenset({"a", "an", "and", "at", "in", "of", "the"})
+
+
+class LexicalEmbedder:
+    """Phrases as sets of vocabulary-normalised words: no model, exact, the same everywhere.
+
+    Abbreviations are expanded and plurals are singular, so "effusion RUL" is "pleural effusion right upper
+    lobe". The easy version, hashing words into a few hundred numbers, lets unrelated words fall together and
+    invents similarity; here two different words are always orthogonal.
+    """
+
+    identity = IDENTITY
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._terms: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._places: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._singulars: dict[str, str] = {}
+        self._columns: dict[str, int] = {}
+        self._taken: set[int] = set()
+
+    def encode(self, phrases: Sequence[str]) -> NDArray[np.float32]:
+        """n x 4096; raises `MethodError` when more words than columns occur (`cosines` has no such limit)."""
+        vectors = np.zeros((len(phrases), _WIDTH), dtype=np.float32)
+        for row, phrase in enumerate(phrases):
+            bag = self._bag(phrase)
+            vectors[row, [self._column(word) for word in sorted(bag)]] = 1.0 / math.sqrt(len(bag))
+        return vectors
+
+    def cosines(
+        self, phrases: Sequence[str], first: Sequence[int], second: Sequence[int]
+    ) -> NDArray[np.float64]:
+        """Exact cosines: shared words over the geometric mean of both counts."""
+        bags = [self._bag(phrase) for phrase in phrases]
+        shared = [
+            len(bags[a] & bags[b]) / math.sqrt(len(bags[a]) * len(bags[b]))
+            for a, b in zip(first, second, strict=True)
+        ]
+        return np.array(shared, dtype=np.float64)
+
+    def _bag(self, phrase: str) -> frozenset[str]:
+        """Words of a phrase; one without any word (only punctuation) is a word of its own."""
+        said = tokens(phrase)
+        words: list[str] = []
+        start = 0
+        for length in range(
+            min(_LONGEST_TERM, len(said)), 0, -1
+        ):  # the finding comes first in a linearised phrase
+            term = self._rewritten(self._terms, said[:length], self._vocabulary.finding)
+            if term:
+                words += term
+                start = length
+                break
+        while start < len(said):
+            # abbreviated places have at most two words ("cp angle", "rul")
+            place = (
+                self._rewritten(self._places, said[start : start + 2], self._place)
+                if start + 1 < len(said)
+                else ()
+            )
+            if place:
+                words += place
+                start += 2
+            else:
+                words += self._rewritten(self._places, said[start : start + 1], self._place) or (
+                    self._singular(said[start]),
+                )
+                start += 1
+        return frozenset(words) - _FUNCTION_WORDS or frozenset((phrase,))
+
+    def _rewritten(
+        self, known: dict[tuple[str, ...], tuple[str, ...]], said: tuple[str, ...], form: Callable[[str], str]
+    ) -> tuple[str, ...]:
+        """The vocabulary's words for what is said; empty when word by word they are the same."""
+        found = known.get(said)
+        if found is None:
+            term = tuple(map(self._singular, tokens(form(" ".join(said)))))
+            found = known[said] = () if set(term) == set(map(self._singular, said)) else term
+        return found
+
+    def _place(self, span: str) -> str:
+        return " ".join(self._vocabulary.location_parts(span))
+
+    def _singular(self, word: str) -> str:
+        """The vocabulary's form of one word that is one word again, as a finding or else as a place; else the
+        word itself.
+        """
+        found = self._singulars.get(word)
+        if found is None:
+            forms = (tokens(self._vocabulary.finding(word)), tokens(self._place(word)))
+            found = self._singulars[word] = next((form[0] for form in forms if len(form) == 1), word)
+        return found
+
+    def _column(self, word: str) -> int:
+        """A column for a word alone: the next free one from its hash, so that no two words share one."""
+        column = self._columns.get(word)
+        if column is None:
+            if len(self._taken) == _WIDTH:
+                raise MethodError(
+                    f"encoder {self.identity}: more than {_WIDTH} different words. Encode fewer "
+                    "phrases with one embedder."
+                )
+            column = int.from_bytes(blake2b(word.encode(), digest_size=8).digest(), "big") % _WIDTH
+            while column in self._taken:
+                column = (column + 1) % _WIDTH
+            self._columns[word] = column
+            self._taken.add(column)
+        return column

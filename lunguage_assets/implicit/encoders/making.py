@@ -1,0 +1,86 @@
+"""The encoder that the settings name. An encoder that cannot be had is an error, never a reason to take
+another.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lunguage_assets.corpus.vocabulary import Vocabulary
+from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.implicit.encoders.cached import CachedEmbedder
+from lunguage_assets.implicit.encoders.contract import Embedder
+from lunguage_assets.implicit.encoders.lexical import IDENTITY, LexicalEmbedder
+from lunguage_assets.implicit.encoders.model_folder import find_model
+from lunguage_assets.implicit.encoders.precomputed import PrecomputedEmbedder
+from lunguage_assets.implicit.encoders.sentence import SentenceEmbedder
+from lunguage_assets.implicit.encoders.vector_cache import VectorCache
+from lunguage_assets.settings import ImplicitSettings
+
+CACHE_FOLDER = "encodings"
+
+
+def make_embedder(settings: ImplicitSettings, vocabulary: Vocabulary, home: Path | None = None) -> Embedder:
+    """The configured encoder.
+
+    `home`: the folder in whose `encodings` the vectors of a model are kept, and from which the path of a
+        vectors file counts; without one nothing is kept. A model's weights are loaded at the first phrase
+        that is not known yet.
+
+    Raises:
+        ConfigurationError: the encoder cannot be had: a library, model or revision is missing, or no vectors
+            file is named.
+        InputError: the vectors file cannot be used.
+    """
+    if settings.encoder == "lexical":
+        return LexicalEmbedder(vocabulary)
+    if settings.encoder == "precomputed":
+        return PrecomputedEmbedder(vectors_path(settings, home))
+    model = SentenceEmbedder(
+        find_model(settings.encoder_model, settings.encoder_revision),
+        settings.encoder_device,
+        settings.encoder_batch_size,
+    )
+    return model if home is None else CachedEmbedder(model, VectorCache(home / CACHE_FOLDER, model.identity))
+
+
+def encoder_identity(settings: ImplicitSettings, home: Path | None = None) -> str:
+    """The identity that `make_embedder` would give, to tell whether stored results are of the configured
+    encoder.
+
+    Raises:
+        ConfigurationError: as `make_embedder`.
+        InputError: as `make_embedder`.
+    """
+    if settings.encoder == "lexical":
+        return IDENTITY
+    if settings.encoder == "precomputed":
+        return PrecomputedEmbedder(vectors_path(settings, home)).identity
+    return find_model(settings.encoder_model, settings.encoder_revision).identity
+
+
+def vectors_path(settings: ImplicitSettings, home: Path | None = None) -> Path:
+    """Where the configured vectors file is.
+
+    Raises:
+        ConfigurationError: none is named.
+    """
+    if not settings.encoder_vectors:
+        raise ConfigurationError(
+            "settings.toml, option implicit.encoder_vectors: found nothing, expected the Parquet "
+            "file (or folder of them) with the vectors that "
+            "encoder 'precomputed' reads. `lunguage encode` makes one."
+        )
+    path = Path(settings.encoder_vectors).expanduser()
+    return path if home is None else home / path  # an absolute path stays as it is
+
+
+def encoding_counts(embedder: Embedder) -> dict[str, int]:
+    """How many phrases were encoded now and how many were known from before; empty for an encoder without a
+    memory.
+    """
+    return (
+        {"phrases_known": embedder.known, "phrases_encoded": embedder.encoded}
+        if isinstance(embedder, CachedEmbedder)
+        else {}
+    )

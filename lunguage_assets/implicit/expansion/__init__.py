@@ -1,0 +1,1 @@
+"""Expand diagnoses into sub-findings."""

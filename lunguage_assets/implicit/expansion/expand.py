@@ -1,0 +1,234 @@
+"""Diagnoses expanded into the sub-findings that they imply, down to the leaves (implicit.md section 4).
+
+The rows of the report are read, never changed: that parents gain their children as evidence, and that
+contradictions go, is `resolve.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import pandas as pd
+
+from lunguage_assets.corpus.vocabulary import Vocabulary
+from lunguage_assets.implicit.pathways.match import Match, is_elsewhere, match
+from lunguage_assets.implicit.pathways.pathways import Edge, MatchedPathway, PathwayDictionary
+from lunguage_assets.implicit.rows import (
+    ATTRIBUTE_NAMES,
+    CLAIM_DECIMALS,
+    CLINICAL_ATTRIBUTES,
+    PAPER,
+    Row,
+    attribute_values,
+    by_study,
+    claim_preference,
+    collector_paused,
+    read_rows,
+    write_rows,
+)
+from lunguage_assets.implicit.words import united_cells
+from lunguage_assets.tables import DEDUPLICATED_FINDINGS, EXPANSIONS, PATHWAY_MATCHES
+
+_ATTRIBUTES_OF = attribute_values(ATTRIBUTE_NAMES)
+_NO_ATTRIBUTES = dict.fromkeys(ATTRIBUTE_NAMES, "")
+
+_Places = dict[tuple[str, tuple[str, ...], str], tuple[str, tuple[str, ...]]]
+"""Location and location set of a sub-finding by the parent's and the pathway's: few, and asked for again and
+again.
+"""
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """Every finding's pathway or reason (PATHWAY_MATCHES), and every implied sub-finding (EXPANSIONS)."""
+
+    matches: pd.DataFrame
+    expansions: pd.DataFrame
+
+
+@dataclass(slots=True, eq=False)
+class _Child(Row):
+    """A sub-finding with its place in the expansion; the field names are the columns of EXPANSIONS."""
+
+    outcome: str = "generated"
+    linked_to: str | None = None
+    parent_pathway_id: str = ""
+    edge: int = 0
+    depth: int = 1
+
+
+@collector_paused()
+def expand(deduplicated: pd.DataFrame, dictionary: PathwayDictionary, vocabulary: Vocabulary) -> Expansion:
+    """DEDUPLICATED_FINDINGS to PATHWAY_MATCHES and EXPANSIONS, sorted by study and report order, each child
+    after its parent.
+
+    A sub-finding that the report already states is in EXPANSIONS with outcome `already stated` and the row
+    that states it; it has no row in PATHWAY_MATCHES, because it is not a finding of its own.
+    """
+    rows = read_rows(deduplicated, DEDUPLICATED_FINDINGS.names)
+    matches: list[Match] = []
+    children: list[_Child] = []
+    places: _Places = {}
+    for study in by_study(rows):
+        expander = _StudyExpander(study, dictionary, vocabulary, places)
+        for row in study:
+            found = match(row, dictionary)
+            matches.append(found)
+            children.extend(expander.children(row, found, row.finding_id, 1, matches))
+    return Expansion(write_rows(PATHWAY_MATCHES, matches), write_rows(EXPANSIONS, children))
+
+
+class _StudyExpander:
+    """Expands the rows of one study; knows what the report already states."""
+
+    def __init__(
+        self, study: Sequence[Row], dictionary: PathwayDictionary, vocabulary: Vocabulary, places: _Places
+    ) -> None:
+        self._dictionary, self._vocabulary = dictionary, vocabulary
+        self._study, self._places = study, places
+
+    @cached_property
+    def _by_id(self) -> dict[str, Row]:
+        return {row.finding_id: row for row in self._study}
+
+    @cached_property
+    def _stated(self) -> dict[tuple[str, str, bool], list[Row]]:
+        """What the report says, merged rows included; only a study with a matched diagnosis asks."""
+        stated: dict[tuple[str, str, bool], list[Row]] = {}
+        for row in self._study:
+            if row.disposition != "excluded" and not self._only_shares_the_name(row):
+                stated.setdefault((row.name, row.currency, row.positive), []).append(row)
+        return stated
+
+    def _only_shares_the_name(self, row: Row) -> bool:
+        """A pericardial "effusion" does not state the pleural effusion of an edema."""
+        diagnosis = self._dictionary.recognise(row.name)
+        return diagnosis is not None and is_elsewhere(row, diagnosis, self._dictionary)
+
+    def children(
+        self, parent: Row, found: Match, root_id: str, depth: int, matches: list[Match]
+    ) -> Iterator[_Child]:
+        """The sub-findings of a matched row, each followed by its own; nothing when no pathway matched."""
+        if found.matched is None:
+            return
+        for child in self._distinct_children(parent, found.matched, root_id, depth):
+            stating = self._already_stated(child)
+            if stating is not None:
+                child.outcome, child.linked_to = "already stated", stating.finding_id
+                yield child
+                continue
+            child_match = match(child, self._dictionary)
+            matches.append(child_match)
+            yield child
+            yield from self.children(child, child_match, root_id, depth + 1, matches)
+
+    def _distinct_children(
+        self, parent: Row, pathway: MatchedPathway, root_id: str, depth: int
+    ) -> list[_Child]:
+        """The same child of the same parent appears once, with the attributes of its repeats."""
+        children: dict[tuple[str, bool, tuple[str, ...]], _Child] = {}
+        for number, edge in enumerate(pathway.edges):
+            child = self._child(parent, edge, number, root_id, depth)
+            child.parent_pathway_id = pathway.id
+            first = children.setdefault((child.name, child.positive, child.location_parts), child)
+            if first is not child:
+                for name in ATTRIBUTE_NAMES:
+                    setattr(first, name, united_cells([getattr(first, name), getattr(child, name)]))
+        return list(children.values())
+
+    def _child(self, parent: Row, edge: Edge, number: int, root_id: str, depth: int) -> _Child:
+        positive = edge.status == "dp"
+        certainty = parent.status[0]  # a sub-finding is as certain as its parent
+        location, parts = ("", ()) if edge.is_symptom else self._place(parent, edge)
+        support = round(parent.support * edge.strength, CLAIM_DECIMALS)
+        child = _Child(
+            finding_id=f"{parent.finding_id}/{number}",
+            subject_id=parent.subject_id,
+            study_id=parent.study_id,
+            sequence=parent.sequence,
+            section=parent.section,
+            sent_idx=parent.sent_idx,
+            sent="",
+            ent_idx=parent.ent_idx,
+            ent=edge.ent,
+            name=edge.name,
+            cat=edge.category,
+            status=certainty + edge.status[1],
+            location=location,
+            location_parts=parts,
+            **_NO_ATTRIBUTES,  # type: ignore[arg-type]  # set below, by name
+            evidence=(),
+            associate=(parent.finding_id,),
+            currency=parent.currency,
+            view_information=parent.view_information,
+            support=support,
+            p_source="pathway",
+            prob_is_bound=True,
+            encoder=parent.encoder,
+            mode=parent.mode,
+            source="expansion",
+            parent_id=parent.finding_id,
+            root_id=root_id,
+            edge=number,
+            depth=depth,
+        )
+        _inherit_attributes(child, parent, edge)
+        low, high = (round(p * edge.strength, CLAIM_DECIMALS) for p in (parent.p_low, parent.p_high))
+        if positive:  # present at least as surely as the parent: it may be there for other reasons
+            child.prob, child.p_low, child.p_high = support, low, 1.0
+        elif child.mode == PAPER:  # the parent's p, although the sign is denied
+            child.prob, child.p_low, child.p_high = support, low, high
+        # absent at least as surely as the parent is present: P(present) is anywhere in [0, 1 - support]
+        else:
+            child.p_high = round(1.0 - support, CLAIM_DECIMALS)
+            child.prob, child.p_low = child.p_high / 2.0, 0.0
+        return child
+
+    def _place(self, parent: Row, edge: Edge) -> tuple[str, tuple[str, ...]]:
+        """The parent's location, then the pathway's, without repeats in the vocabulary's terms."""
+        if not edge.location:
+            return parent.location, parent.location_parts
+        asked = parent.location, parent.location_parts, edge.location
+        found = self._places.get(asked)
+        if found is None:
+            parts = self._vocabulary.location_parts(edge.location)
+            own = [part for part in parts if part not in parent.location_parts]
+            wording = edge.location if len(own) == len(parts) else ", ".join(own)
+            found = self._places[asked] = (
+                united_cells([parent.location, wording]),
+                tuple(sorted({*parent.location_parts, *parts})),
+            )
+        return found
+
+    def _already_stated(self, child: _Child) -> Row | None:
+        """The row that states the child already: the best claimed one; a merged row counts through its
+        survivor.
+        """
+        found = {}
+        for row in self._stated.get((child.name, child.currency, child.positive), ()):
+            if compatible_places(
+                frozenset(row.location_parts), frozenset(child.location_parts)
+            ) and not self._dictionary.contradictory(row.measurement, child.measurement):
+                stating = self._by_id[row.merged_into] if row.merged_into is not None else row
+                found[stating.finding_id] = stating
+        return min(found.values(), key=claim_preference, default=None)
+
+
+def compatible_places(existing: frozenset[str], child: frozenset[str]) -> bool:
+    """Existing contains all of the child's parts, or existing is non-empty and contained in the child's."""
+    return existing >= child or bool(existing and existing <= child)
+
+
+def _inherit_attributes(child: Row, parent: Row, edge: Edge) -> None:
+    """The parent's attributes united with the pathway's; a negative sub-finding has the pathway's alone, a
+    symptom no clinical ones.
+    """
+    for name, own in edge.attributes.items():
+        setattr(child, name, own)
+    if edge.status == "dn":
+        return
+    for name, inherited in zip(ATTRIBUTE_NAMES, _ATTRIBUTES_OF(parent), strict=True):
+        if inherited and not (edge.is_symptom and name in CLINICAL_ATTRIBUTES):
+            setattr(child, name, united_cells([inherited, getattr(child, name)]))

@@ -1,0 +1,1 @@
+"""Merge duplicate findings (implicit.md section 2)."""

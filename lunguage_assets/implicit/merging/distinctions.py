@@ -1,0 +1,125 @@
+"""Numbers, levels and directions of change that keep two findings apart (implicit.md section 2).
+
+"Rows whose numbers or levels differ (5 mm and 8 mm, T8 and T9), or of which one improved and the other
+worsened, never merge." A row that states no number does not differ from one that does: silence is not a
+number, and complete link keeps 5 mm and 8 mm apart around it. Of directions the same holds, and "unchanged"
+is one: it is neither better nor worse.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+_NUMBER_WORDS = {
+    word: str(number)
+    for number, words in enumerate(
+        (
+            ("one", "first"),
+            ("two", "second"),
+            ("three", "third"),
+            ("four", "fourth"),
+            ("five", "fifth"),
+            ("six", "sixth"),
+            ("seven", "seventh"),
+            ("eight", "eighth"),
+            ("nine", "ninth"),
+            ("ten", "tenth"),
+            ("eleven", "eleventh"),
+            ("twelve", "twelfth"),
+        ),
+        start=1,
+    )
+    for word in words
+}
+_WORD = re.compile(r"\b(?:" + "|".join(_NUMBER_WORDS) + r")\b")
+_LEVEL = re.compile(
+    r"(?<![a-z0-9])([ctls])-?(\d{1,2})(?:\s?(?:-|to|through|/)\s?([ctls])?(\d{1,2}))?(?!\d|\.\d|[ ]?(?:mm|cm)\b)"
+)
+_QUANTITY = re.compile(r"\d+(?:\.\d+)?(?:\s?(?:x|×|-|to|by|/)\s?\d+(?:\.\d+)?)*(?:\s?(mm|cm)(?![a-z]))?")
+_DIGITS = re.compile(r"\d+(?:\.\d+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """Vertebral levels, lengths in millimetres, and other numbers (counts, ribs, percentages) that a finding
+    states.
+    """
+
+    levels: frozenset[str]
+    lengths: frozenset[float]
+    numbers: frozenset[float]
+
+    def differ(self, other: Marks) -> bool:
+        """Whether both state a value of the same kind and the values are not the same."""
+        if self is NO_MARKS or other is NO_MARKS:
+            return False
+        mine = (self.levels, self.lengths, self.numbers)
+        theirs = (other.levels, other.lengths, other.numbers)
+        return any(a and b and a != b for a, b in zip(mine, theirs, strict=True))
+
+
+NO_MARKS = Marks(frozenset(), frozenset(), frozenset())
+
+
+@lru_cache(maxsize=200_000)
+def marks(phrase: str) -> Marks:
+    """The values that a phrase states; number words and ordinals count ("eighth rib" = "8th rib"),
+    centimetres are millimetres.
+    """
+    text = _WORD.sub(lambda word: _NUMBER_WORDS[word.group()], phrase.lower())
+    if not _DIGITS.search(text):
+        return NO_MARKS
+    levels: set[str] = set()
+
+    def take_level(found: re.Match[str]) -> str:
+        letter, number, last_letter, last = found.groups()
+        levels.add(f"{letter}{int(number)}")
+        if last is not None:
+            levels.add(f"{last_letter or letter}{int(last)}")
+        return " "
+
+    text = _LEVEL.sub(take_level, text)
+    lengths: set[float] = set()
+    numbers: set[float] = set()
+    for found in _QUANTITY.finditer(text):
+        values = [float(digits) for digits in _DIGITS.findall(found.group())]
+        if found.group(1):
+            lengths.update(round(value * (10.0 if found.group(1) == "cm" else 1.0), 6) for value in values)
+        else:
+            numbers.update(values)
+    return Marks(frozenset(levels), frozenset(lengths), frozenset(numbers))
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """The directions of change that a finding states."""
+
+    improved: bool
+    no_change: bool
+    worsened: bool
+
+    def differs(self, other: Course) -> bool:
+        """Whether one improved and the other worsened, or both state directions and none in common."""
+        if self is NO_COURSE or other is NO_COURSE:
+            return False
+        if (self.improved and other.worsened) or (self.worsened and other.improved):
+            return True
+        return not (
+            (self.improved and other.improved)
+            or (self.no_change and other.no_change)
+            or (self.worsened and other.worsened)
+        )
+
+
+NO_COURSE = Course(improved=False, no_change=False, worsened=False)
+
+
+def course(improved: str, no_change: str, worsened: str) -> Course:
+    """From the cells of a finding; an empty cell states nothing."""
+    return (
+        Course(bool(improved), bool(no_change), bool(worsened))
+        if improved or no_change or worsened
+        else NO_COURSE
+    )

@@ -1,0 +1,1 @@
+"""Expert pathways, and which finding matches which."""

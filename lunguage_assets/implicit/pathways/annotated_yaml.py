@@ -1,0 +1,93 @@
+"""YAML files that a person edits, read so that an error can name the line and the field.
+
+What the files mean belongs to their own modules (`blacklist.py`, `pathways.py`); only reading and pointing at
+a place is here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from lunguage_assets.errors import ConfigurationError
+
+Model = TypeVar("Model", bound=BaseModel)
+Place = tuple[Hashable, ...]
+
+
+@dataclass(frozen=True)
+class AnnotatedYaml:
+    """A parsed file and the 1-based line of every value, by its path of keys and positions."""
+
+    file: Path
+    values: Any
+    lines: dict[Place, int]
+
+    def error(self, place: Sequence[Hashable], problem: str, remedy: str) -> ConfigurationError:
+        """The error to raise for a value: file, line, field, what is wrong and what to do."""
+        inner = tuple(place)
+        while inner not in self.lines and inner:
+            inner = inner[:-1]
+        field = ".".join(str(part) for part in place) or "the whole file"
+        return ConfigurationError(
+            f"{self.file}, line {self.lines.get(inner, 1)}, field {field}: {problem}. {remedy}"
+        )
+
+    def validated(self, model: type[Model]) -> Model:
+        """The file as `model`; raises `ConfigurationError` at the first value that does not fit."""
+        try:
+            return model.model_validate(self.values)
+        except ValidationError as error:
+            problem = error.errors(include_url=False)[0]
+            raise self.error(
+                problem["loc"], problem["msg"], "Mend the field; the header of the file explains its form."
+            ) from None
+
+
+def read_annotated(file: Path) -> AnnotatedYaml:
+    """Read a YAML file; unreadable text, bad syntax and a key given twice are `ConfigurationError`s."""
+    try:
+        text = file.read_text(encoding="utf-8")
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+        values = yaml.safe_load(text)
+    except FileNotFoundError:
+        raise ConfigurationError(
+            f"{file}: not found. Give the path of an existing file, or none for the packaged one."
+        ) from None
+    except UnicodeDecodeError:
+        raise ConfigurationError(f"{file}: not UTF-8 text. Save the file as UTF-8.") from None
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise ConfigurationError(f"{file}, line {line}: not YAML ({error.problem}). Mend the line.") from None
+    except yaml.YAMLError as error:
+        raise ConfigurationError(f"{file}: not YAML ({type(error).__name__}). Mend the file.") from None
+    lines: dict[Place, int] = {}
+    if root is not None:
+        for place, line in _places(root, (), file):
+            lines[place] = line
+    return AnnotatedYaml(file, values, lines)
+
+
+def _places(node: yaml.Node, place: Place, file: Path) -> Iterator[tuple[Place, int]]:
+    yield place, node.start_mark.line + 1
+    if isinstance(node, yaml.SequenceNode):
+        for position, item in enumerate(node.value):
+            yield from _places(item, (*place, position), file)
+    elif isinstance(node, yaml.MappingNode):
+        seen: set[str] = set()
+        for key, value in node.value:
+            if key.value in seen:  # YAML itself silently keeps the last one
+                raise ConfigurationError(
+                    f"{file}, line {key.start_mark.line + 1}, field {key.value}: given twice in "
+                    "one mapping. Keep one of the two."
+                )
+            seen.add(key.value)
+            yield from (
+                (inner, max(line, key.start_mark.line + 1))
+                for inner, line in _places(value, (*place, key.value), file)
+            )

@@ -1,0 +1,332 @@
+"""The form of `resources/pathways.yaml`, and what must hold in it before anything is matched.
+
+Every check here reads the file alone. What needs the vocabulary (recognising a finding, cycles) is in
+`pathways.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from lunguage_assets.implicit.pathways.annotated_yaml import AnnotatedYaml, Place
+from lunguage_assets.implicit.words import collapsed, united_cells
+from lunguage_assets.tables import ATTRIBUTES, VIEWS
+
+PLAIN = "plain"
+PROJECTIONS = VIEWS[:3]
+POSTURES = VIEWS[3:]
+SYMPTOM_CATEGORY = "PATIENT INFO."
+
+Projection = Literal["ap", "pa", "lateral"]
+Posture = Literal["erect", "supine", "recumbent"]
+Category = Literal["PF", "CF", "OTH", "COF", "NCD", "PATIENT INFO."]
+_INTERNAL = {published: name for name, published in ATTRIBUTES.items()}
+_REMEDY = "The header of the file explains its form."
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class SubFinding(_Entry):
+    """One edge of a pathway: what the diagnosis shows, as it would be stated if the diagnosis were
+    certain.
+    """
+
+    finding: str = ""
+    diagnosis: str = ""
+    status: Literal["dp", "dn"]
+    location: str = ""
+    attributes: dict[str, str] = {}
+    strength: float = Field(default=1.0, gt=0.0, le=1.0)
+
+    @field_validator("attributes")
+    @classmethod
+    def _known_attributes(cls, given: dict[str, str]) -> dict[str, str]:
+        named = {_INTERNAL.get(name, name): value for name, value in given.items()}
+        unknown = sorted(set(named) - set(ATTRIBUTES))
+        if unknown:
+            raise ValueError(f"unknown attributes {unknown}; known are {list(ATTRIBUTES)}")
+        return {name: united_cells([named[name]]) for name in ATTRIBUTES if name in named}
+
+    @model_validator(mode="after")
+    def _one_name(self) -> Self:
+        if bool(self.finding.strip()) == bool(self.diagnosis.strip()):
+            raise ValueError("give either a finding or a diagnosis")
+        return self
+
+    @property
+    def name(self) -> str:
+        return collapsed(self.finding or self.diagnosis)
+
+
+class When(_Entry):
+    """When a pathway applies: refinements, and at most one kind of view condition."""
+
+    refinements: list[str] = [PLAIN]
+    postures: list[list[Posture]] = []
+    projections: list[list[Projection]] = []
+    needs: list[Projection] = []
+
+    @model_validator(mode="after")
+    def _one_view_condition(self) -> Self:
+        if sum(map(bool, (self.postures, self.projections, self.needs))) > 1:
+            raise ValueError("give at most one of postures, projections and needs")
+        if not self.refinements:
+            raise ValueError("refinements is empty; leave it out for the plain diagnosis")
+        if any(not situation for situation in (*self.postures, *self.projections)):
+            raise ValueError("an empty set of views: the unknown view has no signs")
+        return self
+
+    def admits(self, views: frozenset[str]) -> bool:
+        """Whether the view condition holds for a study's projections and postures."""
+        if self.needs:
+            return bool(views & set(self.needs))
+        postures = views & set(POSTURES)
+        if self.postures:
+            return any(postures == set(situation) for situation in self.postures)
+        if self.projections:
+            return not postures and any(views == set(situation) for situation in self.projections)
+        return True
+
+    def views(self) -> tuple[str, ...]:
+        """Views named in the paper's notation, in fixed order: a posture goes with any projection."""
+        situations: list[Sequence[str]] = [*self.postures, *self.projections, self.needs]
+        named = {view for situation in situations for view in situation}
+        if self.postures or not named:
+            named |= set(PROJECTIONS)
+        return tuple(view for view in VIEWS if view in named)
+
+
+class Pathway(_Entry):
+    """An expert pathway: when it applies and what it implies."""
+
+    id: str = Field(min_length=1)
+    when: When = When()
+    implies: list[SubFinding] = Field(min_length=1)
+
+
+class Union(_Entry):
+    """A situation that shows the signs of several pathways."""
+
+    id: str = Field(min_length=1)
+    when: When
+    of: list[str] = Field(min_length=2)
+
+
+class Refinement(_Entry):
+    """Words that choose among the pathways of a diagnosis."""
+
+    name: str = Field(min_length=1)
+    words: list[str] = []
+    locations: list[str] = []
+    location_patterns: list[str] = []
+
+    @field_validator("location_patterns")
+    @classmethod
+    def _compiles(cls, patterns: list[str]) -> list[str]:
+        for pattern in patterns:
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                raise ValueError(f"not a regular expression ({error})") from None
+        return patterns
+
+
+class Diagnosis(_Entry):
+    """A diagnosis with its spellings, refinements (most specific first) and pathways."""
+
+    name: str = Field(min_length=1)
+    spellings: dict[str, list[str]]
+    refinements: list[Refinement] = []
+    devices: list[str] = []
+    elsewhere: list[str] = []
+    pathways: list[Pathway] = Field(min_length=1)
+    unions: list[Union] = []
+
+    @property
+    def variants(self) -> list[str]:
+        return [spelling for group in self.spellings.values() for spelling in group]
+
+
+class Negators(_Entry):
+    """Words that turn what follows into its opposite."""
+
+    next: list[str] = []
+    rest: list[str] = []
+    turns: list[str] = []
+
+
+class PathwayFile(_Entry):
+    """The whole file."""
+
+    categories: dict[str, Category] = {}
+    negators: Negators = Negators()
+    directions: dict[str, list[str]] = {}
+    diagnoses: list[Diagnosis] = Field(min_length=1)
+
+
+def check_file(source: AnnotatedYaml, content: PathwayFile) -> None:
+    """Raise `ConfigurationError`, naming line and field, where the file contradicts itself."""
+    _check_unique(source, _diagnosis_names(content), "diagnosis")
+    _check_unique(source, _spellings(content), "spelling")
+    _check_unique(source, _pathway_ids(content), "pathway id")
+    for number, diagnosis in enumerate(content.diagnoses):
+        place = ("diagnoses", number)
+        _check_refinements(source, place, diagnosis)
+        _check_unions(source, place, diagnosis)
+        _check_exclusive(source, place, diagnosis)
+    _check_sub_findings(source, content)
+
+
+def _diagnosis_names(content: PathwayFile) -> Iterator[tuple[Place, str]]:
+    for number, diagnosis in enumerate(content.diagnoses):
+        yield ("diagnoses", number, "name"), collapsed(diagnosis.name)
+
+
+def _spellings(content: PathwayFile) -> Iterator[tuple[Place, str]]:
+    for number, diagnosis in enumerate(content.diagnoses):
+        for group, spellings in diagnosis.spellings.items():
+            for position, spelling in enumerate(spellings):
+                yield ("diagnoses", number, "spellings", group, position), collapsed(spelling)
+
+
+def _pathway_ids(content: PathwayFile) -> Iterator[tuple[Place, str]]:
+    for number, diagnosis in enumerate(content.diagnoses):
+        for place, entry in _entries(diagnosis):
+            yield ("diagnoses", number, *place, "id"), entry.id
+
+
+def _entries(diagnosis: Diagnosis) -> Iterator[tuple[Place, Pathway | Union]]:
+    for position, pathway in enumerate(diagnosis.pathways):
+        yield ("pathways", position), pathway
+    for position, union in enumerate(diagnosis.unions):
+        yield ("unions", position), union
+
+
+def _check_unique(source: AnnotatedYaml, values: Iterator[tuple[Place, str]], what: str) -> None:
+    seen: set[str] = set()
+    for place, value in values:
+        if not value:
+            raise source.error(place, f"an empty {what}", _REMEDY)
+        if value in seen:
+            raise source.error(place, f"the {what} {value!r} is given twice", "Keep one of the two.")
+        seen.add(value)
+
+
+def _check_refinements(source: AnnotatedYaml, place: Place, diagnosis: Diagnosis) -> None:
+    names = [refinement.name for refinement in diagnosis.refinements]
+    known = [PLAIN, *names]
+    if len(set(known)) != len(known):
+        raise source.error(
+            (*place, "refinements"),
+            f"a refinement is named twice, or {PLAIN!r}",
+            "Give every refinement its own name.",
+        )
+    if collapsed(diagnosis.name) not in map(collapsed, diagnosis.spellings.get(PLAIN, [])):
+        raise source.error(
+            (*place, "spellings"),
+            f"the diagnosis {diagnosis.name!r} is not one of its own plain spellings",
+            "List it there.",
+        )
+    words: set[str] = set()
+    for position, refinement in enumerate(diagnosis.refinements):
+        for word in map(collapsed, refinement.words):
+            if word in words:
+                raise source.error(
+                    (*place, "refinements", position, "words"),
+                    f"{word!r} belongs to two refinements",
+                    "Keep one of the two.",
+                )
+            words.add(word)
+    named: list[tuple[Place, str]] = [((*place, "spellings", group), group) for group in diagnosis.spellings]
+    named += [
+        ((*place, *where, "when", "refinements"), name)
+        for where, entry in _entries(diagnosis)
+        for name in entry.when.refinements
+    ]
+    for where, name in named:
+        if name not in known:
+            raise source.error(
+                where, f"unknown refinement {name!r}", f"Known here are {known}; add it under refinements."
+            )
+
+
+def _check_unions(source: AnnotatedYaml, place: Place, diagnosis: Diagnosis) -> None:
+    known = {pathway.id for pathway in diagnosis.pathways}
+    for position, union in enumerate(diagnosis.unions):
+        for member in union.of:
+            if member not in known:
+                raise source.error(
+                    (*place, "unions", position, "of"),
+                    f"unknown pathway {member!r}",
+                    f"Known here are {sorted(known)}.",
+                )
+
+
+def view_situations() -> Iterator[frozenset[str]]:
+    """Every set of projections and postures that a study can have, the unknown one (empty) included."""
+    for size in range(len(VIEWS) + 1):
+        yield from map(frozenset, combinations(VIEWS, size))
+
+
+def _check_exclusive(source: AnnotatedYaml, place: Place, diagnosis: Diagnosis) -> None:
+    """At most one pathway per (refinement, view situation), by trying them all.
+
+    A spelling selects through its refinement alone, so the refinements stand for all terms.
+    """
+    for refinement in (PLAIN, *(r.name for r in diagnosis.refinements)):
+        candidates = [
+            (where, entry) for where, entry in _entries(diagnosis) if refinement in entry.when.refinements
+        ]
+        for views in view_situations():
+            matching = [(where, entry.id) for where, entry in candidates if entry.when.admits(views)]
+            if len(matching) > 1:
+                situation = ", ".join(view for view in VIEWS if view in views) or "unknown view"
+                raise source.error(
+                    (*place, *matching[1][0]),
+                    f"{matching[0][1]} and {matching[1][1]} both apply to refinement "
+                    f"{refinement!r} with views {situation!r}",
+                    "At most one pathway may apply: narrow a `when`.",
+                )
+
+
+def _check_sub_findings(source: AnnotatedYaml, content: PathwayFile) -> None:
+    spellings = {spelling for _, spelling in _spellings(content)}
+    symptoms = {
+        collapsed(name) for name, category in content.categories.items() if category == SYMPTOM_CATEGORY
+    }
+    for number, diagnosis in enumerate(content.diagnoses):
+        for p, pathway in enumerate(diagnosis.pathways):
+            for edge, child in enumerate(pathway.implies):
+                place = ("diagnoses", number, "pathways", p, "implies", edge)
+                if child.diagnosis and child.name not in spellings:
+                    raise source.error(
+                        (*place, "diagnosis"),
+                        f"unknown diagnosis {child.name!r}",
+                        "Spell it as listed, or call it a finding.",
+                    )
+                if child.finding and child.name in spellings:
+                    raise source.error(
+                        (*place, "finding"),
+                        f"{child.name!r} is a listed diagnosis",
+                        "Write `diagnosis:` instead of `finding:`.",
+                    )
+                if child.name in symptoms and (child.location or child.attributes):
+                    raise source.error(
+                        place,
+                        f"the symptom {child.name!r} has a location or attributes",
+                        "Symptoms have neither; remove them.",
+                    )
+            stated = [(child.name, child.status, collapsed(child.location)) for child in pathway.implies]
+            if len(set(stated)) != len(stated):
+                raise source.error(
+                    ("diagnoses", number, "pathways", p, "implies"),
+                    "a sub-finding is listed twice",
+                    "Keep one of the two.",
+                )

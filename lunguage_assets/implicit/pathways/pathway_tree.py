@@ -1,0 +1,130 @@
+"""What a diagnosis implies, as a tree that can be drawn or written out: situations, sub-findings, and the
+diagnoses among them to the leaves.
+
+Only the content of the tree is here; how it looks is `pictures/pathway_pictures.py`. Which pathway a row
+matches is decided in `match.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.implicit.pathways.pathway_file import PLAIN, When, view_situations
+from lunguage_assets.implicit.pathways.pathways import Edge, PathwayDictionary
+from lunguage_assets.tables import ATTRIBUTES
+
+Kind = Literal["diagnosis", "situation", "present", "absent"]
+SOMETIMES = "in some situations only"
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A diagnosis, a situation in which one of its pathways applies, or a sub-finding; `lines` say more about
+    it.
+    """
+
+    kind: Kind
+    title: str
+    lines: tuple[str, ...] = ()
+    children: tuple[Branch, ...] = ()
+
+    def written(self, indent: str = "") -> Iterator[str]:
+        """The tree as indented lines of text, a sub-finding that is denied marked as absent."""
+        mark = {"diagnosis": "", "situation": "if ", "present": "", "absent": "absent: "}[self.kind]
+        yield f"{indent}{mark}{self.title}" + (f" ({'; '.join(self.lines)})" if self.lines else "")
+        for child in self.children:
+            yield from child.written(indent + "    ")
+
+
+def pathway_tree(dictionary: PathwayDictionary, diagnosis: str) -> Branch:
+    """The diagnosis with all of its pathways, unions last.
+
+    A diagnosis among the sub-findings is followed to its leaves with everything that its own pathways show,
+    each once; what they do not show in every situation is marked (`SOMETIMES`), and its own tree says when.
+    Raises `ConfigurationError` for a diagnosis that the dictionary does not have.
+    """
+    if diagnosis not in dictionary.diagnoses:
+        raise ConfigurationError(
+            f"{diagnosis!r} is no diagnosis of the pathways. Known are: {', '.join(dictionary.diagnoses)}."
+        )
+    situations = tuple(
+        Branch(
+            "situation",
+            situation(pathway.when),
+            (pathway.id,),
+            tuple(_sub_finding(dictionary, edge) for edge in pathway.edges),
+        )
+        for pathway in dictionary.pathways_of(diagnosis)
+    )
+    return Branch("diagnosis", diagnosis, (), situations)
+
+
+def situation(when: When) -> str:
+    """When a pathway applies, in words: the wording of the finding, then the views of the study."""
+    wording = (
+        ""
+        if list(when.refinements) == [PLAIN]
+        else " or ".join("unrefined" if name == PLAIN else name for name in when.refinements)
+    )
+    if when.postures:
+        views = "posture " + _either(when.postures)
+    elif when.projections:
+        views = f"views {_either(when.projections)}, posture unknown"
+    elif when.needs:
+        views = f"a view among {', '.join(when.needs)}"
+    else:
+        views = "any view"
+    return f"{wording}, {views}" if wording else views
+
+
+def _either(
+    situations: list[list[Literal["ap", "pa", "lateral"]]]
+    | list[list[Literal["erect", "supine", "recumbent"]]],
+) -> str:
+    return " or ".join(" + ".join(views) for views in situations)
+
+
+def _sub_finding(dictionary: PathwayDictionary, edge: Edge, *, sometimes: bool = False) -> Branch:
+    said = [f"at: {edge.location}"] if edge.location else []
+    said += [
+        f"{published}: {edge.attributes[name]}"
+        for name, published in ATTRIBUTES.items()
+        if name in edge.attributes
+    ]
+    said += ["symptom"] if edge.is_symptom else []
+    said += [f"strength {edge.strength:g}"] if edge.strength != 1.0 else []
+    said += [SOMETIMES] if sometimes else []
+    diagnosis = dictionary.recognise(edge.name, edge.ent) if edge.status == "dp" else None
+    children = () if diagnosis is None else tuple(_shown(dictionary, diagnosis))
+    kind: Kind = "absent" if edge.status == "dn" else "diagnosis" if children else "present"
+    return Branch(kind, edge.ent, tuple(said), children)
+
+
+def _shown(dictionary: PathwayDictionary, diagnosis: str) -> Iterator[Branch]:
+    """Everything that the pathways of a diagnosis show, each once, in their order."""
+    shown: dict[tuple[object, ...], tuple[Edge, list[When]]] = {}
+    for pathway in dictionary.pathways_of(diagnosis):
+        for edge in pathway.edges:
+            said = (
+                edge.ent,
+                edge.status,
+                edge.location,
+                tuple(sorted(edge.attributes.items())),
+                edge.strength,
+            )
+            shown.setdefault(said, (edge, []))[1].append(pathway.when)
+    wordings = (PLAIN, *(refinement.name for refinement in dictionary.diagnoses[diagnosis].refinements))
+    for edge, conditions in shown.values():
+        yield _sub_finding(dictionary, edge, sometimes=not _cover_everything(conditions, wordings))
+
+
+def _cover_everything(conditions: Sequence[When], wordings: Sequence[str]) -> bool:
+    """Whether one of the conditions holds whatever the wording and the views, the unknown view included."""
+    return all(
+        any(wording in when.refinements and when.admits(views) for when in conditions)
+        for wording in wordings
+        for views in view_situations()
+    )

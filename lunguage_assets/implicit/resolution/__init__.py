@@ -1,0 +1,1 @@
+"""Resolve contradictions; accounts and guarantees."""

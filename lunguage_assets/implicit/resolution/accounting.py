@@ -1,0 +1,70 @@
+"""Where every delivered row went, per study, counted from the stages' own tables (implicit.md section 5:
+nothing vanishes silently).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import pandas as pd
+
+from lunguage_assets.implicit.expansion.expand import Expansion
+from lunguage_assets.implicit.resolution.resolve import Resolution
+from lunguage_assets.implicit.rows import column_values
+from lunguage_assets.tables import ACCOUNTING
+
+
+def account(
+    reports: pd.DataFrame,
+    rejected: pd.DataFrame,
+    deduplicated: pd.DataFrame,
+    expansion: Expansion,
+    resolution: Resolution,
+) -> pd.DataFrame:
+    """ACCOUNTING: one row per delivered study, sorted, also for studies of which nothing is left.
+
+    Rows in are the delivered rows as counted on reading; everything else is counted where it happened, so
+    `balanced` can fail.
+    """
+    disposition = _counted(deduplicated, "disposition")
+    outcome = _counted(expansion.expansions, "outcome")
+    source = _counted(resolution.rows, "source")
+    log = resolution.log[resolution.log["stage"] == "resolve"]
+    event = _counted(log, "event", "source")
+    delivered = dict(
+        zip(column_values(reports, "study_id"), column_values(reports, "rows_delivered"), strict=True)
+    )
+    refused = _counted(rejected)
+    studies = {*delivered, *(key[0] for counts in (disposition, outcome, source, refused) for key in counts)}
+    rows = []
+    for study in sorted(studies):
+        counts = {
+            "originals_out": source[study, "original"],
+            "merged": disposition[study, "merged"] + event[study, "merged", "original"],
+            "removed": event[study, "removed", "original"],
+            "excluded": disposition[study, "excluded"],
+            "rejected": refused[(study,)],
+        }
+        generated = outcome[study, "generated"]
+        discarded = event[study, "merged", "expansion"] + event[study, "discarded", "expansion"]
+        rows_in = delivered.get(study, refused[(study,)])  # a study that was rejected whole has no report
+        rows_out = source[study, "original"] + source[study, "expansion"]
+        balanced = (
+            rows_in == sum(counts.values()) and rows_out == counts["originals_out"] + generated - discarded
+        )
+        rows.append(
+            {"study_id": study, "rows_in": rows_in, **counts, "generated": generated, "discarded": discarded}
+            | {"already_stated": outcome[study, "already stated"], "rows_out": rows_out, "balanced": balanced}
+        )
+    return ACCOUNTING.frame(rows)
+
+
+def explained_studies(accounting: pd.DataFrame) -> list[str]:
+    """Studies of which nothing is left, and whose accounts say where everything went."""
+    return accounting.loc[accounting["balanced"] & (accounting["rows_out"] == 0), "study_id"].tolist()
+
+
+def _counted(frame: pd.DataFrame, *names: str) -> Counter[tuple[str, ...]]:
+    columns: Sequence[Iterable[str]] = [column_values(frame, name) for name in ("study_id", *names)]
+    return Counter(zip(*columns, strict=True))

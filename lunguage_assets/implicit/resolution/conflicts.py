@@ -1,0 +1,102 @@
+"""Which rows of one key disagree or repeat each other, by type and source, before anything is resolved
+(implicit.md section 5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from lunguage_assets.implicit.rows import Row
+from lunguage_assets.tables import CONFLICT_SOURCES, CONFLICT_TYPES
+
+Key = tuple[str, str, tuple[str, ...]]
+"""Currency, canonical finding (never the diagnosis), location set; inside one study."""
+
+_SAME_STATUS = {"tp": "duplicate_pos", "tn": "duplicate_neg", "dp": "repeat_dp", "dn": "repeat_dn"}
+
+
+@dataclass(slots=True)
+class Conflict:
+    """One type and source of disagreement in one group; the field names are the columns of CONFLICTS."""
+
+    study_id: str
+    currency: str
+    name: str
+    location_parts: tuple[str, ...]
+    conflict_type: str
+    source: str
+    finding_ids: tuple[str, ...]
+    suppressed: bool
+    number: int = 0
+
+
+def key_of(row: Row) -> Key:
+    """What may be said only once about a study."""
+    parts = row.location_parts
+    return row.currency, row.name, parts if len(parts) < 2 else tuple(sorted(parts))
+
+
+def grouped(rows: Iterable[Row]) -> dict[Key, list[Row]]:
+    """Rows by key."""
+    groups: dict[Key, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(key_of(row), []).append(row)
+    return groups
+
+
+def type_of(status: str, other: str) -> str:
+    """How two statuses of one key meet: by polarity, else by certainty, else they repeat each other."""
+    if status[1] != other[1]:
+        return "polarity"
+    if status != other:
+        return "certainty_pos" if status[1] == "p" else "certainty_neg"
+    return _SAME_STATUS[status]
+
+
+def source_of(row: Row, other: Row) -> str:
+    """original-original, original-expansion or expansion-expansion."""
+    return CONFLICT_SOURCES[(row.source == "expansion") + (other.source == "expansion")]
+
+
+def detect(groups: dict[Key, list[Row]]) -> list[Conflict]:
+    """Every type and source of conflict of every group of two or more, in the order of the keys."""
+    found: list[Conflict] = []
+    for key in sorted(key for key, rows in groups.items() if len(rows) > 1):
+        taking_part: dict[tuple[int, int], set[str]] = {}
+        for row, other in combinations(groups[key], 2):
+            kind = (
+                CONFLICT_TYPES.index(type_of(row.status, other.status)),
+                CONFLICT_SOURCES.index(source_of(row, other)),
+            )
+            taking_part.setdefault(kind, set()).update((row.finding_id, other.finding_id))
+        study = groups[key][0].study_id
+        for (type_number, source_number), ids in sorted(taking_part.items()):
+            kind_name, source = CONFLICT_TYPES[type_number], CONFLICT_SOURCES[source_number]
+            found.append(
+                Conflict(
+                    study, key[0], key[1], key[2], kind_name, source, tuple(sorted(ids)), suppressed=False
+                )
+            )
+    return found
+
+
+def suppressed(children: Sequence[tuple[Row, Row]]) -> list[Conflict]:
+    """Children never generated, with the row that already states them: a conflict of certainty when that
+    differs.
+    """
+    return [
+        Conflict(
+            child.study_id,
+            child.currency,
+            child.name,
+            child.location_parts,
+            type_of(child.status, stating.status),
+            "original-expansion",
+            tuple(sorted((child.finding_id, stating.finding_id))),
+            suppressed=True,
+        )
+        for child, stating in children
+        if child.status != stating.status
+    ]

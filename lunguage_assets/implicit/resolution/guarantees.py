@@ -1,0 +1,105 @@
+"""What must hold after resolution, checked on the result alone (implicit.md section 5); the blocking asset
+checks call this.
+
+Written apart from the code that establishes it, and shares none of its state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import pandas as pd
+
+from lunguage_assets.implicit.resolution.conflicts import grouped
+from lunguage_assets.implicit.rows import BARE, Row, by_study, read_rows
+from lunguage_assets.tables import FINDING_COLUMNS
+
+ONE_ROW_PER_KEY = "no key has two rows"
+NO_CLASH = "no polarity clash remains"
+LIVING_PARENT = "every generated row has a living parent and traces to one original"
+WHOLE_REFERENCES = "every reference points to an existing row"
+STUDY_PRESENT = "every input study is present or explained"
+UNIQUE_NUMBERS = "idx is unique inside a study, generated rows after the stated ones"
+
+
+class Violation(NamedTuple):
+    """A guarantee that does not hold, and where."""
+
+    guarantee: str
+    study_id: str
+    finding_ids: tuple[str, ...]
+
+
+def violations(
+    rows: pd.DataFrame, studies: Iterable[str] = (), explained: Iterable[str] = ()
+) -> list[Violation]:
+    """Every broken guarantee in LUNGUAGE_PLUS_PLUS rows; empty when all hold.
+
+    `studies` are the input studies; one without rows must be among `explained` (see
+    `accounting.explained_studies`).
+    """
+    found: list[Violation] = []
+    present: set[str] = set()
+    for study in by_study(read_rows(rows, (*FINDING_COLUMNS, "source", "parent_id", "root_id", "idx"))):
+        present.add(study[0].study_id)
+        found += _key_violations(study)
+        found += _parent_violations(study)
+        found += _reference_violations(study)
+        found += _number_violations(study)
+    missing = sorted(set(studies) - present - set(explained))
+    return found + [Violation(STUDY_PRESENT, study_id, ()) for study_id in missing]
+
+
+def _key_violations(study: list[Row]) -> list[Violation]:
+    found = []
+    for group in grouped(study).values():
+        if len(group) > 1:
+            ids = tuple(sorted(row.finding_id for row in group))
+            found.append(Violation(ONE_ROW_PER_KEY, group[0].study_id, ids))
+            if len({row.positive for row in group}) > 1:
+                found.append(Violation(NO_CLASH, group[0].study_id, ids))
+    return found
+
+
+def _parent_violations(study: list[Row]) -> list[Violation]:
+    by_id = {row.finding_id: row for row in study}
+    return [
+        Violation(LIVING_PARENT, row.study_id, (row.finding_id,))
+        for row in study
+        if _root(row, by_id) != row.root_id
+    ]
+
+
+def _root(row: Row, by_id: dict[str, Row]) -> str | None:
+    """The original that a row traces to through living, positive parents; None when there is none."""
+    seen = set()
+    while row.source == "expansion":
+        parent = by_id.get(row.parent_id or "")
+        if parent is None or not parent.positive or row.finding_id in seen:
+            return None
+        seen.add(row.finding_id)
+        row = parent
+    return row.finding_id if row.parent_id is None else None
+
+
+def _reference_violations(study: list[Row]) -> list[Violation]:
+    ids = {row.finding_id for row in study}
+    found = []
+    for row in study:
+        for references in (row.evidence, row.associate):
+            whole = all(
+                token.startswith(BARE) or (token in ids and token != row.finding_id) for token in references
+            )
+            if not whole or len(set(references)) < len(references):
+                found.append(Violation(WHOLE_REFERENCES, row.study_id, (row.finding_id,)))
+    return found
+
+
+def _number_violations(study: list[Row]) -> list[Violation]:
+    stated = [row.idx for row in study if row.source == "original"]
+    generated = [row.idx for row in study if row.source == "expansion"]
+    in_order = not stated or not generated or max(stated) < min(generated)
+    if in_order and len({*stated, *generated}) == len(study):
+        return []
+    return [Violation(UNIQUE_NUMBERS, study[0].study_id, tuple(sorted(row.finding_id for row in study)))]

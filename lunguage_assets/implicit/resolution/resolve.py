@@ -1,0 +1,187 @@
+"""Expansions joined to the report's rows, and every contradiction resolved (implicit.md section 5).
+
+Reading, joining and writing frames is here; one study is resolved in `study_resolver.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from lunguage_assets.implicit.expansion.expand import Expansion
+from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
+from lunguage_assets.implicit.resolution.conflict_rules import Rule, rules_for
+from lunguage_assets.implicit.resolution.conflicts import Conflict, detect, suppressed
+from lunguage_assets.implicit.resolution.study_resolver import LogEntry, StudyResolver, entry
+from lunguage_assets.implicit.rows import (
+    Row,
+    by_study,
+    collector_paused,
+    column_values,
+    natural,
+    read_rows,
+    write_rows,
+)
+from lunguage_assets.tables import (
+    CONFLICTS,
+    DEDUPLICATED_FINDINGS,
+    FINDING_COLUMNS,
+    LUNGUAGE_PLUS_PLUS,
+    RESOLUTION_LOG,
+)
+
+_BELIEF_COLUMNS = ("prob", "p_low", "p_high", "support", "p_source", "prob_is_bound")
+_EXPANDED_COLUMNS = (*FINDING_COLUMNS, *_BELIEF_COLUMNS, "parent_id", "root_id")
+_RESOLVED_COLUMNS = (
+    *FINDING_COLUMNS,
+    *(name for name in LUNGUAGE_PLUS_PLUS.names if name not in FINDING_COLUMNS),
+)
+
+
+@dataclass(frozen=True)
+class Resolution:
+    """LUNGUAGE_PLUS_PLUS, RESOLUTION_LOG and CONFLICTS."""
+
+    rows: pd.DataFrame
+    log: pd.DataFrame
+    conflicts: pd.DataFrame
+
+
+@collector_paused()
+def resolve(
+    deduplicated: pd.DataFrame,
+    expansion: Expansion,
+    dictionary: PathwayDictionary,
+    ranking_version: str = "",
+    *,
+    rules: Sequence[Rule] | None = None,
+) -> Resolution:
+    """DEDUPLICATED_FINDINGS and an `Expansion` to one row per key, with the log of everything that is not in
+    the result.
+
+    `rules` are the rules of resolution in order, by default those of the mode that the rows were merged in.
+    Rows are sorted by study and `idx`, which starts at 1 in every study. Independent of the order of the
+    input rows.
+    """
+    delivered = read_rows(deduplicated, DEDUPLICATED_FINDINGS.names)
+    generated, stated_already = _expanded_rows(expansion.expansions, delivered)
+    _note_matches([*delivered, *generated], expansion.matches)
+    for row in delivered:
+        row.root_id = row.finding_id
+    living: dict[str, list[Row]] = {}
+    for row in (*(row for row in delivered if row.disposition == "kept"), *generated):
+        row.ranking_version = ranking_version
+        living.setdefault(row.study_id, []).append(row)
+    links: dict[str, list[tuple[Row, Row]]] = {}
+    for child, stating in stated_already:
+        links.setdefault(child.study_id, []).append((child, stating))
+    resolved: list[Row] = []
+    log: list[LogEntry] = []
+    conflicts: list[Conflict] = []
+    for study in by_study(delivered):
+        study_id = study[0].study_id
+        rows, linked = living.get(study_id, []), links.get(study_id, [])
+        resolver = StudyResolver(rows, dictionary, rules_for(study[0].mode) if rules is None else rules)
+        conflicts += detect(resolver.groups) + suppressed(linked)
+        resolved += resolver.run()
+        log += _log_of(study, linked, resolver)
+    return _resolution(resolved, log, conflicts)
+
+
+def resolve_again(
+    rows: pd.DataFrame, dictionary: PathwayDictionary, *, rules: Sequence[Rule] | None = None
+) -> Resolution:
+    """Resolve LUNGUAGE_PLUS_PLUS rows; on a resolved result nothing changes, and log and conflicts are
+    empty.
+    """
+    resolved: list[Row] = []
+    log: list[LogEntry] = []
+    conflicts: list[Conflict] = []
+    for study in by_study(read_rows(rows, _RESOLVED_COLUMNS)):
+        resolver = StudyResolver(study, dictionary, rules_for(study[0].mode) if rules is None else rules)
+        conflicts += detect(resolver.groups)
+        resolved += resolver.run()
+        log += resolver.log
+    return _resolution(resolved, log, conflicts)
+
+
+def _expanded_rows(
+    expansions: pd.DataFrame, delivered: Sequence[Row]
+) -> tuple[list[Row], list[tuple[Row, Row]]]:
+    """The generated rows, and every other child with the row that states it; the parents' evidence gains
+    both.
+    """
+    children = read_rows(expansions, _EXPANDED_COLUMNS)
+    links = dict(
+        zip(column_values(expansions, "finding_id"), column_values(expansions, "linked_to"), strict=True)
+    )
+    by_id = {row.finding_id: row for row in (*delivered, *children)}
+    generated, stated_already = [], []
+    for child in sorted(
+        children, key=lambda child: natural(child.finding_id)
+    ):  # evidence in the order of the pathway
+        link = links[child.finding_id]
+        child.source = "expansion"
+        assert child.parent_id is not None
+        parent = by_id[child.parent_id]
+        child.encoder, child.mode = parent.encoder, parent.mode
+        evidence = child.finding_id if link is None else link
+        if evidence != parent.finding_id and evidence not in parent.evidence:
+            parent.evidence = (*parent.evidence, evidence)
+        if link is None:
+            generated.append(child)
+        else:
+            stated_already.append((child, by_id[link]))
+    return generated, stated_already
+
+
+def _note_matches(rows: Sequence[Row], matches: pd.DataFrame) -> None:
+    names = ("finding_id", "pathway_id", "pathway", "reason")
+    found = {
+        values[0]: values[1:]
+        for values in zip(*(column_values(matches, name) for name in names), strict=True)
+    }
+    for row in rows:
+        row.pathway_id, row.pathway, row.match_reason = found[row.finding_id]
+
+
+def _log_of(
+    study: Sequence[Row], linked: Sequence[tuple[Row, Row]], resolver: StudyResolver
+) -> list[LogEntry]:
+    """What happened to the rows of a study at every stage; survivors are the rows that stand for them in the
+    end.
+    """
+    log = []
+    for row in study:
+        if row.merged_into is not None:
+            log.append(
+                entry(
+                    row,
+                    "merged",
+                    "deduplicate",
+                    "same meaning",
+                    survivor_id=resolver.stand_in(row.merged_into),
+                )
+            )
+        elif row.disposition == "excluded":
+            log.append(entry(row, "excluded", "deduplicate", "history section"))
+    for child, stating in linked:
+        survivor = resolver.stand_in(stating.finding_id)
+        log.append(entry(child, "already stated", "expand", "already stated", survivor_id=survivor))
+    return log + resolver.log
+
+
+def _resolution(
+    resolved: Sequence[Row], log: Sequence[LogEntry], conflicts: Sequence[Conflict]
+) -> Resolution:
+    for number, event in enumerate(log):
+        event.number = number
+    for number, conflict in enumerate(conflicts):
+        conflict.number = number
+    return Resolution(
+        write_rows(LUNGUAGE_PLUS_PLUS, resolved),
+        write_rows(RESOLUTION_LOG, log),
+        write_rows(CONFLICTS, conflicts),
+    )

@@ -1,0 +1,273 @@
+"""Resolves the contradictions of one study and keeps its references whole (implicit.md section 5).
+
+Which row of a key is kept is `conflict_rules.py`; what happens to the others, their sub-findings and
+everything that refers to them is here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
+from lunguage_assets.implicit.resolution.conflict_rules import RULES, Rule, decide
+from lunguage_assets.implicit.resolution.conflicts import grouped, type_of
+from lunguage_assets.implicit.rows import (
+    ATTRIBUTE_NAMES,
+    BARE,
+    CLAIM_DECIMALS,
+    PAPER,
+    Row,
+    natural,
+    report_position,
+)
+from lunguage_assets.implicit.words import united_cells, united_tokens
+
+
+@dataclass(slots=True)
+class LogEntry:
+    """One event; the field names are the columns of RESOLUTION_LOG."""
+
+    study_id: str
+    finding_id: str
+    event: str
+    stage: str
+    rule: str
+    conflict_type: str
+    source: str
+    survivor_id: str | None
+    name: str
+    status: str
+    location_parts: tuple[str, ...]
+    support: float | None
+    reference: str = ""
+    number: int = 0
+
+
+def entry(
+    row: Row,
+    event: str,
+    stage: str,
+    rule: str,
+    *,
+    conflict_type: str = "none",
+    survivor_id: str | None = None,
+    reference: str = "",
+) -> LogEntry:
+    """The log entry of what happened to a row."""
+    return LogEntry(
+        row.study_id,
+        row.finding_id,
+        event,
+        stage,
+        rule,
+        conflict_type,
+        row.source,
+        survivor_id,
+        row.name,
+        row.status,
+        row.location_parts,
+        row.support,
+        reference,
+    )
+
+
+class StudyResolver:
+    """The rows of one study on their way to one row per key.
+
+    Keys are resolved in topological order of their finding, so that every parent is final, and the subtrees
+    of removed rows gone, before a child's key is resolved. The easy version, one pass over the keys in any
+    order, leaves children of rows that lose later.
+    """
+
+    def __init__(
+        self, rows: Sequence[Row], dictionary: PathwayDictionary, rules: Sequence[Rule] = RULES
+    ) -> None:
+        self._dictionary, self._rules = dictionary, rules
+        self._rows = sorted(rows, key=report_position)
+        self.living: dict[str, Row] = {row.finding_id: row for row in self._rows}
+        self._children: dict[str, list[Row]] = {}
+        for row in self._rows:
+            if row.parent_id is not None:
+                self._children.setdefault(row.parent_id, []).append(row)
+        self.groups = grouped(self._rows)
+        self._merged_into: dict[str, str] = {}
+        self._unlinked: set[str] = set()
+        self.log: list[LogEntry] = []
+
+    def run(self) -> list[Row]:
+        """The resolved rows with their numbers, stated rows first, every generated row after its parent."""
+        contested = {key: rows for key, rows in self.groups.items() if len(rows) > 1}
+        for key in sorted(contested, key=lambda key: (self._rank(contested[key]), key)):
+            self._settle([row for row in contested[key] if row.finding_id in self.living])
+        for row in self.living.values():
+            self._mend_references(row)
+        for event in self.log:
+            event.survivor_id = (
+                self.stand_in(event.finding_id) if event.event == "merged" else event.survivor_id
+            )
+        return self._numbered()
+
+    def stand_in(self, finding_id: str) -> str | None:
+        """The living row that stands for a row now, possibly itself; None when none does."""
+        while finding_id in self._merged_into:
+            finding_id = self._merged_into[finding_id]
+        return finding_id if finding_id in self.living else None
+
+    def _rank(self, rows: Sequence[Row]) -> int:
+        return min(self._dictionary.rank(row.name, row.ent) for row in rows)
+
+    # one key
+    # ----------------------------------------------------------------------------------------------------------------------
+
+    def _settle(self, rows: Sequence[Row]) -> None:
+        if len(rows) < 2:
+            return
+        remaining, lost = decide(rows, self._rules)
+        survivor = remaining[0] if remaining else None
+        agreeing = [
+            (row, rule) for row, rule in lost if survivor is not None and row.positive == survivor.positive
+        ]
+        for row, rule in agreeing:
+            assert survivor is not None
+            self._merge(row, survivor, rule)
+        for row, rule in lost:
+            if row.finding_id in self.living:  # it was not merged: it loses to the other polarity
+                self._remove(row, rule, "polarity")
+
+    def _merge(self, loser: Row, survivor: Row, rule: str) -> None:
+        """The survivor keeps its wording, probability and parent; attributes and references are united, the
+        loser's children move over.
+        """
+        contradictory = self._dictionary.contradictory(survivor.measurement, loser.measurement)
+        for name in ATTRIBUTE_NAMES:
+            if not (
+                name == "measurement" and contradictory
+            ):  # a heart of normal size does not become an enlarged one
+                setattr(survivor, name, united_cells([getattr(survivor, name), getattr(loser, name)]))
+        survivor.evidence = united_tokens(survivor.evidence, loser.evidence)
+        survivor.associate = united_tokens(survivor.associate, loser.associate)
+        survivor.merged_ids = tuple(sorted({*survivor.merged_ids, loser.finding_id, *loser.merged_ids}))
+        del self.living[loser.finding_id]
+        self._merged_into[loser.finding_id] = survivor.finding_id
+        if (
+            contradictory and loser.source == "expansion"
+        ):  # not an agreeing survivor: no evidence for the loser's parent
+            self._unlinked.add(loser.finding_id)
+        for child in self._living_children(loser):
+            self._adopt(child, survivor)
+        self.log.append(
+            entry(loser, "merged", "resolve", rule, conflict_type=type_of(survivor.status, loser.status))
+        )
+
+    def _remove(self, row: Row, rule: str, conflict_type: str) -> None:
+        """The row and its generated subtree go, except children that another living parent holds."""
+        del self.living[row.finding_id]
+        self.log.append(
+            entry(
+                row,
+                "removed" if row.source == "original" else "discarded",
+                "resolve",
+                rule,
+                conflict_type=conflict_type,
+            )
+        )
+        for child in self._living_children(row):
+            holder = self._other_holder(child)
+            if holder is None:
+                self._remove(child, "parent gone", "none")
+            else:
+                self._adopt(child, holder)
+                self._limit_support(child, holder)
+
+    def _living_children(self, row: Row) -> list[Row]:
+        return [child for child in self._children.get(row.finding_id, ()) if child.finding_id in self.living]
+
+    def _other_holder(self, child: Row) -> Row | None:
+        """Another living row that the child is evidence for, and that does not itself hang on the child."""
+        holders = [
+            row
+            for row in self.living.values()
+            if child.finding_id in row.evidence and row.positive and not self._hangs_on(row, child)
+        ]
+        return min(holders, key=lambda row: (-row.claim, report_position(row)), default=None)
+
+    def _hangs_on(self, row: Row, ancestor: Row) -> bool:
+        while row is not ancestor and row.parent_id is not None and row.parent_id in self.living:
+            row = self.living[row.parent_id]
+        return row is ancestor
+
+    def _adopt(self, child: Row, parent: Row) -> None:
+        child.parent_id = parent.finding_id
+        self._children.setdefault(parent.finding_id, []).append(child)
+        descendants = [child]
+        while descendants:
+            row = descendants.pop()
+            row.root_id = parent.root_id
+            descendants += self._living_children(row)
+
+    def _limit_support(self, child: Row, parent: Row) -> None:
+        """A sub-finding is not claimed more strongly than the parent that is left."""
+        if child.support > parent.support:
+            child.support = parent.support
+            if child.positive:
+                child.prob, child.p_low = parent.support, min(child.p_low, parent.p_low)
+            elif child.mode == PAPER:
+                child.prob, child.p_low, child.p_high = (
+                    parent.support,
+                    min(child.p_low, parent.p_low),
+                    min(child.p_high, parent.p_high),
+                )
+            else:
+                child.p_high = round(1.0 - parent.support, CLAIM_DECIMALS)
+                child.prob = child.p_high / 2.0
+            for grandchild in self._living_children(child):
+                self._limit_support(grandchild, child)
+
+    # the whole study
+    # --------------------------------------------------------------------------------------------------------------
+
+    def _mend_references(self, row: Row) -> None:
+        """References follow merged rows token by token; what refers to nothing any more is dropped and
+        logged.
+        """
+        row.evidence = self._mended(row, row.evidence)
+        row.associate = self._mended(row, row.associate)
+        if row.parent_id is not None and row.parent_id not in row.associate:
+            row.associate = (row.parent_id, *row.associate)
+
+    def _mended(self, row: Row, references: tuple[str, ...]) -> tuple[str, ...]:
+        if not references:
+            return ()
+        kept: dict[str, None] = {}
+        for token in references:
+            target = (
+                token if token.startswith(BARE) else None if token in self._unlinked else self.stand_in(token)
+            )
+            if target is None:
+                self.log.append(entry(row, "reference lost", "resolve", "target gone", reference=token))
+            elif target != row.finding_id:
+                kept[target] = None
+        return tuple(kept)
+
+    def _numbered(self) -> list[Row]:
+        stated = [
+            row for row in self.living.values() if row.parent_id is None
+        ]  # in report order, as they came
+        generated: list[Row] = []
+        waiting = list(reversed(stated))
+        while waiting:
+            row = waiting.pop()
+            if row.parent_id is not None:
+                generated.append(row)
+            if row.finding_id in self._children:
+                waiting += sorted(
+                    self._living_children_of(row), key=lambda child: natural(child.finding_id), reverse=True
+                )
+        resolved = [*stated, *generated]
+        for number, row in enumerate(resolved, start=1):
+            row.idx = number
+        return resolved
+
+    def _living_children_of(self, row: Row) -> list[Row]:
+        return [child for child in self._living_children(row) if child.parent_id == row.finding_id]

@@ -1,0 +1,1 @@
+"""Asking a language model: flow control, retries, budget, progress."""

@@ -1,0 +1,157 @@
+"""Money: what a call costs, what it may cost at most, and the ceiling that a run does not pass.
+
+Prices come from the judges file; nothing here knows a provider.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from lunguage_assets.errors import ConfigurationError, LunguageError
+from lunguage_assets.judges.asking.requests import ModelBinding, Prompt, Reply
+
+_MILLION = 1_000_000
+_FRAME_TOKENS = 32
+"""Tokens that roles, separators and a constrained answer's schema add to a short prompt."""
+
+_EXPECTED_FRAME_TOKENS = 8
+"""Of these, what two roles and their separators take."""
+
+_OUTPUT_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens")
+
+
+class BudgetExceeded(LunguageError):
+    """The next call could pass the ceiling, or its cost cannot be known. What was answered is in the
+    ledger.
+    """
+
+
+class Pricing(Protocol):
+    """US dollars for billed tokens; the output's include reasoning."""
+
+    def cost(self, input_tokens: int, output_tokens: int, /) -> float: ...
+
+
+def cost(reply: Reply, price: Pricing | None) -> float | None:
+    """US dollars of a reply, None without a price or a token count. `output_tokens` already includes
+    reasoning.
+    """
+    return (
+        price.cost(reply.input_tokens, reply.output_tokens) if price is not None and reply.metered else None
+    )
+
+
+def letters(text: str) -> tuple[int, int]:
+    """Plain (ASCII) and other characters of a text: what tokens are estimated from."""
+    plain = sum(character.isascii() for character in text) if not text.isascii() else len(text)
+    return plain, len(text) - plain
+
+
+def tokens_at_most(plain: int, other: int) -> int:
+    """Tokens of a prompt with so many letters, rather too many: three a token (English has about four), two
+    tokens for any other character.
+    """
+    return math.ceil(plain / 3) + 2 * other + _FRAME_TOKENS
+
+
+def expected_tokens(plain: int, other: int) -> float:
+    """Tokens of a prompt with so many letters, about: four a token in English, one token for any other
+    character.
+    """
+    return plain / 4 + other + _EXPECTED_FRAME_TOKENS
+
+
+def estimated_input_tokens(prompt: Prompt) -> int:
+    """Tokens of a prompt, rather too many, so that a budget holds; see `tokens_at_most`."""
+    return tokens_at_most(*letters(prompt.system + prompt.user))
+
+
+def output_limit(binding: ModelBinding) -> int | None:
+    """Output tokens that the judge's parameters allow at most, None when they do not say."""
+    return _output_limit(dict(binding.parameters))
+
+
+def _output_limit(parameters: Mapping[str, Any]) -> int | None:
+    found = [
+        value
+        for name, value in parameters.items()
+        if name in _OUTPUT_LIMITS and isinstance(value, int) and not isinstance(value, bool)
+    ]
+    nested = [
+        limit
+        for value in parameters.values()
+        if isinstance(value, Mapping) and (limit := _output_limit(value)) is not None
+    ]
+    return max(found + nested, default=None)
+
+
+class Reservation:
+    """Leave to spend up to `worst_usd`; settled once, at the first cost given."""
+
+    def __init__(self, budget: Budget | None, worst_usd: float) -> None:
+        self._budget, self._worst_usd = budget, worst_usd
+
+    def settle(self, cost_usd: float | None) -> None:
+        """The call has ended at this cost; None: unknown, the worst case is taken. Harmless when it was
+        settled before.
+        """
+        budget, self._budget = self._budget, None
+        if budget is not None:
+            budget._settle(self._worst_usd, self._worst_usd if cost_usd is None else cost_usd)
+
+
+class Budget:
+    """A ceiling in US dollars shared by all judges of a run, from any thread. Answers from the ledger cost
+    nothing.
+
+    A call is reserved at its worst case before it is sent and settled at its cost afterwards. A call that may
+    have been billed though no reply came (time-out, broken connection) is settled at its worst case: the
+    ceiling holds even so.
+    """
+
+    def __init__(self, ceiling_usd: float) -> None:
+        if not 0 <= ceiling_usd < math.inf:
+            raise ConfigurationError("a budget is not possible; expected US dollars, zero or more.")
+        self.ceiling_usd = ceiling_usd
+        self._lock = threading.Lock()
+        self._spent = 0.0
+        self._reserved: list[float] = []
+
+    @property
+    def spent_usd(self) -> float:
+        """US dollars settled so far in this run."""
+        return self._spent
+
+    def reserve(self, judge: str, worst_usd: float | None) -> Reservation | None:
+        """Leave to send a call; None when calls in flight must be settled first to know.
+
+        Raises:
+            BudgetExceeded: even when all of them turn out free, this call could pass the ceiling; or its cost
+                is unknown.
+        """
+        if worst_usd is None:
+            raise BudgetExceeded(
+                f"judge {judge!r} has no price, or no limit on output tokens in its parameters, "
+                "so a budget cannot be kept."
+                " Give both in the judges file, or run without a budget."
+            )
+        with self._lock:
+            if self._spent + worst_usd > self.ceiling_usd:
+                raise BudgetExceeded(
+                    f"budget of ${self.ceiling_usd:.2f}: ${self._spent:.4f} are spent in this "
+                    f"run, and the next call of judge {judge!r}"
+                    f" could cost up to ${worst_usd:.4f}. All answers are kept; run again with a "
+                    "higher budget, and only the rest is asked."
+                )
+            if math.fsum((self._spent, worst_usd, *self._reserved)) > self.ceiling_usd:
+                return None
+            self._reserved.append(worst_usd)
+            return Reservation(self, worst_usd)
+
+    def _settle(self, worst_usd: float, cost_usd: float) -> None:
+        with self._lock:
+            self._reserved.remove(worst_usd)
+            self._spent += cost_usd

@@ -1,0 +1,390 @@
+"""Getting answers: from the ledger where they are, from the model where they are not, each attempt recorded
+before it is used.
+
+What may be sent when is decided by `limiter.py`, what it may cost by `budget.py`, which model may answer by
+`policy.py`; the provider does one attempt. Prompts and answers appear in no message here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import math
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Generic, TypeVar
+
+from lunguage_assets.errors import LunguageError, MethodError
+from lunguage_assets.judges.asking.attempts import Attempt, Entry, request_key
+from lunguage_assets.judges.asking.budget import (
+    Budget,
+    BudgetExceeded,
+    Pricing,
+    Reservation,
+    estimated_input_tokens,
+    output_limit,
+)
+from lunguage_assets.judges.asking.limiter import Limiter, Slot
+from lunguage_assets.judges.asking.progress import Calls, Progress
+from lunguage_assets.judges.asking.requests import Provider, ProviderFailure, Reply, Request
+from lunguage_assets.judges.ledger.ledger import Ledger
+from lunguage_assets.judges.ledger.recording import Parse, Recording
+
+T = TypeVar("T")
+
+GRACE_S = 10.0
+"""An interrupted run waits so long for the calls in flight: their answers are paid, and are recorded when
+they come.
+"""
+
+_BUDGET_LOOK_S = 0.05
+_ROUNDS = itertools.count(1)
+
+
+def next_round() -> int:
+    """The number of a round of questions, for `Progress`."""
+    return next(_ROUNDS)
+
+
+class JudgeIncomplete(LunguageError):
+    """A judge left questions without an answer; all others are in the ledger. `missing` of `total` distinct
+    questions.
+    """
+
+    def __init__(self, judge: str, missing: int, total: int, reason: str) -> None:
+        self.judge, self.missing, self.total = judge, missing, total
+        super().__init__(
+            f"judge {judge!r}: {missing} of {total} questions have no answer ({reason}). The "
+            f"other {total - missing} are in the ledger;"
+            " run again, and only the missing ones are asked."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome(Generic[T]):
+    """What became of one request: its value, or None when it is invalid for good after `tries` replies."""
+
+    key: str
+    value: T | None = field(repr=False)
+    tries: int
+
+    @property
+    def valid(self) -> bool:
+        return self.value is not None
+
+
+async def ask(
+    requests: Sequence[Request],
+    provider: Provider,
+    ledger: Ledger,
+    limiter: Limiter,
+    budget: Budget | None,
+    parse: Parse[T],
+    *,
+    judge: str,
+    price: Pricing | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> list[Outcome[T]]:
+    """One outcome per request, in their order; identical requests are asked once, settled ones not at all
+    (explicit.md section 5).
+
+    An answer that `parse` cannot read is asked for again, up to `attempts.TRIES` replies, then invalid for
+    good. A call that fails is tried again as `limiter` says. `progress` is called in this event loop after
+    every recorded attempt.
+
+    Args:
+        requests: in any number.
+        provider: the model; not touched when the ledger has everything.
+        ledger: where attempts are found and recorded.
+        limiter: this judge's flow control.
+        budget: ceiling of the run, or None.
+        parse: reads a reply.
+        judge: the slot's name, for the record and for messages.
+        price: for costs; without it they are null, and a budget refuses.
+        progress: told after every attempt.
+
+    Raises:
+        JudgeIncomplete: some questions have no answer: given up, deadline, or the judge failed altogether.
+        BudgetExceeded: the next call could pass the ceiling.
+        WrongModel: another model answered.
+        LedgerError: an attempt could not be recorded.
+    """
+    keys = [request_key(provider.binding, request) for request in requests]
+    run = _Run(provider, ledger, limiter, budget, parse, judge, price, progress)
+    entries = await run.settle(dict(zip(keys, requests, strict=True)))
+    outcomes = {key: outcome_of(judge, entry, parse) for key, entry in entries.items()}
+    return [outcomes[key] for key in keys]
+
+
+def outcome_of(judge: str, entry: Entry, parse: Parse[T]) -> Outcome[T]:
+    """An entry read again."""
+    value = parse(entry.answer) if entry.valid and entry.answer is not None else None
+    if entry.valid and value is None:
+        raise MethodError(
+            f"judge {judge!r}: a recorded valid answer cannot be read by this version (key {entry.key[:12]});"
+            " expected the parser that recorded it. Change the prompt templates' version "
+            "together with the parser."
+        )
+    return Outcome(entry.key, value, entry.tries)
+
+
+class _Run(Generic[T]):
+    """One call of `ask`: workers take open questions until all are settled or something stops the judge."""
+
+    def __init__(
+        self,
+        provider: Provider,
+        ledger: Ledger,
+        limiter: Limiter,
+        budget: Budget | None,
+        parse: Parse[T],
+        judge: str,
+        price: Pricing | None,
+        progress: Callable[[Progress], None] | None,
+    ) -> None:
+        self.provider, self.ledger, self.limiter, self.budget = provider, ledger, limiter, budget
+        self.parse, self.judge, self.price, self.progress = parse, judge, price, progress
+        self.recording = Recording(judge, provider.binding, ledger, parse, price, self._stop)
+        self.output_limit = output_limit(provider.binding)
+        self.underestimated = 1.0
+        self.entries: dict[str, Entry] = {}
+        self.given_up: Counter[str] = Counter()
+        self.error: Exception | None = None
+        self.halted = asyncio.Event()
+        self.questions = self.hits = 0
+        self.calls = Calls()
+
+    async def settle(self, questions: Mapping[str, Request]) -> dict[str, Entry]:
+        self.stage, self.round = next((request.stage for request in questions.values()), ""), next_round()
+        self.entries = await asyncio.to_thread(self.recording.settled, list(questions))
+        self.questions, self.hits = len(questions), len(self.entries)
+        self._report()
+        open_ = deque((key, request) for key, request in questions.items() if key not in self.entries)
+        if open_:
+            self.limiter.begin()
+            limit = self.limiter.limits.deadline_s
+            self.deadline = self.limiter.clock() + limit if limit is not None else math.inf
+            self.recorder = _Recorder(self.ledger)
+            # Twice the calls in flight: while some requests wait after a failure, others keep the judge busy.
+            await self._drain(
+                [
+                    asyncio.create_task(self._work(open_))
+                    for _ in range(min(len(open_), 2 * self.limiter.limits.in_flight))
+                ]
+            )
+            self._raise_if_incomplete()
+        return self.entries
+
+    async def _drain(self, workers: Sequence[asyncio.Task[None]]) -> None:
+        """Wait for all; when interrupted, send nothing more, and give the calls in flight a moment to be
+        recorded.
+        """
+        try:
+            await asyncio.wait(workers)
+        except asyncio.CancelledError:
+            self.halted.set()
+            _, late = await asyncio.wait(workers, timeout=GRACE_S)
+            for worker in late:
+                worker.cancel()
+            if late:
+                await asyncio.wait(late)
+            raise
+        finally:
+            for worker in workers:
+                worker.cancel()
+            await self.recorder.close()
+
+    async def _work(self, open_: deque[tuple[str, Request]]) -> None:
+        while open_ and not self._stopped():
+            try:
+                await self._settle_one(*open_.popleft())
+            except Exception as error:
+                self._stop(error)
+
+    async def _settle_one(self, key: str, request: Request) -> None:
+        failures = unusable = 0
+        while not self._stopped():
+            result = await self._attempt(key, replace(request, attempt=unusable))
+            if isinstance(result, Entry):
+                self.entries[key] = result
+                self._report()
+                return
+            self._report()
+            if isinstance(result, ProviderFailure):
+                failures += 1
+                wait = self.limiter.backoff(key, failures, result)
+                if wait is None:
+                    self.given_up[str(result)] += 1
+                    if result.kind == "authentication":
+                        self.halted.set()
+                    return
+                await self._pause(wait)
+            else:
+                unusable += 1
+
+    async def _attempt(self, key: str, request: Request) -> Entry | ProviderFailure | None:
+        """One call, recorded. The entry that settles the question, the failure, or None: an answer that is
+        not used, or stopped.
+        """
+        expected = math.ceil(estimated_input_tokens(request.prompt) * self.underestimated)
+        slot = await self.limiter.acquire(expected + (self.output_limit or 0), self._stopped)
+        if slot is None:
+            return None
+        reservation: Reservation | None = None
+        try:
+            reservation = await self._reserve(expected)
+            if reservation is None:
+                return None
+            attempt, result = await self._call(key, request)
+            reservation.settle(attempt.cost_usd)
+            entry = await self.recorder.record(attempt)
+            self.calls.add(attempt)
+            self._end(slot, result, request)
+            return result if isinstance(result, ProviderFailure) else entry
+        finally:
+            slot.lost()
+            if reservation is not None:
+                reservation.settle(None)
+
+    async def _call(self, key: str, request: Request) -> tuple[Attempt, Reply | ProviderFailure]:
+        """Send; what came, and its record, which holds what is known even of a failure."""
+        attempt = self.recording.blank(key, request)
+        started = self.limiter.clock()
+        result: Reply | ProviderFailure
+        try:
+            result = await self.provider.answer(request)
+        except ProviderFailure as failure:
+            result = failure
+        except (
+            LunguageError
+        ):  # refused or not configured: nothing was sent, and the message is meant for a person
+            raise
+        except Exception as error:  # its text may hold the prompt
+            self._stop(
+                MethodError(
+                    f"judge {self.judge!r}: its provider failed unexpectedly "
+                    f"({type(error).__name__}). Please report this."
+                )
+            )
+            result = ProviderFailure("malformed")
+        attempt = replace(attempt, latency_s=max(0.0, self.limiter.clock() - started))
+        return self.recording.filled(attempt, result), result
+
+    def _end(self, slot: Slot, result: Reply | ProviderFailure, request: Request) -> None:
+        """Only now, recorded, is the call no longer in flight: what a crash can lose is never more than
+        `in_flight`.
+        """
+        if isinstance(result, ProviderFailure):
+            slot.failed(result)
+            return
+        slot.succeeded(result.input_tokens + result.output_tokens if result.metered else None)
+        self.underestimated = max(
+            self.underestimated, result.input_tokens / estimated_input_tokens(request.prompt)
+        )
+
+    async def _reserve(self, expected: int) -> Reservation | None:
+        """Leave to spend the worst case; None when the run stops, also while it waits for calls in flight to
+        be settled.
+        """
+        worst = (
+            None
+            if self.price is None or self.output_limit is None
+            else self.price.cost(expected, self.output_limit)
+        )
+        while not self._stopped():
+            reservation = (
+                self.budget.reserve(self.judge, worst) if self.budget is not None else Reservation(None, 0.0)
+            )
+            if reservation is not None:
+                return reservation
+            await self.limiter.sleep(_BUDGET_LOOK_S)
+        return None
+
+    async def _pause(self, seconds: float) -> None:
+        """Sleep, but not past the deadline, and not when the judge has stopped."""
+        left = max(0.0, self.deadline - self.limiter.clock())
+        sleeping = asyncio.ensure_future(self.limiter.sleep(min(seconds, left)))
+        halted = asyncio.ensure_future(self.halted.wait())
+        try:
+            await asyncio.wait((sleeping, halted), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            sleeping.cancel()
+            halted.cancel()
+
+    def _stopped(self) -> bool:
+        return self.halted.is_set() or self.limiter.broken or self.limiter.clock() >= self.deadline
+
+    def _stop(self, error: Exception) -> None:
+        self.error = self.error or error
+        self.halted.set()
+
+    def _report(self) -> None:
+        if self.progress is not None:
+            self.progress(
+                self.calls.progress(
+                    self.judge, self.stage, self.round, self.questions, self.hits, len(self.entries)
+                )
+            )
+
+    def _raise_if_incomplete(self) -> None:
+        missing = self.questions - len(self.entries)
+        if isinstance(self.error, BudgetExceeded):
+            raise BudgetExceeded(
+                f"{self.error} {missing} of {self.questions} questions of judge {self.judge!r} "
+                "have no answer yet."
+            )
+        if self.error is not None:
+            raise self.error
+        if missing:
+            reasons = [f"{count} x {failure}" for failure, count in sorted(self.given_up.items())]
+            if self.limiter.broken:
+                reasons.append("its service kept failing")
+            if self.limiter.clock() >= self.deadline:
+                reasons.append(f"deadline of {self.limiter.limits.deadline_s:g} s")
+            raise JudgeIncomplete(self.judge, missing, self.questions, ", ".join(reasons) or "stopped")
+
+
+class _Recorder:
+    """Commits attempts in the order of arrival, many in one transaction when many wait: a disk does few
+    commits a second.
+    """
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._waiting: list[tuple[Attempt, asyncio.Future[Entry | None]]] = []
+        self._wake = asyncio.Event()
+        self._closing = False
+        self._task = asyncio.create_task(self._work())
+
+    async def record(self, attempt: Attempt) -> Entry | None:
+        """What settles the question now. Cancelling the waiting does not undo the recording."""
+        future: asyncio.Future[Entry | None] = asyncio.get_running_loop().create_future()
+        self._waiting.append((attempt, future))
+        self._wake.set()
+        return await asyncio.shield(future)
+
+    async def close(self) -> None:
+        """Everything handed in is recorded, or has failed, when this returns."""
+        self._closing = True
+        self._wake.set()
+        await asyncio.shield(self._task)
+
+    async def _work(self) -> None:
+        while self._waiting or not self._closing:
+            await self._wake.wait()
+            self._wake.clear()
+            batch, self._waiting = self._waiting, []
+            if batch:
+                await self._commit(batch)
+
+    async def _commit(self, batch: Sequence[tuple[Attempt, asyncio.Future[Entry | None]]]) -> None:
+        try:
+            entries = await asyncio.to_thread(self._ledger.record_all, [attempt for attempt, _ in batch])
+        except Exception as error:
+            for _, future in batch:
+                future.set_exception(error)
+                future.exception()  # seen, even where nobody waits any more
+            return
+        for (_, future), entry in zip(batch, entries, strict=True):
+            future.set_result(entry)

@@ -1,0 +1,1 @@
+"""Batch endpoints of the providers."""

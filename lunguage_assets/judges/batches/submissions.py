@@ -1,0 +1,221 @@
+"""Batches that are out with a provider, kept beside the attempts in the ledger: which questions wait in which
+batch.
+
+A batch is recorded before it is sent, so that no second process and no later run sends its questions again.
+How batches are sent, watched and collected is in `batching.py`. Questions are known by their keys only.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, cast
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Connection,
+    Index,
+    MetaData,
+    PrimaryKeyConstraint,
+    RowMapping,
+    String,
+    Table,
+    Text,
+    insert,
+    select,
+    update,
+)
+
+from lunguage_assets.judges.asking.attempts import Attempt, now
+from lunguage_assets.judges.ledger.ledger import Ledger, settled
+
+State = Literal["intended", "submitted", "collected", "failed", "void", "lost"]
+"""`intended`: about to be sent, or sent and the answer never came; `void`: nothing was sent; `lost`: gone at
+the provider.
+"""
+
+OPEN: frozenset[str] = frozenset({"intended", "submitted"})
+
+_CHUNK = 500
+_METADATA = MetaData()
+_BATCHES = Table(
+    "judge_batches",
+    _METADATA,
+    Column("name", String(32), primary_key=True),
+    Column("judge", Text, nullable=False),
+    Column("stage", Text, nullable=False),
+    Column("provider", Text, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("questions", BigInteger, nullable=False),
+    Column("state", String(9), nullable=False),
+    Column("handle", Text),
+    Column("found", Boolean, nullable=False),
+    Column("owner", String(32), nullable=False),
+    Column("beat", BigInteger, nullable=False),
+    Column("time", String(27), nullable=False),
+)
+_QUESTIONS = Table(
+    "judge_batch_questions",
+    _METADATA,
+    Column("batch", String(32), nullable=False),
+    Column("position", BigInteger, nullable=False),
+    Column("key", String(64), nullable=False),
+    PrimaryKeyConstraint("batch", "position"),
+    Index("judge_batch_questions_key", "key"),
+)
+
+
+def new_name() -> str:
+    """A name that no other batch or run has: 32 hexadecimal digits."""
+    return uuid.uuid4().hex
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A batch on record.
+
+    `time` is when it was intended. `handle` is the provider's, null until it has answered; `found` when it
+    was looked up afterwards, not given in answer to the sending. While it is only intended, its `owner`
+    counts up `beat` as a sign of life.
+    """
+
+    judge: str
+    stage: str
+    provider: str
+    model: str
+    questions: int = 0
+    name: str = field(default_factory=new_name)
+    state: State = "intended"
+    handle: str | None = None
+    found: bool = False
+    owner: str = ""
+    beat: int = 0
+    time: str = field(default_factory=now)
+
+    @property
+    def open(self) -> bool:
+        """Whether answers may still come of it."""
+        return self.state in OPEN
+
+
+class Submissions:
+    """The batches on record in a ledger; its tables are made at first use. Every method is one transaction,
+    alone among all writers.
+    """
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        ledger.transaction(_METADATA.create_all)
+
+    def outstanding(self, keys: Sequence[str] | None = None) -> list[Submission]:
+        """Open batches, oldest first: all, or those that hold any of `keys`."""
+
+        def read(connection: Connection) -> list[Submission]:
+            names = None if keys is None else set(_holding(connection, keys).values())
+            rows = connection.execute(
+                select(_BATCHES).where(_BATCHES.c.state.in_(OPEN)).order_by(_BATCHES.c.time, _BATCHES.c.name)
+            )
+            return [_submission(row) for row in rows.mappings() if names is None or row["name"] in names]
+
+        return self._ledger.transaction(read)
+
+    def waiting(self, keys: Sequence[str]) -> set[str]:
+        """Those of `keys` that wait in an open batch."""
+        return set(self._ledger.transaction(lambda connection: _holding(connection, keys)))
+
+    def claim(self, intended: Submission, keys: Sequence[str]) -> list[str]:
+        """Record a batch of those keys that are neither settled nor in an open batch, in their order; with
+        none left it is not recorded.
+        """
+
+        def write(connection: Connection) -> list[str]:
+            taken = settled(connection, keys).keys() | _holding(connection, keys).keys()
+            free = [key for key in keys if key not in taken]
+            if free:
+                connection.execute(insert(_BATCHES), asdict(intended) | {"questions": len(free)})
+                questions = [
+                    {"batch": intended.name, "position": position, "key": key}
+                    for position, key in enumerate(free)
+                ]
+                connection.execute(insert(_QUESTIONS), questions)
+            return free
+
+        return self._ledger.transaction(write)
+
+    def get(self, name: str) -> Submission:
+        """The batch as it is on record now."""
+        read = select(_BATCHES).where(_BATCHES.c.name == name)
+        return self._ledger.transaction(
+            lambda connection: _submission(connection.execute(read).mappings().one())
+        )
+
+    def keys(self, name: str) -> list[str]:
+        """The keys of a batch, in the order in which they were sent."""
+        read = select(_QUESTIONS.c.key).where(_QUESTIONS.c.batch == name).order_by(_QUESTIONS.c.position)
+        return self._ledger.transaction(lambda connection: list(connection.scalars(read)))
+
+    def handles(self) -> set[str]:
+        """Handles of all batches that were ever recorded."""
+        read = select(_BATCHES.c.handle).where(_BATCHES.c.handle.is_not(None))
+        return self._ledger.transaction(
+            lambda connection: {str(handle) for handle in connection.scalars(read)}
+        )
+
+    def alive(self, name: str, owner: str) -> bool:
+        """Give a sign of life; False when the batch is no longer this owner's to send."""
+        return self._change(name, {"beat": _BATCHES.c.beat + 1}, owner=owner)
+
+    def take_over(self, before: Submission, owner: str) -> bool:
+        """Become the owner of an intended batch whose owner has given no sign of life since `before`; False
+        when it has.
+        """
+        return self._change(before.name, {"owner": owner}, owner=before.owner, beat=before.beat)
+
+    def submitted(self, name: str, owner: str, handle: str, *, found: bool) -> bool:
+        """The provider has it, under this handle."""
+        return self._change(name, {"state": "submitted", "handle": handle, "found": found}, owner=owner)
+
+    def finish(self, name: str, state: State, attempts: Sequence[Attempt] = ()) -> bool:
+        """Record what came of a batch and that it is no longer open, together or not at all; False when
+        another process has done so.
+        """
+
+        def write(connection: Connection) -> bool:
+            ended = (
+                update(_BATCHES)
+                .where(_BATCHES.c.name == name, _BATCHES.c.state.in_(OPEN))
+                .values(state=state)
+            )
+            if connection.execute(ended).rowcount != 1:
+                return False
+            self._ledger.add(connection, attempts)
+            return True
+
+        return self._ledger.transaction(write)
+
+    def _change(self, name: str, values: dict[str, Any], **expected: Any) -> bool:
+        """Change a batch that is only intended, if it is as expected."""
+        conditions = [
+            _BATCHES.c.name == name,
+            _BATCHES.c.state == "intended",
+            *(_BATCHES.c[key] == value for key, value in expected.items()),
+        ]
+        change = update(_BATCHES).where(*conditions).values(**values)
+        return self._ledger.transaction(lambda connection: connection.execute(change).rowcount == 1)
+
+
+def _holding(connection: Connection, keys: Sequence[str]) -> dict[str, str]:
+    """Key -> name of the open batch that holds it."""
+    pairs = select(_QUESTIONS.c.key, _QUESTIONS.c.batch).join(_BATCHES, _BATCHES.c.name == _QUESTIONS.c.batch)
+    found: dict[str, str] = {}
+    for start in range(0, len(keys), _CHUNK):
+        those = pairs.where(_BATCHES.c.state.in_(OPEN), _QUESTIONS.c.key.in_(keys[start : start + _CHUNK]))
+        found.update((row[0], row[1]) for row in connection.execute(those))
+    return found
+
+
+def _submission(row: RowMapping) -> Submission:
+    return Submission(**cast("dict[str, Any]", dict(row)))

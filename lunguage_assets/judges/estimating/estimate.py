@@ -1,0 +1,299 @@
+"""From what a rehearsal counted to calls, tokens, US dollars and minutes, per stage and judge: arithmetic
+only.
+
+Every number that is assumed and not counted is a constant here with its source. What is counted is in
+`rehearsal.py`; a judge's own record (`recorded.Experience`) goes before an assumption.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from lunguage_assets.judges.asking.attempts import TRIES
+from lunguage_assets.judges.asking.budget import Pricing, output_limit
+from lunguage_assets.judges.estimating.rehearsal import RunStage, Tally
+from lunguage_assets.judges.ledger.recorded import Experience
+from lunguage_assets.judges.providers import binding_of
+from lunguage_assets.judges.slots import Limits, ModelSlot, Price
+
+FIRST_TOKEN_S = 1.0
+TOKENS_PER_S = 80.0
+"""Seconds until a hosted model begins to answer, and how fast it goes on: round figures of the author. The
+ledger knows better.
+"""
+
+THINKING_SHARE = 0.1
+"""Part of its thinking budget that a model uses. From the paper: its extraction cost about $1 for 2,066 pairs
+(explicit.md section 1), which at
+$0.30 and $2.50 leaves about 110 output tokens an answer, of a budget of 1,000. Where only a level of effort
+is given, the same part of the room for output is assumed.
+"""
+
+_BUDGETS = ("thinking_budget", "budget_tokens")
+_LEVELS = ("reasoning_effort", "thinking_level", "effort")
+_NO_THINKING = frozenset({"none", "minimal"})
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What one judge would be asked in one stage.
+
+    `hits` of the `questions` need no call. `calls` include repeated ones; tokens are those billed. Dollars
+    are None when unknown. `usd_at_most`: every question takes all tries with all output tokens; in a fit
+    every sentence takes all its steps. `minutes`: this judge alone; None for questions that wait for the
+    provider's batch endpoint, up to a day. `basis`: where tokens and seconds come from.
+    """
+
+    stage: RunStage
+    judge: str
+    questions: int
+    hits: int
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    usd: float | None
+    usd_at_most: float | None
+    minutes: float | None
+    basis: Literal["ledger", "assumed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is known of one judge in one stage: its slot, what a rehearsal counted, its record, and the most
+    questions it could get.
+    """
+
+    stage: RunStage
+    judge: str
+    slot: ModelSlot
+    tally: Tally
+    experience: Experience | None
+    questions_at_most: int
+
+    @property
+    def waits(self) -> bool:
+        """Whether the questions go through the provider's batch endpoint; those of a fit follow from one
+        another, and never do.
+        """
+        return self.slot.batch_allowed and self.stage != "fitted_probabilities"
+
+    @property
+    def price(self) -> Price | None:
+        """That of a batch where there is one."""
+        return self.slot.price.in_batches if self.slot.price is not None and self.waits else self.slot.price
+
+    @property
+    def latency_s(self) -> float:
+        """Seconds of one call."""
+        return (
+            self.experience.latency_s
+            if self.experience is not None
+            else FIRST_TOKEN_S + self.output_tokens / TOKENS_PER_S
+        )
+
+    @property
+    def input_tokens(self) -> float:
+        """Tokens of one prompt."""
+        return (
+            self.experience.input_tokens
+            if self.experience is not None
+            else self.tally.input_tokens / max(1, self.tally.open)
+        )
+
+    @property
+    def output_tokens(self) -> float:
+        """Tokens of one answer, reasoning included."""
+        if self.experience is not None:
+            return self.experience.output_tokens
+        return self.tally.output_tokens / max(1, self.tally.open) + expected_reasoning(self.slot)
+
+    @property
+    def calls(self) -> float:
+        """Attempts of any kind."""
+        return self.tally.open * (self.experience.calls if self.experience is not None else 1.0)
+
+    @property
+    def paid_calls(self) -> float:
+        """Attempts that bring a reply."""
+        return self.tally.open * (self.experience.paid_calls if self.experience is not None else 1.0)
+
+
+def line(asked: Asked) -> Line:
+    """Calls, tokens, dollars and minutes of one judge in one stage."""
+    input_tokens, output_tokens = (
+        asked.paid_calls * asked.input_tokens,
+        asked.paid_calls * asked.output_tokens,
+    )
+    price = asked.price
+    return Line(
+        stage=asked.stage,
+        judge=asked.judge,
+        questions=asked.tally.questions,
+        hits=asked.tally.hits,
+        calls=math.ceil(asked.calls),
+        input_tokens=math.ceil(input_tokens),
+        output_tokens=math.ceil(output_tokens),
+        usd=None if price is None else price.cost(input_tokens, output_tokens),
+        usd_at_most=_usd_at_most(asked),
+        minutes=None if asked.waits else stage_minutes([asked]),
+        basis="assumed" if asked.experience is None else "ledger",
+    )
+
+
+def stage_minutes(asked: Sequence[Asked]) -> float:
+    """Minutes of one stage, without what waits for a batch endpoint.
+
+    Judges follow one another, but in a fit each round asks all at once and waits for the slowest.
+    """
+    at_once = [one for one in asked if not one.waits]
+    if not at_once or at_once[0].stage != "fitted_probabilities":
+        return sum(max(_latency_s([one]), _rate_limit_s(one)) for one in at_once) / 60.0
+    return max(_latency_s(at_once), *map(_rate_limit_s, at_once)) / 60.0
+
+
+def expected_reasoning(slot: ModelSlot) -> float:
+    """Tokens of reasoning in one answer, as far as the judge's parameters tell; see `THINKING_SHARE`."""
+    room = output_limit(binding_of(slot)) or 0
+    for name, value in _flat(slot.params):
+        if name in _BUDGETS and isinstance(value, int):
+            return THINKING_SHARE * (value if value >= 0 else room)  # -1: as much as the model likes
+        if name in _LEVELS and isinstance(value, str):
+            return 0.0 if value.lower() in _NO_THINKING else THINKING_SHARE * room
+    return 0.0
+
+
+def cost_of_fits(
+    pairs: int,
+    steps: float,
+    panel_steps: int,
+    prices: Mapping[str, Pricing],
+    prompt_tokens: float,
+    answer_tokens: float,
+) -> dict[str, float]:
+    """US dollars per judge for fitting pairs into a ranking, in closed form (explicit.md section 5, steps 2
+    and 4).
+
+    Args:
+        pairs: tentative pairs that are fitted.
+        steps: of one pair on average, none below `panel_steps`.
+        panel_steps: K; in so many steps all judges answer, in each later one a single judge, drawn evenly.
+        prices: of the panel's judges.
+        prompt_tokens, answer_tokens: of one comparison.
+    """
+    calls = pairs * (min(steps, panel_steps) + max(0.0, steps - panel_steps) / len(prices))
+    return {
+        judge: calls * price.cost(math.ceil(prompt_tokens), math.ceil(answer_tokens))
+        for judge, price in prices.items()
+    }
+
+
+def _usd_at_most(asked: Asked) -> float | None:
+    price, room = asked.price, output_limit(binding_of(asked.slot))
+    if not asked.tally.open:
+        return 0.0
+    if price is None or room is None:
+        return None
+    prompt = asked.tally.input_tokens_at_most / asked.tally.open
+    if asked.experience is not None:
+        prompt = max(prompt, asked.experience.input_tokens)
+    return TRIES * max(asked.questions_at_most, asked.tally.open) * price.cost(math.ceil(prompt), room)
+
+
+def _latency_s(asked: Sequence[Asked]) -> float:
+    """Seconds in which as many calls are open as may be; of several judges the slowest in each round."""
+    slowest: dict[tuple[str, int], float] = {}
+    for one in asked:
+        repeated = one.calls / max(1, one.tally.open)
+        for round_, questions in one.tally.rounds.items():
+            seconds = math.ceil(questions * repeated / one.slot.limits.in_flight) * one.latency_s
+            slowest[round_] = max(slowest.get(round_, 0.0), seconds)
+    return sum(slowest.values())
+
+
+def _rate_limit_s(asked: Asked) -> float:
+    """Seconds that rates per minute make of it; the first minute's allowance may go at once."""
+    limits: Limits = asked.slot.limits
+    tokens = asked.paid_calls * (asked.input_tokens + asked.output_tokens)
+    used = ((asked.calls, limits.requests_per_minute), (tokens, limits.tokens_per_minute))
+    return max(60.0 * max(0.0, amount / limit - 1.0) if limit is not None else 0.0 for amount, limit in used)
+
+
+def _flat(params: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
+    for name, value in params.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value)
+        else:
+            yield name, value
+
+
+@dataclass(frozen=True, slots=True)
+class PriceUsed:
+    """US dollars per million tokens of a judge, and the day of which the judges file says so."""
+
+    judge: str
+    model: str
+    input: float
+    output: float
+    as_of: str
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a run would ask and spend.
+
+    `batches` are those that a run would read. `phrases` and `ruler` are of the vocabulary that it would use,
+    `steps` the mean of a fit; None without fits. `minutes` is the duration of each stage, its judges
+    together, without what waits for a batch endpoint. `remarks` say what is unknown, and what would stop a
+    run.
+    """
+
+    preset: str
+    ranker: str
+    batches: tuple[str, ...]
+    reports: int
+    pairs: int
+    sentences: int
+    phrases: int
+    ruler: str
+    steps: float | None
+    lines: tuple[Line, ...]
+    minutes: Mapping[RunStage, float]
+    prices: tuple[PriceUsed, ...]
+    remarks: tuple[str, ...]
+
+    @property
+    def calls(self) -> int:
+        """Of all judges and stages."""
+        return sum(one.calls for one in self.lines)
+
+    @property
+    def usd(self) -> float:
+        """Expected US dollars of the judges that have a price."""
+        return math.fsum(one.usd for one in self.lines if one.usd is not None)
+
+    @property
+    def usd_at_most(self) -> float | None:
+        """The worst case; None when one judge's is unknown."""
+        known = [one.usd_at_most for one in self.lines if one.usd_at_most is not None]
+        return math.fsum(known) if len(known) == len(self.lines) else None
+
+    @property
+    def unpriced(self) -> tuple[str, ...]:
+        """Judges that would be asked and have no price."""
+        return tuple(dict.fromkeys(one.judge for one in self.lines if one.usd is None and one.calls))
+
+    def values(self) -> dict[str, Any]:
+        """Everything, as JSON has it."""
+        totals = {
+            "calls": self.calls,
+            "input_tokens": sum(one.input_tokens for one in self.lines),
+            "output_tokens": sum(one.output_tokens for one in self.lines),
+            "usd": self.usd,
+            "usd_at_most": self.usd_at_most,
+            "minutes": math.fsum(self.minutes.values()),
+            "judges_without_price": list(self.unpriced),
+        }
+        return {**asdict(self), "total": totals}

@@ -1,0 +1,1 @@
+"""Paid answers, kept before they are used."""

@@ -1,0 +1,160 @@
+"""Where a ledger is, and connections to it: an SQLite file of its owner's alone, or PostgreSQL; both durable
+at every commit.
+
+What is stored there is in `ledger.py`. Answers may quote reports, so no error and no log shows a statement's
+values.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import stat
+import time
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+
+from lunguage_assets.errors import LunguageError
+
+_BUSY_S = 60
+
+
+class LedgerError(LunguageError):
+    """The ledger cannot be opened, read or written. An answer that could not be recorded is not used."""
+
+
+def ledger_url(where: str | Path) -> URL:
+    """An SQLAlchemy URL with a driver that is installed; from SQLAlchemy 2.1 plain `postgresql://` means
+    psycopg 3 only.
+    """
+    if isinstance(where, Path) or "://" not in where:
+        return URL.create("sqlite", database=str(Path(where).expanduser().absolute()))
+    try:
+        url = make_url(
+            where.replace("postgres://", "postgresql://", 1) if where.startswith("postgres://") else where
+        )
+        backend = url.get_backend_name()
+    except (ArgumentError, SQLAlchemyError):
+        raise LedgerError(
+            "the ledger's URL cannot be read; expected a path, sqlite:///PATH or "
+            "postgresql://USER@HOST/DATABASE."
+        ) from None
+    if backend == "sqlite" and url.database not in (None, "", ":memory:") and "mode=memory" not in str(url):
+        return url.set(database=str(Path(str(url.database)).absolute()))
+    if backend != "postgresql":
+        raise LedgerError(
+            f"a ledger in {backend} that lasts is not possible; expected a path, sqlite:///PATH "
+            "or postgresql://...."
+        )
+    if url.drivername == "postgresql":
+        for driver, module in (("postgresql+psycopg", "psycopg"), ("postgresql+psycopg2", "psycopg2")):
+            if find_spec(module) is not None:
+                return url.set(drivername=driver)
+        raise LedgerError(
+            "a ledger in PostgreSQL needs a driver. Install one: pip install 'lunguage-assets[scale]'."
+        )
+    return url
+
+
+def shown_place(url: URL) -> str:
+    if url.get_backend_name() == "sqlite":
+        return str(url.database)
+    return f"postgresql://{url.host or ''}{f':{url.port}' if url.port else ''}/{url.database or ''}"
+
+
+def make_private(path: Path) -> None:
+    """Create the file for its owner only, before SQLite would with the process's mask; its -wal and -shm
+    files take its mode.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        try:
+            status = os.fstat(handle)
+            if not stat.S_ISREG(status.st_mode):
+                raise OSError
+            if stat.S_IMODE(status.st_mode) != 0o600:
+                os.fchmod(handle, 0o600)
+        finally:
+            os.close(handle)
+    except OSError as error:
+        raise LedgerError(
+            f"ledger {path}: cannot be opened for its owner alone ({type(error).__name__}); "
+            "expected a plain file of yours, or a folder"
+            " that you may write to. Name another place."
+        ) from None
+
+
+_QUIET: dict[str, Any] = {"hide_parameters": True, "logging_name": "ledger"}
+logging.getLogger("sqlalchemy.engine.Engine.ledger").setLevel(
+    logging.WARNING
+)  # at level DEBUG it shows every row, answers among them
+
+
+def ledger_engine(url: URL) -> Engine:
+    if url.get_backend_name() == "postgresql":
+        try:
+            engine = create_engine(url, isolation_level="READ COMMITTED", pool_pre_ping=True, **_QUIET)
+        except (ImportError, SQLAlchemyError) as error:
+            raise LedgerError(
+                f"ledger {shown_place(url)}: driver {url.drivername!r} cannot be used "
+                f"({type(error).__name__})."
+                " Install one: pip install 'lunguage-assets[scale]'."
+            ) from None
+        event.listen(engine, "connect", _prepare_postgresql)
+        return engine
+    engine = create_engine(url, connect_args={"timeout": _BUSY_S}, **_QUIET)
+    event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _prepare_postgresql(connection: Any, _record: Any) -> None:
+    """A server that acknowledges commits before they are on disk is asked not to, here."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT set_config('synchronous_commit', 'on', false) WHERE "
+            "current_setting('synchronous_commit') = 'off'"
+        )
+    connection.commit()
+
+
+def _prepare_sqlite(connection: Any, _record: Any) -> None:
+    """Write-ahead log, forced to disk at every commit; transactions begin when we say so."""
+    connection.isolation_level = None
+    deadline = time.monotonic() + _BUSY_S
+    while (
+        True
+    ):  # two processes that switch a new file to WAL at once are refused at once, whatever the busy timeout
+        try:
+            mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+            break
+        except Exception as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
+    if mode.lower() != "wal":
+        raise LedgerError(
+            "the ledger's file system has no write-ahead log; put the ledger on a local disk, or "
+            "use PostgreSQL."
+        )
+    connection.execute("PRAGMA synchronous = FULL")
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    """A writer takes its turn at once: a reader that turns writer later would fail instead of waiting."""
+    connection.exec_driver_sql(
+        "BEGIN IMMEDIATE" if connection.get_execution_options().get("ledger_writes") else "BEGIN"
+    )
+
+
+def is_lasting(error: DBAPIError) -> bool:
+    """Errors that another try does not mend: disk full, read-only."""
+    return any(
+        word in str(error.orig).lower() for word in ("full", "readonly", "read-only", "unable to open")
+    )

@@ -1,0 +1,1 @@
+"""Offline judges: rules, no network."""

@@ -1,0 +1,294 @@
+"""The `lexicon` judge: finds the hedge that governs the finding and knows that hedge's place on the published
+ranking.
+
+It reads no meaning beyond that: it is the offline stand-in for a language model and a baseline, not a
+replacement. Because it uses the published places, a ranking made with it alone agrees with the published one
+by construction; see `cues.py` for a judge that does not. Distances and clauses are in `reading.py`, the
+phrases in resources/hedges.yaml.
+
+Only the 42 places are published. The places of rarer phrases and of statements without a hedge, the shifts by
+context, and the weights of distance and of alternatives are the author's own estimates.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import yaml
+
+from lunguage_assets.data_files import resource
+from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.judges.protocol import (
+    MASK,
+    ComparisonAnswer,
+    ComparisonQuestion,
+    ExtractionAnswer,
+    ExtractionQuestion,
+)
+from lunguage_assets.judges.rules.published import published_ranking
+from lunguage_assets.judges.rules.reading import (
+    SAME_CLAUSE,
+    Reading,
+    choose_by_score,
+    denies_list,
+    is_predicate,
+)
+
+VERSION = "1"
+"""Part of the judge's identity: raise it with every change of rules that changes an answer."""
+
+_SIDES = ("right", "left", "both", "list")
+_WRONG_SIDE = 12
+_LIST_REACH = {"left": 5, "right": 4}
+_CHAIN_BREAKS = frozenset({MASK, ".", ",", ";", ":", "and", "or", "but"})
+_NEGATIONS = frozenset({"no", "not", "without", "nor", "never", "neither", "absent"})
+_STATED, _DENIED = 46.0, 2.0
+"""Places of a sentence without any hedge: the author's own estimates on the published scale."""
+_SHIFTS: Mapping[str, float] = {
+    "highly": 3.0, "strongly": 3.0, "definite": 3.0, "definitely": 3.0, "clearly": 3.0, "very": 2.0, "increasing": 1.5, "worsening": 1.5,
+    "new": 1.0, "large": 1.5, "extensive": 1.5, "marked": 1.5, "moderate": 0.5, "confirmed": 3.0,
+    "small": -1.0, "minimal": -1.5, "trace": -1.5, "tiny": -1.5, "subtle": -2.0, "faint": -2.0, "vague": -2.5, "early": -1.0, "slight": -1.0,
+    "somewhat": -1.5, "limited": -1.0, "limits": -1.0, "alternatively": -3.0, "artifact": -3.0, "superimposed": -1.0, "overlying": -1.0,
+    "?": -4.0, "unclear": -3.0, "uncertain": -3.0, "considered": -1.0, "exaggerated": -1.0, "obscured": -1.0,
+}  # fmt: skip
+"""Context word -> shift of the place, in points of mu. The author's own estimates: nobody rated them, the
+paper has none.
+"""
+_SHIFT_REACH = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Hedge:
+    """A phrase of the lexicon: its words, its place on the published scale, and the side on which its finding
+    stands.
+    """
+
+    phrase: str
+    words: tuple[str, ...]
+    place: float
+    side: str
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """A hedge at tokens start..end-1 of a sentence, and its cost: how far it is from the finding, wrong side
+    and clause breaks included.
+    """
+
+    hedge: Hedge
+    start: int
+    end: int
+    cost: int
+    mention: int
+
+
+@lru_cache(maxsize=1)
+def bundled_hedges() -> tuple[Hedge, ...]:
+    """Published and rarer phrases of resources/hedges.yaml.
+
+    Raises:
+        ConfigurationError: a published phrase without a side, or an entry that cannot be read.
+    """
+    file = resource("hedges.yaml")
+    try:
+        content: dict[str, Any] = yaml.safe_load(file.read_text(encoding="utf-8"))
+        side_of = {str(phrase): side for side in _SIDES for phrase in content["published"][side]}
+        published = [
+            Hedge(e.phrase, tuple(e.phrase.split()), e.mu, side_of[e.phrase]) for e in published_ranking()
+        ]
+        rarer = [
+            Hedge(e["phrase"], tuple(e["phrase"].split()), float(e["place"]), e["side"])
+            for e in content["rarer"]
+        ]
+    except (yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ConfigurationError(
+            f"{file}: not readable as a lexicon ({type(error).__name__}: {error}). Give every "
+            "phrase a side and a place."
+        ) from None
+    hedges = (*published, *rarer)
+    wrong = [hedge.phrase for hedge in hedges if hedge.side not in _SIDES]
+    if wrong:
+        raise ConfigurationError(
+            f"{file}: phrases {wrong} have no known side; expected one of {list(_SIDES)}."
+        )
+    return hedges
+
+
+class LexiconJudge:
+    """Deterministic and free; answers from the governing hedge."""
+
+    def __init__(self, key: str, hedges: Sequence[Hedge]) -> None:
+        self._key = key
+        self._hedges = tuple(hedges)
+        self._by_first: dict[str, list[Hedge]] = {}
+        for hedge in sorted(hedges, key=lambda known: (-len(known.words), known.phrase)):
+            self._by_first.setdefault(hedge.words[0], []).append(hedge)
+        self._score = lru_cache(maxsize=1 << 17)(self._uncached_score)
+
+    @classmethod
+    def bundled(cls, key: str) -> LexiconJudge:
+        return cls(key, bundled_hedges())
+
+    @property
+    def key(self) -> str:
+        return self._key
+
+    @cached_property
+    def identity(self) -> str:
+        entries = repr(
+            (
+                sorted((hedge.phrase, hedge.place, hedge.side) for hedge in self._hedges),
+                sorted(_SHIFTS.items()),
+            )
+        )
+        return f"lexicon/{VERSION}/{hashlib.blake2b(entries.encode(), digest_size=6).hexdigest()}"
+
+    def extract(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
+        """The governing hedge, hedges that it is chained to, and the connectors of the list that the finding
+        stands in.
+
+        Without a masked sentence the place is unknown and every hedge of the sentence is given: such pairs
+        are reviewed by a person.
+        """
+        return [ExtractionAnswer(self._phrases(question)) for question in questions]
+
+    def compare(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
+        """The higher score wins; see `choose_by_score` for ties."""
+        return choose_by_score(questions, self._score, "lexicon")
+
+    def _phrases(self, question: ExtractionQuestion) -> tuple[str, ...]:
+        if question.masked_sentence is None:
+            found = self._occurrences(Reading.of(question.sentence))
+        else:
+            found = self._in_scope(Reading.of(question.masked_sentence))
+        return tuple(
+            dict.fromkeys(
+                occurrence.hedge.phrase for occurrence in sorted(found, key=lambda known: known.start)
+            )
+        )
+
+    def _occurrences(self, reading: Reading) -> list[Occurrence]:
+        """All hedges, longest match first, none overlapping."""
+        found: list[Occurrence] = []
+        place = 0
+        while place < len(reading.tokens):
+            hedge = next(
+                (
+                    h
+                    for h in self._by_first.get(reading.tokens[place], ())
+                    if reading.tokens[place : place + len(h.words)] == h.words
+                ),
+                None,
+            )
+            if hedge is None:
+                place += 1
+                continue
+            end = place + len(hedge.words)
+            cost, mention = min(
+                ((_cost(reading, hedge, place, end, m), m) for m in reading.mentions), default=(0, -1)
+            )
+            found.append(Occurrence(hedge, place, end, cost, mention))
+            place = end
+        return found
+
+    def _in_scope(self, reading: Reading) -> list[Occurrence]:
+        """The hedges that are about the finding, the governing one first."""
+        found = [
+            o
+            for o in self._occurrences(reading)
+            if not (o.hedge.side == "list" and denies_list(reading, o.start))
+        ]
+        governing = min(
+            (o for o in found if o.hedge.side != "list" and o.cost < SAME_CLAUSE),
+            key=lambda o: (o.cost, o.start),
+            default=None,
+        )
+        chosen = [] if governing is None else [governing, *_chained(reading, governing, found)]
+        return [*chosen, *_connectors(reading, found)]
+
+    def _uncached_score(self, masked_sentence: str) -> float:
+        reading = Reading.of(masked_sentence)
+        scope = self._in_scope(reading)
+        governing = [o for o in scope if o.hedge.side != "list"]
+        joined = [o.hedge.place for o in scope if o.hedge.side == "list"]
+        if governing:
+            score = governing[0].hedge.place - 2.0 * (len(governing) - 1) - 0.2 * governing[0].cost
+            if joined:  # an alternative takes some of the belief
+                score = 0.75 * score + 0.25 * min(joined)
+            if reading.word(governing[0].start - 1) in {"not", "no", "without"}:
+                score = min(score, 50.0 - score)
+        elif joined:
+            score = max(joined)
+        else:
+            score = _DENIED if _negated(reading) else _STATED
+        return round(score + _context(reading, scope), 6)
+
+
+def _cost(reading: Reading, hedge: Hedge, start: int, end: int, mention: int) -> int:
+    before = end <= mention
+    cost = reading.between(end, mention) if before else reading.between(mention + 1, start)
+    predicate = is_predicate(reading, start, end)
+    fits = hedge.side in ("both", "list") or (
+        before if hedge.side == "right" and not predicate else not before
+    )
+    return cost + (0 if fits else _WRONG_SIDE)
+
+
+def _chained(reading: Reading, governing: Occurrence, found: Sequence[Occurrence]) -> list[Occurrence]:
+    """Hedges next to the governing one, at most one word between ("could possibly represent"), and those next
+    to them.
+    """
+    ordered = sorted((o for o in found if o.hedge.side != "list"), key=lambda o: o.start)
+    chain = []
+    for step in (-1, 1):
+        edge = governing
+        place = ordered.index(governing) + step
+        while 0 <= place < len(ordered):
+            first, second = (edge, ordered[place]) if step == 1 else (ordered[place], edge)
+            between = reading.tokens[first.end : second.start]
+            if len(between) > 1 or any(token in _CHAIN_BREAKS for token in between):
+                break
+            edge = ordered[place]
+            chain.append(edge)
+            place += step
+    return chain
+
+
+def _connectors(reading: Reading, found: Sequence[Occurrence]) -> list[Occurrence]:
+    """Connectors of the list in which a mention stands: near it, with no other hedge between."""
+    chosen = []
+    hedges = [o for o in found if o.hedge.side != "list"]
+    for connector in (o for o in found if o.hedge.side == "list"):
+        before = connector.end <= connector.mention
+        start, end = (
+            (connector.end, connector.mention) if before else (connector.mention + 1, connector.start)
+        )
+        reach = _LIST_REACH["left" if before else "right"] + (3 if connector.hedge.phrase == "either" else 0)
+        if reading.between(start, end) <= reach and not any(start <= o.start < end for o in hedges):
+            chosen.append(connector)
+    return chosen
+
+
+def _negated(reading: Reading) -> bool:
+    return any(
+        reading.word(mention - back) in _NEGATIONS for mention in reading.mentions for back in (1, 2, 3)
+    )
+
+
+def _context(reading: Reading, scope: Sequence[Occurrence]) -> float:
+    """Shift by words near the finding that strengthen or weaken a statement, outside the hedges
+    themselves.
+    """
+    inside = {place for occurrence in scope for place in range(occurrence.start, occurrence.end)}
+    shift = 0.0
+    for place, token in enumerate(reading.tokens):
+        if token in _SHIFTS and place not in inside:
+            near = min(
+                (reading.between(*sorted((place, mention))) for mention in reading.mentions), default=0
+            )
+            shift += _SHIFTS[token] if near <= _SHIFT_REACH else 0.0
+    return max(-5.0, min(5.0, shift))

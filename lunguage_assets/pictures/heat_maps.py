@@ -1,0 +1,110 @@
+"""Heat maps of agreement: judges with each other, and rankings with each other. Each returns the bytes of a
+PNG.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+_DPI = 110
+_COLOURS = "cividis"  # reads the same for colour-blind people and in grey
+_CHANCE_TO_FULL = (0.5, 1.0)
+
+Floats = NDArray[np.float64]
+
+
+def agreement_heat_map(agreement: pd.DataFrame) -> bytes:
+    """Pairwise agreement of judges, with its numbers, from a `tables.JUDGE_AGREEMENT` frame; empty axes for
+    fewer than two judges.
+    """
+    rows = agreement[agreement["measure"] == "pairwise agreement"]
+    judges = sorted({*rows["first"], *rows["second"]})
+    square = _square(
+        [*rows["first"]], [*rows["second"]], rows["value"].to_numpy(dtype=np.float64, na_value=np.nan), judges
+    )
+    figure, axes = _figure(2.5 + 0.8 * max(len(judges), 2))
+    if judges:
+        shown = _shown(figure, axes, square, "share of equal answers", _CHANCE_TO_FULL)
+        places = range(len(judges))
+        axes.set_xticks(list(places), judges, rotation=30, ha="right")
+        axes.set_yticks(list(places), judges)
+        for row, column in ((i, j) for i in places for j in places if np.isfinite(square[i, j])):
+            dark = shown.norm(square[row, column]) < 0.5
+            axes.text(
+                column,
+                row,
+                f"{square[row, column]:.3f}",
+                ha="center",
+                va="center",
+                color="white" if dark else "black",
+                fontsize=8,
+            )
+    return _png(figure)
+
+
+def correlation_heat_map(correlations: pd.DataFrame) -> bytes:
+    """Spearman correlation of every two rankings, from a `tables.RANKING_CORRELATIONS` frame: judge by judge,
+    each in all its orders.
+    """
+    first = list(zip(correlations["first"].tolist(), correlations["first_order"].tolist(), strict=True))
+    second = list(zip(correlations["second"].tolist(), correlations["second_order"].tolist(), strict=True))
+    rankings = sorted({*first, *second}, key=lambda ranking: (ranking[1] < 0, ranking))
+    square = _square(
+        first, second, correlations["spearman"].to_numpy(dtype=np.float64, na_value=np.nan), rankings
+    )
+    np.fill_diagonal(square, 1.0)
+    figure, axes = _figure(6.5)
+    if rankings:
+        _shown(figure, axes, square, "Spearman correlation of mu")
+        groups = [name if order >= 0 else f"{name} (mean)" for name, order in rankings]
+        starts = [i for i, group in enumerate(groups) if i == 0 or group != groups[i - 1]]
+        middles = [(start + end - 1) / 2 for start, end in pairwise([*starts, len(groups)])]
+        names = [groups[start] for start in starts]
+        axes.set_xticks(middles, names, rotation=30, ha="right")
+        axes.set_yticks(middles, names)
+        for start in starts[1:]:
+            axes.axhline(start - 0.5, color="white", lw=1.2)
+            axes.axvline(start - 0.5, color="white", lw=1.2)
+    return _png(figure)
+
+
+def _square(first: Sequence[Any], second: Sequence[Any], values: Floats, labels: Sequence[Any]) -> Floats:
+    """A symmetric matrix from each pair once; NaN where a pair is missing, and on the diagonal."""
+    place = {label: i for i, label in enumerate(labels)}
+    rows, columns = [place[label] for label in first], [place[label] for label in second]
+    square: Floats = np.full((len(labels), len(labels)), np.nan)
+    square[rows, columns] = values
+    square[columns, rows] = values
+    return square
+
+
+def _shown(
+    figure: Any, axes: Any, square: Floats, label: str, limits: tuple[float, float] | None = None
+) -> Any:
+    """Draw the matrix; without `limits` the colours span the values that there are."""
+    finite = square[np.isfinite(square)]
+    low, high = limits or ((float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0))
+    image = axes.imshow(square, cmap=_COLOURS, vmin=low, vmax=high if high > low else low + 1e-6)
+    figure.colorbar(image, ax=axes, label=label, shrink=0.8)
+    return image
+
+
+def _figure(size: float) -> tuple[Any, Any]:
+    """A square figure of its own, outside pyplot's global state: assets may run side by side."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(size + 1.0, size), layout="constrained")
+    return figure, figure.subplots()
+
+
+def _png(figure: Any) -> bytes:
+    stream = io.BytesIO()
+    figure.savefig(stream, format="png", dpi=_DPI, metadata={"Software": None})
+    return stream.getvalue()

@@ -1,0 +1,375 @@
+"""Pictures of the explicit stage: the vocabulary, the ranking, the probabilities and their validation. Each
+returns the bytes of a PNG.
+
+Colours are told apart by colour-blind readers (Okabe and Ito; viridis for ordered values), and never carry a
+distinction alone.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lunguage_assets.explicit.fit.probability import Anchor, Calibration, probability
+
+_DPI = 110
+_SMALL = 8
+_BLUE, _ORANGE, _GREY, _VERMILION = "#0072B2", "#E69F00", "#6F6F6F", "#D55E00"
+_POINTS = 1500
+_STRATEGIES = (("draw probability", _BLUE, "o"), ("random", _VERMILION, "s"))
+
+
+def vocabulary_histogram(vocabulary: pd.DataFrame) -> bytes:
+    """How often each retained phrase of a `HEDGE_VOCABULARY` frame was extracted, the most frequent at the
+    top.
+    """
+    retained = vocabulary[vocabulary["retained"].to_numpy(dtype=bool)].sort_values(
+        ["n_examples", "phrase"], ascending=[True, False]
+    )
+    figure, axes = _figure(7.0, _height(len(retained)))
+    counts = retained["n_examples"].tolist()
+    axes.barh(range(len(retained)), counts, color=_BLUE, height=0.75)
+    for place, count in enumerate(counts):
+        axes.annotate(
+            f"{count:,}",
+            (count, place),
+            xytext=(3, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=_SMALL,
+            color=_GREY,
+        )
+    _phrase_axis(axes, retained["phrase"].tolist())
+    axes.margins(x=0.08)
+    axes.grid(axis="y", visible=False)
+    axes.set_xlabel("times extracted (tentative findings)")
+    left_out = len(vocabulary) - len(retained)
+    axes.set_title(f"{len(retained)} phrases retained, {left_out} left out", fontsize=10, loc="left")
+    return _png(figure)
+
+
+def ranking_plot(ranking: pd.DataFrame) -> bytes:
+    """mu of every phrase of a `REFERENCE_RANKING` frame, most certain at the top, with the bootstrap interval
+    and the order-free estimate.
+    """
+    ordered = ranking.sort_values("rank", ascending=False)
+    figure, axes = _figure(7.0, _height(len(ordered)))
+    places = np.arange(len(ordered))
+    published = bool(len(ordered)) and bool((ordered["ruler"] == "published").all())
+    mu = ordered["mu"].to_numpy(dtype=np.float64)
+    if published:
+        axes.plot(mu, places, "o", ms=4, color=_BLUE, label="published mu (no interval)")
+    else:
+        low, high = (
+            mu - ordered["mu_low"].to_numpy(dtype=np.float64),
+            ordered["mu_high"].to_numpy(dtype=np.float64) - mu,
+        )
+        bars = [np.clip(low, 0.0, None), np.clip(high, 0.0, None)]
+        axes.errorbar(
+            mu,
+            places,
+            xerr=bars,
+            fmt="o",
+            ms=4,
+            lw=1.2,
+            capsize=2,
+            color=_BLUE,
+            label="TrueSkill, 95% bootstrap interval",
+        )
+        axes.plot(
+            ordered["mu_order_free"],
+            places,
+            "|",
+            ms=8,
+            mew=1.6,
+            color=_VERMILION,
+            label="order-free estimate",
+        )
+    _phrase_axis(axes, ordered["phrase"].tolist())
+    axes.set_xlabel("mu (position on the ranking, prior 25)")
+    axes.legend(loc="lower right", fontsize=_SMALL)
+    return _png(figure)
+
+
+def order_free_plot(ranking: pd.DataFrame) -> bytes:
+    """mu of TrueSkill against the order-free estimate, one point per phrase of a `REFERENCE_RANKING` frame of
+    an own ruler.
+    """
+    figure, axes = _figure(4.8, 4.6)
+    mu, other = ranking["mu"].to_numpy(dtype=np.float64), ranking["mu_order_free"].to_numpy(dtype=np.float64)
+    both = np.concatenate([mu, other])
+    ends = (
+        (float(np.nanmin(both)) - 1.0, float(np.nanmax(both)) + 1.0)
+        if np.isfinite(both).any()
+        else (0.0, 50.0)
+    )
+    axes.plot(ends, ends, "--", lw=1, color=_GREY, label="equal")
+    axes.plot(mu, other, "o", ms=4, color=_BLUE, label="phrases")
+    axes.set(
+        xlim=ends,
+        ylim=ends,
+        xlabel="mu, TrueSkill over random orders",
+        ylabel="mu, all matches at once",
+        aspect="equal",
+    )
+    axes.legend(loc="upper left", fontsize=_SMALL)
+    return _png(figure)
+
+
+def probability_histogram(p: pd.Series) -> bytes:
+    """Distribution of p over tentative findings, in steps of 0.05."""
+    figure, axes = _figure(6.0, 3.2)
+    axes.hist(p, bins=[step / 20 for step in range(21)], color=_BLUE, edgecolor="white")
+    axes.set_xlabel("p that the finding is present")
+    axes.set_ylabel("tentative findings")
+    axes.set_xlim(0, 1)
+    return _png(figure)
+
+
+def calibration_plot(fitted: pd.DataFrame, calibration: Calibration, anchors: Sequence[Anchor]) -> bytes:
+    """mu against p: the calibration line with its own uncertainty, the fitted findings on it with their
+    intervals, the anchors that it goes through.
+
+    Args:
+        fitted: `FITTED_PROBABILITIES` frame; findings without a place are not shown. Of more than 1,500, as
+            many evenly spread by mu. Without any, the line stands alone.
+        calibration: the line, as `calibrate(ranking, anchors)` gives it.
+        anchors: the anchors in the same order.
+    """
+    figure = _bare_figure(7.0, 5.2)
+    placed = fitted[fitted["mu"].notna()].sort_values(["mu", "finding_id"])
+    parts = figure.subplots(2, 1, sharex=True, height_ratios=[1, 4]) if len(placed) else [figure.subplots()]
+    axes = parts[-1]
+    shown = placed.iloc[
+        np.unique(np.linspace(0, len(placed) - 1, min(_POINTS, len(placed))).astype(np.int64))
+    ]
+    mu, p = shown["mu"].to_numpy(dtype=np.float64), shown["p"].to_numpy(dtype=np.float64)
+    ends = np.concatenate([mu, calibration.phrase_mu, calibration.anchor_mu])
+    line = np.linspace(float(ends.min()) - 2.0, float(ends.max()) + 2.0, 400)
+    middle, low, high = probability(line, np.zeros_like(line), calibration)
+    axes.fill_between(line, low, high, color=_ORANGE, alpha=0.35, lw=0, label="95% from anchors and ranking")
+    axes.plot(line, middle, lw=1.5, color=_ORANGE, label="calibration line")
+    bars = [p - shown["p_low"].to_numpy(dtype=np.float64), shown["p_high"].to_numpy(dtype=np.float64) - p]
+    bars = [np.clip(bar, 0.0, None) for bar in bars]
+    if len(placed):
+        axes.errorbar(
+            mu,
+            p,
+            yerr=bars,
+            fmt=".",
+            ms=3,
+            lw=0.4,
+            color=_BLUE,
+            alpha=0.35,
+            label="findings with their 95% interval",
+        )
+    _draw_anchors(axes, calibration, anchors)
+    axes.set(xlabel="mu (position on the ranking)", ylabel="p that the finding is present", ylim=(0, 1))
+    axes.legend(loc="upper left", fontsize=_SMALL)
+    for above in parts[:-1]:
+        above.hist(placed["mu"].to_numpy(dtype=np.float64), bins=40, color=_BLUE)
+        above.set_ylabel("findings")
+        above.set_ylim(bottom=0)
+    for part in parts:
+        _plain(part)
+    return _png(figure)
+
+
+def robustness_plot(robustness: pd.DataFrame) -> bytes:
+    """Change of mu and rank with fewer comparisons per pair, every repeat a point (`RANKING_ROBUSTNESS`
+    frame).
+    """
+    figure = _bare_figure(9.0, 3.4)
+    panels = figure.subplots(1, 3)
+    kept = sorted(robustness["comparisons"].unique().tolist())
+    measures = (
+        ("mean_abs_mu", "mean |change of mu|"),
+        ("mean_abs_rank", "mean |change of rank|"),
+        ("spearman", "Spearman with the ranking"),
+    )
+    for axes, (column, label) in zip(panels, measures, strict=True):
+        for place, comparisons in enumerate(kept):
+            values = robustness.loc[robustness["comparisons"] == comparisons, column].to_numpy(
+                dtype=np.float64
+            )
+            spread = np.linspace(-0.12, 0.12, len(values)) if len(values) > 1 else np.zeros(1)
+            axes.plot(place + spread, values, "o", ms=4, color=_BLUE, alpha=0.7)
+            axes.plot([place - 0.25, place + 0.25], [np.nanmean(values)] * 2, lw=2, color=_VERMILION)
+        names = [
+            f"{n} per pair" if n != kept[-1] or len(kept) == 1 else f"all {n},\nother orders" for n in kept
+        ]
+        axes.set_xticks(range(len(kept)), names)
+        axes.set_xlim(-0.6, len(kept) - 0.4)
+        axes.set_ylabel(label)
+        _plain(axes)
+    panels[0].set_title("points: repeats; bar: their mean", fontsize=9, loc="left")
+    return _png(figure)
+
+
+def validation_curves(validation: pd.DataFrame, opponent_limit: int, panel_steps: int) -> bytes:
+    """Mean distance to the known rank against step (`FIT_VALIDATION` frame): by strategy and judges, by K, by
+    N.
+
+    The shade around the pooled curves is one standard deviation between seeds.
+
+    Args:
+        validation: the study.
+        opponent_limit, panel_steps: N and K at which the other one is varied (the product's).
+    """
+    figure = _bare_figure(12.0, 4.0)
+    by_judges, by_panel, by_limit = figure.subplots(1, 3, sharey=True)
+    base = validation[
+        (validation["opponent_limit"] == opponent_limit) & (validation["panel_steps"] == panel_steps)
+    ]
+    for strategy, colour, _ in _STRATEGIES:
+        for judges, curve in base[base["strategy"] == strategy].groupby("judges", sort=True):
+            together = judges == "all"
+            label = f"{strategy}, all judges" if together else f"{strategy}, one judge"
+            style = {"lw": 2.0} if together else {"lw": 1.0, "ls": "--", "alpha": 0.8}
+            by_judges.plot(curve["step"], curve["mean_distance"], color=colour, label=label, **style)
+            if together:
+                either_side = [
+                    curve["mean_distance"] - curve["sd_between_seeds"],
+                    curve["mean_distance"] + curve["sd_between_seeds"],
+                ]
+                by_judges.fill_between(curve["step"], *either_side, color=colour, alpha=0.2, lw=0)
+    drawn = validation[
+        (validation["strategy"] == "draw probability") & (validation["judges"] == _pooled(validation))
+    ]
+    _ordered_curves(by_panel, drawn[drawn["opponent_limit"] == opponent_limit], "panel_steps", "K")
+    _ordered_curves(by_limit, drawn[drawn["panel_steps"] == panel_steps], "opponent_limit", "N")
+    titles = (
+        f"opponents and judges (N = {opponent_limit}, K = {panel_steps})",
+        f"K, steps of the whole panel (N = {opponent_limit})",
+        f"N, times one phrase is played (K = {panel_steps})",
+    )
+    for axes, title in zip((by_judges, by_panel, by_limit), titles, strict=True):
+        axes.set_title(title, fontsize=9, loc="left")
+        axes.set_xlabel("step")
+        axes.set_xlim(0, 100)
+        axes.set_ylim(bottom=0)
+        _legend_without_repeats(axes)
+        _plain(axes)
+    by_judges.set_ylabel("mean distance to the known rank (ranks)")
+    return _png(figure)
+
+
+def validation_spread(validation: pd.DataFrame, opponent_limit: int, panel_steps: int) -> bytes:
+    """Standard deviation of the distance at the last step, against K and against N, for both strategies;
+    arguments as `validation_curves`.
+    """
+    figure = _bare_figure(9.0, 3.6)
+    panels = figure.subplots(1, 2, sharey=True)
+    last = validation[
+        (validation["step"] == validation["step"].max()) & (validation["judges"] == _pooled(validation))
+    ]
+    parts = (
+        (
+            last[last["opponent_limit"] == opponent_limit],
+            "panel_steps",
+            f"K, steps of the whole panel (N = {opponent_limit})",
+        ),
+        (
+            last[last["panel_steps"] == panel_steps],
+            "opponent_limit",
+            f"N, times one phrase is played (K = {panel_steps})",
+        ),
+    )
+    for axes, (part, column, label) in zip(panels, parts, strict=True):
+        values = sorted(part[column].unique().tolist())
+        for strategy, colour, marker in _STRATEGIES:
+            points = part[part["strategy"] == strategy].sort_values(column)
+            places = [values.index(value) for value in points[column].tolist()]
+            axes.plot(places, points["sd_distance"], marker=marker, color=colour, label=strategy)
+        axes.set_xticks(range(len(values)), [str(value) for value in values])
+        axes.set_xlabel(label)
+        _plain(axes)
+    panels[0].set_ylim(
+        bottom=0
+    )  # after both panels are drawn: it ends the scaling of the axis that they share
+    panels[0].set_ylabel("sd of the distance at step 100 (ranks)")
+    panels[0].legend(loc="lower left", fontsize=_SMALL, title="opponents", title_fontsize=_SMALL)
+    return _png(figure)
+
+
+def _pooled(validation: pd.DataFrame) -> str:
+    """The judges of the main curves: all, or the only one."""
+    names: list[str] = sorted(validation["judges"].unique().tolist())
+    return "all" if "all" in names or not names else names[0]
+
+
+def _ordered_curves(axes: Any, curves: pd.DataFrame, column: str, letter: str) -> None:
+    from matplotlib import colormaps
+
+    values = sorted(curves[column].unique().tolist())
+    shades = colormaps["viridis"](np.linspace(0.0, 0.85, max(len(values), 1)))
+    for value, shade, style in zip(values, shades, ["-", "--", "-.", ":"] * len(values), strict=False):
+        curve = curves[curves[column] == value].sort_values("step")
+        axes.plot(
+            curve["step"], curve["mean_distance"], color=shade, ls=style, lw=1.5, label=f"{letter} = {value}"
+        )
+
+
+def _draw_anchors(axes: Any, calibration: Calibration, anchors: Sequence[Anchor]) -> None:
+    middle = float(np.mean(calibration.phrase_mu))
+    for mu, anchor in zip(calibration.anchor_mu.tolist(), anchors, strict=True):
+        error = [[anchor.probability - anchor.low], [anchor.high - anchor.probability]]
+        axes.errorbar(
+            [mu], [anchor.probability], yerr=error, fmt="D", ms=6, lw=1.5, capsize=3, color="black", zorder=5
+        )
+        right = mu > middle
+        place = {"xytext": (-8, 10) if right else (8, -14), "ha": "right" if right else "left"}
+        axes.annotate(
+            f"{anchor.phrase} ({anchor.probability:.2f})",
+            (mu, anchor.probability),
+            textcoords="offset points",
+            fontsize=9,
+            **place,
+        )
+
+
+def _legend_without_repeats(axes: Any) -> None:
+    handles, labels = axes.get_legend_handles_labels()
+    first = {label: handle for handle, label in reversed(list(zip(handles, labels, strict=True)))}
+    axes.legend([first[label] for label in dict.fromkeys(labels)], dict.fromkeys(labels), fontsize=_SMALL)
+
+
+def _height(phrases: int) -> float:
+    """Inches that leave every phrase a line of its own."""
+    return 1.0 + 0.2 * max(phrases, 5)
+
+
+def _phrase_axis(axes: Any, phrases: Sequence[str]) -> None:
+    axes.set_yticks(range(len(phrases)), list(phrases), fontsize=_SMALL)
+    axes.set_ylim(-0.8, max(len(phrases), 1) - 0.2)
+
+
+def _figure(width: float, height: float) -> tuple[Any, Any]:
+    """A figure with one panel."""
+    figure = _bare_figure(width, height)
+    axes = figure.subplots()
+    _plain(axes)
+    return figure, axes
+
+
+def _bare_figure(width: float, height: float) -> Any:
+    """A figure of its own, outside pyplot's global state: assets may run side by side. Inches."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def _plain(axes: Any) -> None:
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(alpha=0.3)
+    axes.set_axisbelow(True)
+
+
+def _png(figure: Any) -> bytes:
+    stream = io.BytesIO()
+    figure.savefig(stream, format="png", dpi=_DPI, metadata={"Software": None})
+    return stream.getvalue()

@@ -1,0 +1,112 @@
+"""The data dictionary of a release: the files that it has, with their columns, from the schemas."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+from lunguage_assets.quality.dictionary import table_section
+from lunguage_assets.release.bundle.changes import CHANGES
+from lunguage_assets.release.bundle.material import ANALYSES
+from lunguage_assets.tables import (
+    ACCOUNTING,
+    ATTRIBUTES,
+    CONFLICTS,
+    LUNGUAGE_PLUS_PLUS,
+    PATHWAY_MATCHES,
+    PUBLISHED_COLUMNS,
+    REFERENCE_RANKING,
+    REJECTED,
+    RELEASE,
+    RESOLUTION_LOG,
+)
+from lunguage_assets.tables.labels import LABELS
+from lunguage_assets.tables.paper import CERTAINTY_TABLE, CONFLICT_TABLE, CORPUS_FIGURES, EXPANSION_TABLE
+from lunguage_assets.tables.schema import Column, Table
+
+_BATCH = RELEASE.column("report_batch")
+_WRITTEN: Mapping[str, Column] = {
+    "report": Column("report", "string", "Full report text", restricted=True),
+    "DxTP": replace(LUNGUAGE_PLUS_PLUS.column("currency"), name="DxTP"),
+    "evidence": Column(
+        "evidence",
+        "string",
+        "Rows of the study that support this one, 'name, idxN', comma-separated; or bare names",
+    ),
+    "associate": Column(
+        "associate",
+        "string",
+        "Rows of the study that this one goes with, 'name, idxN', comma-separated; or bare names",
+    ),
+}
+_INTERNAL = {published: internal for internal, published in ATTRIBUTES.items()}
+
+PUBLISHED = Table(
+    "lunguage_plus_plus_csv",
+    "Lunguage++ in exactly the thirty published columns. The Parquet of the same name has "
+    "the same rows with their provenance.",
+    tuple(
+        _WRITTEN[name]
+        if name in _WRITTEN
+        else replace(LUNGUAGE_PLUS_PLUS.column(_INTERNAL.get(name, name)), name=name)
+        for name in PUBLISHED_COLUMNS
+    ),
+    ("study_id", "idx"),
+)
+
+
+def _over_batches(table: Table) -> Table:
+    return replace(table, columns=(*table.columns, _BATCH))
+
+
+RESTRICTED_TABLES: Mapping[str, Table] = {
+    "Lunguage_plus_plus.csv": PUBLISHED,
+    "Lunguage_plus_plus.parquet": RELEASE,
+    "resolution_log.csv": _over_batches(RESOLUTION_LOG),
+    "conflicts.csv": _over_batches(CONFLICTS),
+    "pathway_matches.csv": _over_batches(PATHWAY_MATCHES),
+    "accounting.csv": _over_batches(ACCOUNTING),
+    "rejected.csv": _over_batches(REJECTED),
+    "labels.csv": LABELS,
+    "labels.parquet": LABELS,
+    "changes.csv": CHANGES,
+}
+COUNTED_TABLES: Mapping[str, Table] = {
+    "table_certainty.csv": CERTAINTY_TABLE,
+    "table_expansion.csv": EXPANSION_TABLE,
+    "table_conflicts.csv": CONFLICT_TABLE,
+    "table_figures.csv": CORPUS_FIGURES,
+}
+OPEN_TABLES: Mapping[str, Table] = {
+    "ranking.csv": REFERENCE_RANKING,
+    **COUNTED_TABLES,
+    **{f"{name}.csv": table for name, table in ANALYSES.items()},
+}
+
+_HEAD = """# Data dictionary of this release
+
+Absent text is the empty string; "may be empty" means null. In CSV, lists are joined by '; '. Columns marked *report text* hold patient text in a
+credentialed corpus. **A finding that a report does not mention is not thereby absent.**
+"""
+
+
+def bundle_dictionary(open_files: Collection[str], restricted_files: Collection[str]) -> str:
+    """The page for the files that a release has; a table that is there in several files is described once."""
+    present = {"restricted": restricted_files, "open": open_files}
+    entries = [(f"restricted/{file}", table) for file, table in RESTRICTED_TABLES.items()]
+    entries += [
+        (f"{part}/{file}", table) for file, table in OPEN_TABLES.items() for part in ("open", "restricted")
+    ]
+    files: dict[str, list[str]] = {}
+    for path, table in entries:
+        part, _, file = path.partition("/")
+        if file in present[part]:
+            files.setdefault(table.name, []).append(f"`{path}`")
+    described = {table.name: table for _, table in entries}
+    return "\n".join(
+        [_HEAD, *(table_section(described[name], _heading(named), "") for name, named in files.items())]
+    )
+
+
+def _heading(files: Sequence[str]) -> str:
+    return " and ".join(files)

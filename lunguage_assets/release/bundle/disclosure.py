@@ -1,0 +1,149 @@
+"""What of a corpus' counts and values may stand in the open part of a release.
+
+Of synthetic text everything may. Of patients' reports, counts of rows, studies and patients are rounded to a
+multiple of the threshold, and those below it, but for 0, only say so. Suppressing small cells alone would not
+do: one cell is got back by taking the others from the total, and two releases tell what lies between them.
+Rounded cells of a table do not add up to its totals, and that is the point. Statistics of fewer findings than
+the threshold and values of single ones are left out, shares have two decimals, and single findings are not
+drawn.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import pandas as pd
+
+from lunguage_assets.explicit.hedges.shown import shown_phrase
+from lunguage_assets.release.report.paper_tables import PaperTables
+
+STRUCTURE_MEASURES = (
+    "diagnoses",
+    "variants",
+    "pathways",
+    "mean depth",
+    "highest depth",
+    "mean width",
+    "highest width",
+)
+"""Corpus figures that are about the pathway file, not about reports."""
+
+_OF_P = ("p_mean", "p_sd")
+_OF_SINGLE = ("p_min", "p_max")  # each is the p of one finding
+_CERTAINTY = (
+    "definitive_positive",
+    "tentative_positive",
+    "tentative_negative",
+    "definitive_negative",
+    "no_information",
+)
+_EXPANSION = ("stated", "expanded", "expanded_generated", "generated", "already_stated", "added")
+_CONFLICTS = ("conflicts", "suppressed", "merged", "removed")
+
+
+@dataclass(frozen=True)
+class Disclosure:
+    """The rule of a release; `threshold` 1 withholds nothing."""
+
+    threshold: int = 1
+
+    @property
+    def withholds(self) -> bool:
+        return self.threshold > 1
+
+    def rounded(self, count: int) -> int:
+        """The nearest multiple of the threshold, halves upwards."""
+        return (count + self.threshold // 2) // self.threshold * self.threshold
+
+    def count(self, count: int) -> int | str:
+        """A count as the open part shows it."""
+        return f"<{self.threshold}" if 0 < count < self.threshold else self.rounded(count)
+
+    def shown(self, count: int) -> str:
+        """A count as text, thousands apart."""
+        value = self.count(count)
+        return value if isinstance(value, str) else f"{value:,}"
+
+    def counts(self, values: Iterable[int]) -> list[int | str]:
+        return [self.count(int(value)) for value in values]
+
+    def tables(self, exact: PaperTables) -> PaperTables:
+        """The paper's tables for the open part; exactly the same ones where nothing is withheld."""
+        if not self.withholds:
+            return exact
+        return replace(
+            exact,
+            certainty=self._certainty(exact.certainty),
+            expansion=self._columns(exact.expansion, _EXPANSION),
+            conflicts=self._columns(exact.conflicts, _CONFLICTS),
+            figures=self._figures(exact.figures),
+        )
+
+    def _columns(self, frame: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
+        return frame.assign(
+            **{name: pd.Series(self.counts(frame[name]), index=frame.index, dtype=object) for name in names}
+        )
+
+    def _certainty(self, frame: pd.DataFrame) -> pd.DataFrame:
+        behind = frame["tentative_positive"] + frame["tentative_negative"] - frame["no_information"]
+        enough = behind >= self.threshold
+        single = dict.fromkeys(_OF_SINGLE, math.nan)
+        return self._columns(
+            frame.assign(**{name: frame[name].where(enough).round(2) for name in _OF_P}, **single), _CERTAINTY
+        )
+
+    def _figures(self, frame: pd.DataFrame) -> pd.DataFrame:
+        pairs = zip(frame["measure"].tolist(), frame["value"].tolist(), strict=True)
+        return frame.assign(
+            value=pd.Series(
+                [self._figure(str(name), value) for name, value in pairs], index=frame.index, dtype=object
+            )
+        )
+
+    def _figure(self, measure: str, value: float | None) -> float | int | str | None:
+        if value is None or math.isnan(value):
+            return None
+        if measure in STRUCTURE_MEASURES:
+            return int(value) if float(value).is_integer() else value
+        share = "share" in measure or " per " in measure
+        return round(value, 2) if share else self.count(int(value))
+
+    def phrases(self, ranking: pd.DataFrame, examples: pd.Series) -> pd.DataFrame:
+        """A `REFERENCE_RANKING` frame whose phrases say only what may be said: none longer than a hedge, none
+        of a few reports.
+
+        Args:
+            ranking: with an own ruler the phrases come from the reports; the published ones are known to
+                everyone.
+            examples: how often each phrase was extracted, by phrase; one that is missing counts as never
+                extracted.
+        """
+        if not self.withholds:
+            return ranking
+        own = (ranking["ruler"] == "own").tolist()
+        often = examples.reindex(ranking["phrase"]).fillna(0).tolist()
+        told = [
+            shown_phrase(phrase)
+            if not is_own or count >= self.threshold
+            else f"(a phrase of fewer than {self.threshold} findings)"
+            for phrase, is_own, count in zip(ranking["phrase"].tolist(), own, often, strict=True)
+        ]
+        return ranking.assign(phrase=pd.Series(told, index=ranking.index, dtype="str"))
+
+    def histogram_of(self, p: pd.Series, bins: int) -> pd.Series:
+        """Values whose histogram over [0, 1] has rounded heights: of patients' findings no single one is
+        shown; else the values themselves.
+        """
+        if not self.withholds:
+            return p
+        numbers = (p * bins).clip(upper=bins - 1).astype("int64").value_counts().sort_index()
+        heights = {
+            int(number): 0 if count < self.threshold else self.rounded(int(count))
+            for number, count in numbers.items()
+        }  # type: ignore[call-overload]
+        return pd.Series(
+            [(number + 0.5) / bins for number, height in heights.items() for _ in range(height)],
+            dtype="float64",
+        )

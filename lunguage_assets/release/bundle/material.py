@@ -1,0 +1,99 @@
+"""What the open part of a release tells from: tables, analyses and origin, in the form in which they may be
+shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import pandas as pd
+
+from lunguage_assets.explicit.fit.probability import Anchor, load_anchors
+from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
+from lunguage_assets.release.bundle.disclosure import Disclosure
+from lunguage_assets.release.bundle.provenance import Origin
+from lunguage_assets.release.report.paper_tables import PaperTables
+from lunguage_assets.tables import (
+    FIT_VALIDATION,
+    JUDGE_AGREEMENT,
+    RANKING_CORRELATIONS,
+    RANKING_ROBUSTNESS,
+)
+from lunguage_assets.tables.agreement import EXPERT_AGREEMENT
+
+ANALYSES = {
+    table.name: table
+    for table in (JUDGE_AGREEMENT, RANKING_CORRELATIONS, RANKING_ROBUSTNESS, FIT_VALIDATION, EXPERT_AGREEMENT)
+}
+"""What `lunguage analyse` makes; a release shows those that are there."""
+
+
+@dataclass(frozen=True)
+class Material:
+    """Everything that report and open tables are made from.
+
+    `tables` are those of the release, exact, of which only counts may be shown; `counted` the paper's tables
+    as they may be shown; `ranking` exact, `shown_ranking` with phrases as they may be shown; `analyses` those
+    of `ANALYSES` that belong to this ranking.
+    """
+
+    ranker: str
+    summary: Mapping[str, Any]
+    tables: Mapping[str, pd.DataFrame] = field(repr=False)
+    counted: PaperTables = field(repr=False)
+    ranking: pd.DataFrame = field(repr=False)
+    shown_ranking: pd.DataFrame = field(repr=False)
+    analyses: Mapping[str, pd.DataFrame] = field(repr=False)
+    stale_analyses: bool
+    origin: Origin
+    provenance: Mapping[str, Any] = field(repr=False)
+    disclosure: Disclosure
+
+    @property
+    def dictionary(self) -> PathwayDictionary:
+        return self.origin.dictionary
+
+    @cached_property
+    def anchors(self) -> tuple[Anchor, ...]:
+        return load_anchors(
+            self.origin.files["anchors"][1] if self.origin.files["anchors"][0] == "home" else None
+        )
+
+    @property
+    def has_own_ruler(self) -> bool:
+        return bool((self.ranking["ruler"] == "own").any())
+
+
+def shown_analyses(
+    analyses: Mapping[str, pd.DataFrame], ranking: pd.DataFrame
+) -> tuple[dict[str, pd.DataFrame], bool]:
+    """The analyses that may be shown, and whether others were left out because they belong to another
+    ranking.
+
+    All are made together, so those that name no ranking are of the one that the others name. Of experts only
+    averages and coefficients of groups are shown, no single person's.
+    """
+    current = set(ranking["ranking_version"])
+    named = {
+        version
+        for frame in analyses.values()
+        if "ranking_version" in frame.columns
+        for version in frame["ranking_version"]
+    }
+    if named - current:
+        return {}, True
+    shown = dict(analyses)
+    if (experts := shown.get(EXPERT_AGREEMENT.name)) is not None:
+        shown[EXPERT_AGREEMENT.name] = experts[
+            (experts["first"] == "") & (experts["measure"] != "with expert")
+        ].reset_index(drop=True)
+    return shown, False
+
+
+def shown_probabilities(material: Material) -> pd.DataFrame:
+    """FITTED_PROBABILITIES rows that may be drawn one by one: of patients none."""
+    fitted = material.tables["fitted_probabilities"]
+    return fitted.iloc[:0] if material.disclosure.withholds else fitted

@@ -1,0 +1,250 @@
+"""Where a release comes from: everything that decides its content, by name, version and hash; what it cost
+stands beside.
+
+No time, no machine, no path of a person: the same inputs give the same bytes. What of it differs between two
+releases is why they differ.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from lunguage_assets.corpus.vocabulary import Vocabulary
+from lunguage_assets.data_files import resource
+from lunguage_assets.home.home import Batch, Corpus, Home
+from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
+from lunguage_assets.judges.binding_record import bound_to
+from lunguage_assets.judges.configuration import JudgesConfiguration
+from lunguage_assets.judges.prompts import load_prompts
+from lunguage_assets.judges.slots import ModelSlot
+from lunguage_assets.release.bundle.versions import file_digest
+from lunguage_assets.settings import Settings
+from lunguage_assets.tables import TERMS
+
+DISTRIBUTION = "lunguage-assets"
+COSTS = "costs"
+"""The one entry that is no input: it is no part of a version's identity."""
+
+_NOT_DECIDING = {"explicit": {"fit_log", "seed"}, "implicit": {"encoder_device", "encoder_batch_size"}}
+_OWN_PATH = re.compile(r"^(/|\./|\.\./|~|[A-Za-z]:\\)")
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What a release was made with, besides its tables.
+
+    `judges` are the ranker's, in panel order, `extractor` found the phrases. `prompts`: folder of one's own
+    templates, None for the packaged ones. `costs`: an ANSWER_COSTS frame, or None when no ledger is there.
+    """
+
+    corpus: Corpus
+    settings: Settings
+    configuration: JudgesConfiguration
+    bindings: Mapping[str, Any]
+    extractor: str
+    files: Mapping[str, tuple[str, Path]]
+    batches: Sequence[Batch]
+    prompts: Path | None = None
+    costs: pd.DataFrame | None = None
+
+    @property
+    def is_synthetic(self) -> bool:
+        return self.corpus.data_class == "synthetic"
+
+    @property
+    def pathways(self) -> Path:
+        return self.files["pathways"][1]
+
+    @cached_property
+    def dictionary(self) -> PathwayDictionary:
+        """The pathways, read once."""
+        return load_dictionary(self.pathways, Vocabulary.from_terms(TERMS.frame()))
+
+    @property
+    def blacklist(self) -> Path:
+        return self.files["blacklist"][1]
+
+
+def read_origin(
+    home: Home, settings: Settings, configuration: JudgesConfiguration, prompts: Path | None = None
+) -> Origin:
+    """The origin of a home's releases, without costs; an undeclared corpus counts as credentialed."""
+    bindings = json.loads(home.binding_file.read_text(encoding="utf-8")) if home.binding_file.exists() else {}
+    own = {
+        "pathways": (home.pathways_file, "pathways.yaml"),
+        "blacklist": (home.blacklist_file, "blacklist.yaml"),
+        "anchors": (_there(home.anchor_ratings), "anchors.toml"),
+    }
+    files = {
+        name: ("home", file) if file is not None else ("packaged", resource(packaged))
+        for name, (file, packaged) in own.items()
+    }
+    files |= {
+        name: ("packaged", resource(f"{name}.{suffix}"))
+        for name, suffix in (("labels", "yaml"), ("published_ranking", "csv"))
+    }
+    files["report_template"] = ("packaged", resource("release", "report.html.j2"))
+    if (corrections := _there(home.corrections_file)) is not None:
+        files["corrections"] = ("home", corrections)
+    corpus = home.corpus() or Corpus("unnamed", "credentialed")
+    return Origin(
+        corpus, settings, configuration, bindings, configuration.extractor, files, home.registered(), prompts
+    )
+
+
+def provenance(
+    origin: Origin,
+    ranker: str,
+    ranking: pd.DataFrame,
+    included: Sequence[str],
+    analyses: Mapping[str, str],
+    encoders: Sequence[str],
+) -> dict[str, Any]:
+    """The provenance of a release, ready for JSON.
+
+    Args:
+        origin: what it was made with.
+        ranker: whose probabilities.
+        ranking: its `REFERENCE_RANKING` frame.
+        included: keys of the batches in it, oldest first.
+        analyses: SHA-256 of every analysis that is shown, by table.
+        encoders: the sentence encoders that its rows name.
+    """
+    members = [str(key) for key in ranking["judges"].iloc[0]]
+    first = ranking.iloc[0]
+    return {
+        "bundle": 1,
+        "software": {
+            "name": DISTRIBUTION,
+            "version": metadata.version(DISTRIBUTION),
+            "python": ".".join(platform.python_version_tuple()[:2]),
+        },
+        "packages": packages(),
+        "corpus": {"name": origin.corpus.name, "data_class": origin.corpus.data_class},
+        "ranker": ranker,
+        "judges": {key: _bound(origin, key) for key in dict.fromkeys([*members, origin.extractor])},
+        "members": members,
+        "extractor": origin.extractor,
+        "prompts": _prompts(origin, [*members, origin.extractor]),
+        "ranking": {
+            **{name: str(first[name]) for name in ("ruler", "ranking_version", "vocabulary_version")},
+            "phrases": len(ranking),
+            "matches": int(ranking["n_matches"].sum()) // 2,
+        },
+        "encoders": [_without_path(name) for name in encoders],
+        "seeds": {"explicit": origin.settings.explicit.seed},
+        "settings": _settings(origin.settings),
+        "files": {
+            name: {"from": source, "sha256": file_digest(path)}
+            for name, (source, path) in sorted(origin.files.items())
+        },
+        "batches": {
+            batch.key: {
+                "number": batch.number,
+                "sha256": batch.sha256,
+                "files": list(batch.files),
+                "included": batch.key in included,
+            }
+            for batch in origin.batches
+        },
+        "analyses": dict(sorted(analyses.items())),
+        COSTS: _costs(origin),
+    }
+
+
+def provenance_text(values: Mapping[str, Any]) -> str:
+    """As the file has it."""
+    return json.dumps(values, indent=2, ensure_ascii=False) + "\n"
+
+
+def deciding(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Provenance without what is no input."""
+    return {name: value for name, value in values.items() if name != COSTS}
+
+
+def packages() -> dict[str, str]:
+    """Versions of the packages that this one requires without extras."""
+    required = [entry for entry in metadata.requires(DISTRIBUTION) or () if "extra ==" not in entry]
+    names = sorted({match[0].lower() for entry in required if (match := re.match(r"[A-Za-z0-9._-]+", entry))})
+    return {name: metadata.version(name) for name in names}
+
+
+def language_models(configuration: JudgesConfiguration, keys: Sequence[str]) -> list[str]:
+    """Those of the judges that are language models."""
+    return [key for key in dict.fromkeys(keys) if isinstance(configuration.judges.get(key), ModelSlot)]
+
+
+def _bound(origin: Origin, key: str) -> Any:
+    """What a judge's key stands for: as its first answers in the home fixed it, else as the judges file
+    says.
+    """
+    slot = origin.configuration.judges.get(key)
+    return _without_paths(origin.bindings.get(key) or (bound_to(slot) if slot is not None else None))
+
+
+def _prompts(origin: Origin, keys: Sequence[str]) -> dict[str, Any] | None:
+    """Version and hashes of the templates; None when no judge reads prompts."""
+    if not language_models(origin.configuration, keys):
+        return None
+    folder = origin.prompts or resource("prompts")
+    files = sorted(path for path in folder.rglob("*.txt"))
+    return {
+        "version": load_prompts(origin.prompts).version,
+        "from": "own" if origin.prompts is not None else "packaged",
+        "files": {path.relative_to(folder).as_posix(): file_digest(path) for path in files},
+    }
+
+
+def _settings(settings: Settings) -> dict[str, Any]:
+    """The options that decide rows or what is shown; of paths only the last part."""
+    dumped = settings.model_dump(mode="json", include={"corpus", "explicit", "implicit", "release"})
+    dumped["release"] = {"small_cells": settings.release.small_cells}
+    return {
+        group: {
+            name: _without_path(value)
+            for name, value in options.items()
+            if name not in _NOT_DECIDING.get(group, ())
+        }
+        for group, options in dumped.items()
+    }
+
+
+def _without_path(value: Any) -> Any:
+    """A path names its person and machine; its last part is enough to know the file by."""
+    if not isinstance(value, str) or not _OWN_PATH.match(value):
+        return value
+    return re.split(r"[/\\]", value.rstrip("/\\"))[-1]
+
+
+def _without_paths(value: Any) -> Any:
+    """`_without_path` for a table and what is in it: a model in this process may be a folder."""
+    return (
+        {name: _without_paths(inner) for name, inner in value.items()}
+        if isinstance(value, Mapping)
+        else _without_path(value)
+    )
+
+
+def _costs(origin: Origin) -> dict[str, Any]:
+    basis = (
+        "all answers of these judges that the ledger held when this version was written, each question once"
+    )
+    if origin.costs is None:
+        return {"basis": "there was no ledger", "answers": []}
+    if origin.costs.empty:
+        return {"basis": "no language model was asked", "answers": []}
+    return {"basis": basis, "answers": origin.costs.to_dict("records")}
+
+
+def _there(path: Path) -> Path | None:
+    return path if path.exists() else None

@@ -1,0 +1,1 @@
+"""Why a row is in the result."""

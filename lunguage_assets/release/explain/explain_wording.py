@@ -1,0 +1,95 @@
+"""The plain words of `lunguage explain`: codes of the tables as sentences. What is said about which row is
+decided in `explain.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from lunguage_assets.tables import ATTRIBUTES
+
+SECTIONS = {"hist": "history", "find": "findings", "impr": "impression"}
+
+STATUSES = {
+    "dp": "certainly present",
+    "tp": "tentatively present",
+    "tn": "tentatively absent",
+    "dn": "certainly absent",
+}
+
+P_SOURCES = {
+    "definitive": "stated without doubt",
+    "fitted": "fitted into the ranking of hedging phrases",
+    "phrase": "the finding could not be located in its sentence, or no judge answered: the place of "
+    "its phrases in the ranking",
+    "none": "nothing is known of its certainty, so it never expands",
+    "pathway": "a bound that follows from the pathway, not an estimate",
+}
+
+NO_PATHWAY = {
+    "not a diagnosis": "it is no diagnosis of the pathway dictionary",
+    "history section": "it stands in the history section, which takes no part",
+    "past diagnosis": "it is past, and only current diagnoses expand",
+    "negative": "it is denied: the absence of a diagnosis does not imply the absence of its signs",
+    "merged": "it says the same as another row, which expands in its place",
+    "no information on certainty": "nothing is known of its certainty",
+    "device": "it is about a device, not about the patient",
+    "unknown view": "its signs depend on the view, and the views of the study are not known",
+    "view not covered": "no pathway covers the views of the study",
+    "no pathway for this refinement": "no pathway is listed for its refinement",
+}
+"""Reasons of PATHWAY_MATCHES, without `matched`."""
+
+RULES = {
+    "same meaning": "it says the same (deduplication)",
+    "history section": "history rows take no part",
+    "already stated": "the report already states it",
+    "rule 1: originals outrank expansions": "rule 1: what the report says outranks what is generated",
+    "rule 2: definite contradiction": "rule 2: certainly present against certainly absent; all go",
+    "rule 3: highest support": "rule 3: the row with the highest support is kept",
+    "rule 3: highest p": "rule 3 in mode paper: the row with the highest p is kept",
+    "parent gone": "the diagnosis that implied it is gone",
+    "target gone": "the row that it refers to is gone",
+}
+"""Rules of RESOLUTION_LOG."""
+
+CONFLICTS = {
+    "polarity": "one says present, one absent",
+    "certainty_pos": "present, of different certainty",
+    "certainty_neg": "absent, of different certainty",
+    "duplicate_pos": "tentatively present twice",
+    "duplicate_neg": "tentatively absent twice",
+    "repeat_dp": "certainly present twice",
+    "repeat_dn": "certainly absent twice",
+}
+
+FIT_ENDS = {
+    "stable rank": "its rank stayed the same",
+    "step limit": "the step limit was reached",
+    "no opponent left": "every phrase had been played often enough",
+    "no valid answers": "no judge gave a valid answer",
+    "not located": "it was not played",
+    "narrow posterior": "its place was certain enough",
+    "round limit": "the limit of rounds was reached",
+}
+
+
+def interval(row: Mapping[str, Any]) -> str:
+    """`0.62 [0.41, 0.83]`"""
+    return f"{row['prob']:.3f} [{row['p_low']:.3f}, {row['p_high']:.3f}]"
+
+
+def stated_as(row: Mapping[str, Any]) -> str:
+    """Finding and place, in the report's words."""
+    return f"{row['ent']}, {row['location']}" if row["location"] else str(row["ent"])
+
+
+def attributes(row: Mapping[str, Any]) -> str:
+    """The attributes that are not empty, under their published names."""
+    return "; ".join(f"{published}: {row[name]}" for name, published in ATTRIBUTES.items() if row[name])
+
+
+def shown(text: str) -> str:
+    """Text of a report without control characters, which a terminal would obey; line ends become blanks."""
+    return "".join(character if character.isprintable() else " " for character in text)

@@ -1,0 +1,162 @@
+"""Everything that is stored about one study, for one ranker: finding its newest version among the batches and
+reading only its rows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from heapq import nsmallest
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from upath import UPath
+
+from lunguage_assets.errors import ConfigurationError, InvalidTable
+from lunguage_assets.home.store import PARTITIONED_BY, partition_path, read_table
+from lunguage_assets.tables import (
+    ACCOUNTING,
+    CONFLICTS,
+    DEDUPLICATED_FINDINGS,
+    EXPANSIONS,
+    FITTED_PROBABILITIES,
+    INTAKE_NOTES,
+    LUNGUAGE_PLUS_PLUS,
+    PATHWAY_MATCHES,
+    REFERENCE_RANKING,
+    REJECTED,
+    REPORTS,
+    RESOLUTION_LOG,
+)
+from lunguage_assets.tables.schema import Table
+
+TABLES_OF_A_STUDY = {
+    table.name: table
+    for table in (
+        REPORTS,
+        REJECTED,
+        INTAKE_NOTES,
+        FITTED_PROBABILITIES,
+        DEDUPLICATED_FINDINGS,
+        PATHWAY_MATCHES,
+        EXPANSIONS,
+        CONFLICTS,
+        RESOLUTION_LOG,
+        LUNGUAGE_PLUS_PLUS,
+        ACCOUNTING,
+    )
+}
+"""What is read of a study."""
+
+Record = Mapping[str, Any]
+_BARE_ID = re.compile(r"\d+")
+_NAMED = 3
+
+
+@dataclass(frozen=True)
+class StudyRecord:
+    """The stored rows of one study, as mappings by column, from the newest batch that delivered it.
+
+    `ranking` has the judges, the ruler and the version of the current ranking. `older` are batches that
+    delivered the study before, `unprocessed` those that have no result for the ranker, so that it is not
+    known whether they deliver it again.
+    """
+
+    study_id: str
+    ranker: str
+    batch: str
+    older: tuple[str, ...]
+    unprocessed: tuple[str, ...]
+    ranking: Record
+    tables: Mapping[str, Sequence[Record]]
+
+
+def read_study(root: UPath | Path, ranker: str, batches: Sequence[str], study_id: str) -> StudyRecord:
+    """Read a study from the store.
+
+    Args:
+        root: folder of the tables.
+        ranker: whose probabilities.
+        batches: keys of the registered batches, oldest first.
+        study_id: with its `s`, or the bare number.
+
+    Raises:
+        ConfigurationError: the ranker has no results, or no batch delivered the study; the message names what
+            there is.
+        InvalidTable: a partition was written under another schema.
+    """
+    study = f"s{study_id}" if _BARE_ID.fullmatch(study_id) else study_id
+    complete = [batch for batch in batches if _is_complete(root, ranker, batch)]
+    unprocessed = tuple(batch for batch in batches if batch not in complete)
+    if not complete:
+        raise ConfigurationError(_no_results(root, ranker))
+    studies = {batch: _studies(root, ranker, batch) for batch in complete}
+    holding = [batch for batch in complete if study in studies[batch]]
+    if not holding:
+        known = sorted({own for found in studies.values() for own in found if own})
+        nearest = ", ".join(nsmallest(_NAMED, known, key=lambda own: (_distance(own, study), own))) or "none"
+        raise ConfigurationError(
+            f"no batch delivered study {study!r}; nearest are {nearest}. Batches of ranker "
+            f"{ranker!r}: {', '.join(complete)}"
+            + (f"; without a result yet: {', '.join(unprocessed)}." if unprocessed else ".")
+        )
+    batch = holding[-1]
+    ranking = read_table(REFERENCE_RANKING, partition_path(root, "reference_ranking", ranker))
+    tables = {
+        name: _rows(table, _path(root, name, ranker, batch), study)
+        for name, table in TABLES_OF_A_STUDY.items()
+    }
+    ruler: Record = (
+        {name: ranking[name].iloc[0] for name in ("judges", "ruler", "ranking_version")}
+        if len(ranking)
+        else {}
+    )
+    return StudyRecord(study, ranker, batch, tuple(holding[:-1]), unprocessed, ruler, tables)
+
+
+def _path(root: UPath | Path, table: str, ranker: str, batch: str) -> UPath:
+    return partition_path(
+        root, table, *(ranker if dimension == "ranker" else batch for dimension in PARTITIONED_BY[table])
+    )
+
+
+def _is_complete(root: UPath | Path, ranker: str, batch: str) -> bool:
+    return all(_path(root, name, ranker, batch).exists() for name in TABLES_OF_A_STUDY)
+
+
+def _studies(root: UPath | Path, ranker: str, batch: str) -> frozenset[str]:
+    with _path(root, ACCOUNTING.name, ranker, batch).open("rb") as stream:
+        return frozenset(pq.read_table(stream, columns=["study_id"]).column("study_id").to_pylist())
+
+
+def _rows(table: Table, path: UPath, study: str) -> list[Record]:
+    """The rows of a study in a partition, whose columns and types are asserted; missing values are None."""
+    with path.open("rb") as stream:
+        schema = pq.read_schema(stream).remove_metadata()
+        if not schema.equals(table.arrow):
+            raise InvalidTable(
+                f"table {table.name}: a stored partition was written under another schema. "
+                "Materialise it again."
+            )
+        stream.seek(0)
+        found: pa.Table = pq.read_table(stream, filters=[("study_id", "=", study)])
+    rows: list[Record] = found.to_pylist()
+    return rows
+
+
+def _no_results(root: UPath | Path, ranker: str) -> str:
+    folder = UPath(root) / ACCOUNTING.name
+    others = sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.exists() else []
+    there_are = f"There are results of {', '.join(others)}." if others else "There are no results at all."
+    return (
+        f"ranker {ranker!r} has no result in {root}. {there_are} Run `lunguage run` with this "
+        "ranker first, or name another with --ranker."
+    )
+
+
+def _distance(own: str, study: str) -> int:
+    """Characters in which two ids differ, place by place."""
+    return abs(len(own) - len(study)) + sum(a != b for a, b in zip(own, study, strict=False))

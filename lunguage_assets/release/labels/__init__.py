@@ -1,0 +1,1 @@
+"""Labels per study."""

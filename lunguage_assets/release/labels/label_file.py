@@ -1,0 +1,165 @@
+"""The closed list of study-level labels (`resources/labels.yaml`): its form, its checks, and which findings
+belong to which label.
+
+What a study says of a label is decided in `labels.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from lunguage_assets.corpus.vocabulary import Vocabulary, plain
+from lunguage_assets.data_files import resource
+from lunguage_assets.implicit.pathways.annotated_yaml import AnnotatedYaml, read_annotated
+from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
+from lunguage_assets.implicit.words import tokens, word_forms
+from lunguage_assets.tables import TERMS
+
+Reading = Literal["presence", "size", "denial"]
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Findings(_Entry):
+    """Wordings that are a label, where, and how they are read."""
+
+    names: list[str]
+    at: list[str] = []
+    not_at: list[str] = []
+    reads: Reading = "presence"
+
+
+class Label(_Entry):
+    """One label of the list."""
+
+    name: str
+    chexpert: str = ""
+    diagnoses: list[str] = []
+    findings: list[Findings] = []
+    denied_by: list[str] = []
+
+
+class _File(_Entry):
+    labels: list[Label]
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """A finding read as a label: the number of the label, and how; `placeless` when the place belongs to the
+    finding itself.
+    """
+
+    label: int
+    reads: Reading
+    at: tuple[tuple[str, ...], ...] = ()
+    not_at: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def placeless(self) -> bool:
+        return bool(self.at) or self.reads != "presence"
+
+    def holds_at(self, location: str) -> bool:
+        """Whether the place of a row admits this meaning."""
+        if not self.at and not self.not_at:
+            return True
+        words = _words(location)
+        if any(words.issuperset(place) for place in self.not_at):
+            return False
+        return not self.at or any(words.issuperset(place) for place in self.at)
+
+
+@lru_cache(maxsize=100_000)
+def _words(location: str) -> frozenset[str]:
+    """The words of a place, and the singulars that they may be the plural of."""
+    return frozenset(form for token in tokens(location) for form in word_forms(token))
+
+
+class LabelList:
+    """The labels in the order of the file, and the meanings of findings and diagnoses."""
+
+    def __init__(self, labels: list[Label], vocabulary: Vocabulary, dictionary: PathwayDictionary) -> None:
+        self.labels = tuple(labels)
+        self._vocabulary, self._dictionary = vocabulary, dictionary
+        self._of_name: dict[str, list[Meaning]] = {}
+        self._of_diagnosis: dict[str, list[Meaning]] = {}
+        for number, label in enumerate(labels):
+            for diagnosis in label.diagnoses:
+                self._of_diagnosis.setdefault(plain(diagnosis), []).append(Meaning(number, "presence"))
+            for entry in label.findings:
+                at, not_at = (tuple(map(tokens, places)) for places in (entry.at, entry.not_at))
+                for form in {vocabulary.finding(name) for name in entry.names}:
+                    self._of_name.setdefault(form, []).append(Meaning(number, entry.reads, at, not_at))
+        self._sizes: dict[str, bool | None] = {}
+
+    @property
+    def names(self) -> list[str]:
+        return [label.name for label in self.labels]
+
+    def meanings(self, name: str, ent: str, diagnosis: str) -> tuple[Meaning, ...]:
+        """Labels that a finding may be, from its diagnosis, its canonical name and its wording, in the order
+        of preference.
+        """
+        found = (
+            *self._of_diagnosis.get(diagnosis, ()),
+            *self._of_name.get(name, ()),
+            *self._of_name.get(self._vocabulary.finding(ent), ()),
+        )
+        return tuple(dict.fromkeys(found))
+
+    def is_enlarged(self, measurement: str) -> bool | None:
+        """Whether measurements, comma-separated, say that something is large; None when it says neither that
+        nor that it is normal.
+        """
+        if measurement not in self._sizes:
+            not_normal = self._dictionary.contradictory(measurement, "normal")
+            not_increased = self._dictionary.contradictory(measurement, "increased")
+            self._sizes[measurement] = None if not_normal == not_increased else not_normal
+        return self._sizes[measurement]
+
+
+def load_label_list(path: Path | None = None) -> LabelList:
+    """The packaged list, or the file at `path`, checked; raises `ConfigurationError` naming line and
+    field.
+    """
+    source = read_annotated(path if path is not None else resource("labels.yaml"))
+    content = source.validated(_File)
+    vocabulary = Vocabulary.from_terms(TERMS.frame())
+    dictionary = load_dictionary(None, vocabulary)
+    _check(source, content.labels, dictionary)
+    return LabelList(content.labels, vocabulary, dictionary)
+
+
+def _check(source: AnnotatedYaml, labels: list[Label], dictionary: PathwayDictionary) -> None:
+    names = [label.name for label in labels]
+    for number, label in enumerate(labels):
+        place = ("labels", number)
+        if label.name in names[:number]:
+            raise source.error(
+                (*place, "name"), f"the label {label.name!r} is listed twice", "Keep one of the two."
+            )
+        if not (label.diagnoses or label.findings):
+            raise source.error(
+                place, f"nothing states the label {label.name!r}", "Give diagnoses or findings."
+            )
+        for position, diagnosis in enumerate(label.diagnoses):
+            if plain(diagnosis) not in dictionary.diagnoses:
+                known = ", ".join(dictionary.diagnoses)
+                raise source.error(
+                    (*place, "diagnoses", position),
+                    f"{diagnosis!r} is no diagnosis of pathways.yaml",
+                    f"Name one of {known}.",
+                )
+        for position, other in enumerate(label.denied_by):
+            if other not in names or labels[names.index(other)].denied_by:
+                raise source.error(
+                    (*place, "denied_by", position),
+                    f"{other!r} is no label that stands alone",
+                    "Name a label that has no denied_by.",
+                )

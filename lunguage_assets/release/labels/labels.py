@@ -1,0 +1,295 @@
+"""What a study says of each label: stated, implied, denied, or nothing (implicit.md section 6).
+
+A label asks whether something is present anywhere in the study, so the rules of conflict resolution (section
+5) are applied without the place, as far as they can be:
+
+- A row at one place and a denial of another do not contradict each other. A denial contradicts a claim when
+  its place, or no place at all,
+  covers that of the claim.
+- Of a claim and a denial that do contradict, the report outranks what was generated (rule 1), else the higher
+  support decides (rule 3), and a
+  tie goes to the status that rule 3 prefers. Rule 2 has been applied before: what is left are statements
+  about different keys.
+- Present at one place is present: of the claims that are left the one with the highest support speaks for the
+  label. Only when none is left
+  is the label denied.
+- Nothing said is nothing known: p is null, never 0. A past finding says nothing of the present.
+
+The easy version, the highest support of all rows of a label, lets "no left effusion" outweigh a possible
+effusion on the right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lunguage_assets.implicit.rows import CLAIM_DECIMALS, collector_paused, column_values
+from lunguage_assets.release.labels.label_file import LabelList, Meaning
+from lunguage_assets.tables.labels import LABELS
+
+_PREFERRED = {"dp": 0, "tp": 1, "tn": 2, "dn": 3}
+_INVERTED = {"dp": "dn", "tp": "tn", "tn": "tp", "dn": "dp"}
+_COLUMNS = (
+    "study_id",
+    "finding_id",
+    "name",
+    "ent",
+    "location",
+    "location_parts",
+    "measurement",
+    "morphology",
+    "status",
+    "currency",
+)
+_BELIEF = ("prob", "p_low", "p_high", "support", "p_source", "prob_is_bound", "source")
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What one row says of one label; `order` is the place of the row's own status in rule 3."""
+
+    finding_id: str
+    status: str
+    stated: bool
+    support: float
+    order: int
+    p: float
+    p_low: float
+    p_high: float
+    p_source: str
+    is_bound: bool
+    place: frozenset[str] = frozenset()
+
+    @property
+    def present(self) -> bool:
+        return self.status[1] == "p"
+
+    @property
+    def strength(self) -> tuple[float, int]:
+        """What the higher of wins; the report outranks what was generated only where two contradict each
+        other.
+        """
+        return self.support, -self.order
+
+    def overrules(self, claim: Claim) -> bool:
+        """Whether this denial leaves nothing of a claim of presence."""
+        if not self.place <= claim.place:
+            return False
+        return self.stated if self.stated != claim.stated else self.strength > claim.strength
+
+
+@dataclass(slots=True)
+class _Said:
+    """All claims about one label of one study, presence and denial apart, and whether it was named as
+    past.
+    """
+
+    present: list[Claim] = field(default_factory=list)
+    denied: list[Claim] = field(default_factory=list)
+    past: bool = False
+
+    def add(self, claim: Claim) -> None:
+        (self.present if claim.present else self.denied).append(claim)
+
+    def decided(self) -> Claim | None:
+        """The claim that speaks for the label; None when nothing current was said."""
+        standing = [
+            claim for claim in self.present if not any(denial.overrules(claim) for denial in self.denied)
+        ]
+        return min(standing or self.denied, key=_first, default=None)
+
+    def denied_at_place(self, decided: Claim) -> bool:
+        return not decided.present and all(denial.place for denial in self.denied)
+
+
+def _first(claim: Claim) -> tuple[float, int, bool, int, str]:
+    """Sorts the claim that speaks first: highest support, then rule 3's order, the report first, then the
+    row's id.
+    """
+    return -claim.support, claim.order, not claim.stated, len(claim.finding_id), claim.finding_id
+
+
+@collector_paused()
+def study_labels(
+    rows: pd.DataFrame, matches: pd.DataFrame, reports: pd.DataFrame, listed: LabelList
+) -> pd.DataFrame:
+    """LUNGUAGE_PLUS_PLUS, PATHWAY_MATCHES and REPORTS of the same studies to LABELS, one row per study and
+    label, sorted.
+
+    Studies without any row have all their labels unmentioned. Linear in the rows; independent of their order.
+    """
+    said = _said(rows, matches, listed)
+    for number, label in enumerate(listed.labels):
+        others = [listed.names.index(name) for name in label.denied_by]
+        if others:
+            _deny_by_others(said, number, others)
+    return _frame(said, reports, listed)
+
+
+def _said(rows: pd.DataFrame, matches: pd.DataFrame, listed: LabelList) -> dict[tuple[str, int], _Said]:
+    """What the rows say, by study and label."""
+    of_device = matches["reason"] == "device"
+    diagnosis = dict(
+        zip(matches["finding_id"].tolist(), matches["diagnosis"].where(~of_device, "").tolist(), strict=True)
+    )
+    known: dict[tuple[str, str, str], tuple[Meaning, ...]] = {}
+    said: dict[tuple[str, int], _Said] = {}
+    beliefs = zip(*(column_values(rows, name) for name in _BELIEF), strict=True)
+    for values, belief in zip(
+        zip(*(column_values(rows, name) for name in _COLUMNS), strict=True), beliefs, strict=True
+    ):
+        study, own, name, ent, location, parts, measurement, morphology, status, currency = values
+        wording = name, ent, diagnosis.get(own, "")
+        meanings = known.get(wording)
+        if meanings is None:
+            meanings = known[wording] = listed.meanings(*wording)
+        taken: set[int] = set()
+        for meaning in meanings:
+            if meaning.label in taken or not meaning.holds_at(", ".join((location, *parts))):
+                continue
+            reading = _reading(meaning, status, f"{measurement}, {morphology}", listed)
+            if reading is None:
+                continue
+            taken.add(meaning.label)
+            about = said.setdefault((study, meaning.label), _Said())
+            if currency != "current dx":
+                about.past |= (status[1] == "p") == reading
+            else:
+                about.add(
+                    _claim(
+                        own, status, reading, frozenset() if meaning.placeless else frozenset(parts), belief
+                    )
+                )
+    return said
+
+
+def _reading(meaning: Meaning, status: str, measured: str, listed: LabelList) -> bool | None:
+    """True when the row is read as it stands, False when the other way round, None when it says nothing of
+    the label.
+
+    Of a size, "normal" denies in either polarity: reports are annotated both ways (heart size, negative,
+    normal).
+    """
+    if meaning.reads != "size":
+        return meaning.reads == "presence"
+    enlarged = listed.is_enlarged(measured)
+    return None if enlarged is None else enlarged or status[1] == "n"
+
+
+def _claim(
+    own: str,
+    status: str,
+    as_it_stands: bool,
+    place: frozenset[str],
+    belief: tuple[float, float, float, float, str, bool, str],
+) -> Claim:
+    p, low, high, support, p_source, is_bound, source = belief
+    order = _PREFERRED[status]
+    if source == "expansion" and status[1] == "n":  # also in mode `paper`, which stores the diagnosis' p here
+        low, high = 0.0, round(1.0 - support, CLAIM_DECIMALS)
+        p = high / 2.0
+    if not as_it_stands:
+        status = _INVERTED[status]
+        p, low, high = (round(1.0 - value, CLAIM_DECIMALS) for value in (p, high, low))
+    return Claim(own, status, source == "original", support, order, p, low, high, p_source, is_bound, place)
+
+
+def _deny_by_others(said: dict[tuple[str, int], _Said], number: int, others: Sequence[int]) -> None:
+    """What is present denies a label such as "no finding": P(label) is at most 1 - p of the most certain of
+    them.
+    """
+    wanted = frozenset(others)
+    denials: dict[str, list[Claim]] = {}
+    for (study, label), about in said.items():
+        claim = about.decided() if label in wanted else None
+        if claim is not None and claim.present:
+            p, low, high = (
+                round(1.0 - value, CLAIM_DECIMALS) for value in (claim.p, claim.p_high, claim.p_low)
+            )
+            denials.setdefault(study, []).append(
+                Claim(
+                    claim.finding_id,
+                    _INVERTED[claim.status],
+                    claim.stated,
+                    claim.support,
+                    claim.order,
+                    p,
+                    low,
+                    high,
+                    claim.p_source,
+                    True,
+                )
+            )
+    for study, claims in denials.items():
+        about = said.setdefault((study, number), _Said())
+        for claim in claims:
+            about.add(claim)
+
+
+def _frame(said: dict[tuple[str, int], _Said], reports: pd.DataFrame, listed: LabelList) -> pd.DataFrame:
+    subject = dict(zip(reports["study_id"].tolist(), reports["subject_id"].tolist(), strict=True))
+    studies = sorted(subject)
+    place = {study: number for number, study in enumerate(studies)}
+    width = len(listed.labels)
+    columns = _Columns(len(studies) * width)
+    for (study, number), about in said.items():
+        columns.put(place[study] * width + number, about)
+    return LABELS.frame(
+        {
+            "study_id": [study for study in studies for _ in range(width)],
+            "subject_id": [subject[study] for study in studies for _ in range(width)],
+            "label": listed.names * len(studies),
+            "chexpert": [label.chexpert for label in listed.labels] * len(studies),
+            **columns.values(),
+        }
+    )
+
+
+class _Columns:
+    """The columns of LABELS that depend on what was said, unmentioned until something is put in its place."""
+
+    def __init__(self, size: int) -> None:
+        self._texts = {
+            name: np.full(size, None, dtype=object) for name in ("p_source", "status", "finding_id")
+        }
+        self._texts["source"] = np.full(size, "unmentioned", dtype=object)
+        self._numbers = {name: np.full(size, np.nan) for name in ("p", "p_low", "p_high", "soft")}
+        self._flags = {name: np.zeros(size, dtype=bool) for name in ("p_is_bound", "denied_at_place", "past")}
+        self._certain = np.full(size, np.nan)
+        self._uncertain = np.zeros(size, dtype=bool)
+
+    def put(self, at: int, about: _Said) -> None:
+        self._flags["past"][at] = about.past
+        claim = about.decided()
+        if claim is None:
+            return
+        self._texts["source"][at] = ("stated" if claim.stated else "implied") if claim.present else "denied"
+        self._texts["p_source"][at], self._texts["status"][at], self._texts["finding_id"][at] = (
+            claim.p_source,
+            claim.status,
+            claim.finding_id,
+        )
+        self._numbers["p"][at], self._numbers["p_low"][at], self._numbers["p_high"][at] = (
+            claim.p,
+            claim.p_low,
+            claim.p_high,
+        )
+        self._numbers["soft"][at] = np.nan if claim.p_source == "none" else claim.p
+        self._flags["p_is_bound"][at] = claim.is_bound
+        self._flags["denied_at_place"][at] = about.denied_at_place(claim)
+        self._uncertain[at] = claim.status[0] == "t"
+        self._certain[at] = float(claim.present)
+
+    def values(self) -> dict[str, Any]:
+        policies = {
+            "uncertain_as_one": np.where(self._uncertain, 1.0, self._certain),
+            "uncertain_as_zero": np.where(self._uncertain, 0.0, self._certain),
+            "uncertain_ignored": np.where(self._uncertain, np.nan, self._certain),
+        }
+        integers = {name: pd.array(values, dtype="Int64") for name, values in policies.items()}
+        return self._texts | self._numbers | self._flags | integers

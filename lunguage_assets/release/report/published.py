@@ -1,0 +1,63 @@
+"""The published form of Lunguage++: exactly the thirty columns, references by number (implicit.md section
+6).
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from lunguage_assets.tables import ATTRIBUTES, PUBLISHED_COLUMNS
+
+_BARE = "~"
+
+
+def published_frame(rows: pd.DataFrame, reports: pd.DataFrame) -> pd.DataFrame:
+    """Rows in the published columns and order.
+
+    Args:
+        rows: `tables.LUNGUAGE_PLUS_PLUS` rows of any number of studies.
+        reports: `tables.REPORTS` rows of the same studies; their text fills `report`.
+
+    Returns:
+        One row per input row, same order; `prob` rounded to six decimals; absent text is the empty string.
+    """
+    report_of = dict(zip(reports["study_id"], reports["report"], strict=True))
+    names = dict(zip(rows["finding_id"], rows["ent"], strict=True))
+    numbers = dict(zip(rows["finding_id"], rows["idx"], strict=True))
+
+    def written(tokens: list[str]) -> str:
+        parts = (
+            token[1:] if token.startswith(_BARE) else f"{names[token]}, idx{numbers[token]}"
+            for token in tokens
+        )
+        return ", ".join(parts)
+
+    published = {
+        "cat": rows["cat"].str.upper(),
+        "prob": rows["prob"].round(6),
+        "evidence": [written(tokens) for tokens in rows["evidence"]],
+        "associate": [written(tokens) for tokens in rows["associate"]],
+        "report": [report_of[study] for study in rows["study_id"]],
+        "DxTP": rows["currency"],
+        **{public: rows[internal] for internal, public in ATTRIBUTES.items()},
+    }
+    frame = pd.DataFrame(
+        {name: published[name] if name in published else rows[name] for name in PUBLISHED_COLUMNS},
+        index=rows.index,
+    )
+    return frame[list(PUBLISHED_COLUMNS)]
+
+
+def released_rows(rows: pd.DataFrame, ranker: str, ranking: pd.DataFrame) -> pd.DataFrame:
+    """LUNGUAGE_PLUS_PLUS rows with their batch, in the order of the release and with the columns of RELEASE:
+    whose probabilities, who judged.
+    """
+    ordered = rows.sort_values(
+        ["subject_id", "sequence", "study_id", "idx"], kind="stable", ignore_index=True
+    )
+    judges = list(ranking["judges"].iloc[0])
+    return ordered.assign(
+        ranker=pd.Series(ranker, index=ordered.index, dtype="str"),
+        judges=pd.Series([judges] * len(ordered), index=ordered.index, dtype=object),
+        ruler=pd.Series(str(ranking["ruler"].iloc[0]), index=ordered.index, dtype="str"),
+    ).astype({"report_batch": "str"})

@@ -1,0 +1,77 @@
+"""What the paper prints about its corpus (`resources/published_tables.toml`), and whether a corpus is that
+one.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pandas as pd
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from lunguage_assets.data_files import resource
+from lunguage_assets.errors import ConfigurationError
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class PublishedCorpus(_Part):
+    """By what the published corpus is known."""
+
+    name: str
+    rows: int
+    studies: int
+    patients: int
+
+
+class Structure(_Part):
+    """A line of the published table of pathways."""
+
+    variants: int
+    pathways: int
+    depth: int
+    width: int
+
+
+class PublishedTables(_Part):
+    """The published values; all are about one corpus, but for `structure`, which is about the pathways."""
+
+    corpus: PublishedCorpus
+    structure: dict[str, Structure]
+    figures: dict[str, float]
+    notes: dict[str, str]
+    conflicts: dict[str, tuple[int, int, int]]
+
+    def describes(self, reports: pd.DataFrame, accounting: pd.DataFrame) -> bool:
+        """Whether REPORTS and ACCOUNTING rows are of the published corpus: as many delivered rows, studies
+        and patients.
+
+        Neither a corpus' name nor a file's hash would do: a person names the one, and a column more or
+        another line end changes the other.
+        """
+        found = (
+            int(accounting["rows_in"].sum()),
+            reports["study_id"].nunique(),
+            reports["subject_id"].nunique(),
+        )
+        return found == (self.corpus.rows, self.corpus.studies, self.corpus.patients)
+
+
+def load_published_tables(path: Path | None = None) -> PublishedTables:
+    """The packaged values, or the file at `path`; raises `ConfigurationError` naming the field."""
+    file = path if path is not None else resource("published_tables.toml")
+    try:
+        return PublishedTables.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigurationError(
+            f"{file}: not readable as TOML ({error}). Mend or restore the file."
+        ) from None
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        place = ".".join(str(part) for part in problem["loc"])
+        raise ConfigurationError(
+            f"{file}, field {place}: {problem['msg']}. Mend or restore the file."
+        ) from None

@@ -1,0 +1,354 @@
+"""The report of a release: the paper's tables and figures in one page that opens without a network; it looks
+as `resources/release/report.html.j2` says.
+
+Here is decided what stands in it. Every table and figure says how many cases are behind it, in which unit,
+and which table it comes from. Nothing is computed again, and what was not run is named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from lunguage_assets.data_files import resource
+from lunguage_assets.implicit.pathways.pathway_tree import Branch, pathway_tree
+from lunguage_assets.release.bundle.costs import ANSWER_COSTS
+from lunguage_assets.release.bundle.material import Material
+from lunguage_assets.release.report.documents import cell_text, is_numeric, without_empty_published
+from lunguage_assets.release.report.report_figures import (
+    Figure,
+    Missing,
+    analysis_figures,
+    conflict_figure,
+    explicit_figures,
+)
+from lunguage_assets.tables.paper import CERTAINTY_TABLE, CONFLICT_TABLE, CORPUS_FIGURES, EXPANSION_TABLE
+
+
+@dataclass(frozen=True)
+class ReportTable:
+    """A table as text; `numeric` columns stand to the right."""
+
+    title: str
+    caption: str
+    source: str
+    headings: tuple[str, ...]
+    numeric: tuple[bool, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Tree:
+    """What a diagnosis implies, as boxes inside each other: sharp at any size, and words that can be
+    searched.
+    """
+
+    title: str
+    caption: str
+    source: str
+    branch: Branch
+
+
+Item = Figure | Missing | ReportTable | Tree
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading with its tables and figures."""
+
+    anchor: str
+    title: str
+    introduction: str
+    items: tuple[Item, ...]
+
+
+def report_sections(material: Material) -> list[Section]:
+    """Everything between the head and the foot of the page, in reading order."""
+    return [
+        Section(
+            "explicit",
+            "Hedging phrases and probabilities",
+            _EXPLICIT,
+            (*explicit_figures(material), _ranking(material), _certainty(material)),
+        ),
+        Section(
+            "trust",
+            "How far judges, ranking and fit can be trusted",
+            _TRUST,
+            (*analysis_figures(material), *_agreement(material)),
+        ),
+        Section("implicit", "What stated diagnoses imply", _IMPLICIT, (_expansion(material),)),
+        Section(
+            "conflicts",
+            "Contradictions and repetitions",
+            _CONFLICTS,
+            (conflict_figure(material), _conflicts(material)),
+        ),
+        Section("figures", "Figures of the corpus", _FIGURES, (_figures(material),)),
+        Section("pathways", "The pathways", _PATHWAYS, tuple(_trees(material))),
+        Section("costs", "What the answers cost", _COSTS, (_costs(material),)),
+    ]
+
+
+def report_page(material: Material, sections: Sequence[Section], version: str) -> str:
+    """The page. Whatever it shows is escaped; it loads nothing, and no browser may let it load anything."""
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    template = environment.from_string(resource("release", "report.html.j2").read_text(encoding="utf-8"))
+    return template.render(
+        version=version,
+        material=material,
+        facts=_facts(material),
+        sections=sections,
+        kind=lambda item: type(item).__name__,
+        missing=[item.title for section in sections for item in section.items if isinstance(item, Missing)],
+    )
+
+
+def figures_of(sections: Iterable[Section]) -> list[Figure]:
+    return [item for section in sections for item in section.items if isinstance(item, Figure)]
+
+
+_EXPLICIT = (
+    "Judges compare sentences two by two: in which is the finding more certain? TrueSkill "
+    "makes a ranking of the hedging phrases from their answers. Every "
+    "tentative finding is then placed in that ranking by further comparisons, and two anchor "
+    "phrases of known probability turn places into probabilities."
+)
+_TRUST = (
+    "Analyses of the recorded comparisons; no judge was asked for them. Intervals and "
+    "spreads say how stable the numbers are, not whether reports are right."
+)
+_IMPLICIT = (
+    "A stated diagnosis is expanded with the sub-findings that expert pathways imply. Their "
+    "probability is a bound that follows from the pathway, not an estimate."
+)
+_CONFLICTS = (
+    "Rows about the same finding at the same place and time, found before resolution. "
+    "Nothing of them is left in the result."
+)
+_FIGURES = "Counts that the paper prints in its text, on this corpus, each named for what it counts."
+_PATHWAYS = (
+    "From the left: the diagnosis, the situation (wording of the finding, views of the "
+    "study), what it implies there. An edge means that experts put the probability of the "
+    "sub-finding, given the diagnosis, above 0.8. It is not the other direction, and no "
+    "image was looked at."
+)
+_COSTS = (
+    "Answers of language models that are in use, from the ledger when this version was "
+    "written. Failed and repeated calls come on top."
+)
+
+
+def _facts(material: Material) -> list[tuple[str, str]]:
+    """What a reader has to know first, label and value."""
+    facts, told = material.provenance, material.disclosure
+    summary = material.summary
+    software = facts["software"]
+    batches = sum(batch["included"] for batch in facts["batches"].values())
+    return [
+        ("Corpus", f"{facts['corpus']['name']} ({facts['corpus']['data_class']})"),
+        (
+            "Reports",
+            f"{told.shown(summary['reports'])} in {batches} {'batch' if batches == 1 else 'batches'}",
+        ),
+        (
+            "Findings",
+            f"{told.shown(summary['findings'])} delivered rows; {told.shown(summary['rows_out'])} "
+            "rows of Lunguage++",
+        ),
+        ("Tentative findings", told.shown(summary["tentative_pairs"])),
+        ("Judges", "; ".join(_judge(key, facts["judges"].get(key)) for key in facts["members"])),
+        (
+            "Hedging phrases",
+            "ranked on this corpus"
+            if material.has_own_ruler
+            else "the published ranking; this corpus has too few of its own, or the settings say so",
+        ),
+        ("Ranking", facts["ranking"]["ranking_version"]),
+        ("Rules, fit", f"mode {summary['mode'] or 'none'}, fit {summary['fit'] or 'none'}"),
+        ("Merging", ", ".join(facts["encoders"]) or "none"),
+        ("Software", f"{software['name']} {software['version']}"),
+    ]
+
+
+def _judge(key: str, bound: Any) -> str:
+    """A judge with what its key stands for."""
+    if not isinstance(bound, Mapping) or "model" not in bound:
+        return f"{key} (rule-based)"
+    return f"{key} ({bound['model']}, {bound['provider']})"
+
+
+def _ranking(material: Material) -> ReportTable:
+    ranking = material.shown_ranking.sort_values("rank", kind="stable")
+    measured = ["mu_low", "mu_high", "n_matches", "win_rate"] if material.has_own_ruler else []
+    frame = ranking.assign(place=ranking["rank"] + 1)[["place", "phrase", "mu", *measured]]
+    told = (
+        "with its 95% interval in TrueSkill points; win rate: share of its valid comparisons "
+        "that a phrase won"
+        if measured
+        else "in TrueSkill points, as published"
+    )
+    caption = f"From most to least certain. mu {told}. n = {len(frame)} phrases."
+    return _table(
+        "The ranking",
+        caption,
+        "reference_ranking",
+        frame,
+        decimals={"mu": 2, "mu_low": 2, "mu_high": 2, "win_rate": 3},
+    )
+
+
+def _certainty(material: Material) -> ReportTable:
+    total = material.disclosure.shown(
+        int((material.tables["lunguage_plus_plus"]["source"] == "original").sum())
+    )
+    caption = (
+        f"{CERTAINTY_TABLE.description} Rows; p from 0 to 1. n = {total} stated rows, past ones "
+        f"included.{_rounded(material)}"
+    )
+    decimals = dict.fromkeys(("p_mean", "p_sd", "p_min", "p_max"), 2 if material.disclosure.withholds else 3)
+    return _table(
+        "Certainty by diagnosis",
+        caption,
+        "lunguage_plus_plus, pathway_matches",
+        material.counted.certainty,
+        decimals,
+    )
+
+
+def _expansion(material: Material) -> ReportTable:
+    rows = material.tables["lunguage_plus_plus"]
+    added = material.disclosure.shown(int((rows["source"] == "expansion").sum()))
+    caption = (
+        f"{EXPANSION_TABLE.description} Rows, but for the first four counts. n = {added} "
+        f"generated rows in the result.{_rounded(material)}"
+    )
+    frame = without_empty_published(material.counted.expansion)
+    return _table(
+        "Structure and use of the pathways",
+        caption,
+        "pathway_matches, resolution_log, lunguage_plus_plus",
+        frame,
+    )
+
+
+def _conflicts(material: Material) -> ReportTable:
+    n = material.disclosure.shown(len(material.tables["conflicts"]))
+    caption = (
+        f"{CONFLICT_TABLE.description} Groups of rows; merged and removed: rows. n = {n} "
+        f"groups.{_rounded(material)}"
+    )
+    return _table(
+        "Conflicts by type and source",
+        caption,
+        "conflicts, resolution_log",
+        without_empty_published(material.counted.conflicts),
+    )
+
+
+def _figures(material: Material) -> ReportTable:
+    frame = without_empty_published(material.counted.figures)
+    frame = frame if (frame["note"] != "").any() else frame.drop(columns="note")
+    n = material.disclosure.shown(material.summary["reports"])
+    caption = f"{CORPUS_FIGURES.description} Shares from 0 to 1. n = {n} studies.{_rounded(material)}"
+    return _table(
+        "Counts of the paper's text",
+        caption,
+        "reports, accounting, pathway_matches, conflicts, resolution_log",
+        frame,
+    )
+
+
+def _trees(material: Material) -> Iterable[Tree]:
+    for statistics in material.dictionary.statistics():
+        name, n = statistics.diagnosis, statistics.pathways
+        spellings = f"{statistics.variants} {'spelling' if statistics.variants == 1 else 'spellings'}"
+        caption = (
+            f"{n} {'pathway' if n == 1 else 'pathways'}, {spellings}, depth {statistics.depth}, width "
+            f"{statistics.width}."
+        )
+        yield Tree(name, caption, "open/pathways.yaml", pathway_tree(material.dictionary, name))
+
+
+def _agreement(material: Material) -> list[Item]:
+    shown = ["measure", "coding", "first", "second", "value", "low", "high", "n", "left_out"]
+    judges, experts = material.analyses.get("judge_agreement"), material.analyses.get("expert_agreement")
+    items: list[Item] = []
+    if judges is not None:
+        caption = (
+            "Every measure with its 95% interval where it has one; n: cases behind the value. "
+            "Coding: whether the category is the chosen phrase or its position."
+        )
+        items.append(_table("Agreement in numbers", caption, "judge_agreement", judges[shown]))
+    if experts is None or experts.empty:
+        items.append(
+            Missing(
+                "Agreement with experts",
+                "No survey of experts was imported: `lunguage survey make`, then `lunguage "
+                "survey import` and `lunguage analyse`.",
+            )
+        )
+    else:
+        caption = (
+            "Averages and coefficients of groups of experts; single experts are not shown. n: cases "
+            "behind the value."
+        )
+        items.append(
+            _table("Agreement with experts", caption, "expert_agreement", experts[["group", *shown]])
+        )
+    return items
+
+
+def _costs(material: Material) -> Item:
+    costs = material.origin.costs
+    if costs is None or costs.empty:
+        why = (
+            "No language model was asked: the judges are rule-based."
+            if costs is not None
+            else "There was no ledger, so nothing is known of costs."
+        )
+        return Missing("Costs", why)
+    caption = (
+        f"{ANSWER_COSTS.description.partition('.')[0]}. US dollars at the judges file's prices; n "
+        f"= {int(costs['answers'].sum()):,} answers."
+    )
+    return _table("Costs by judge and stage", caption, "the ledger", costs, decimals={"cost_usd": 4})
+
+
+def _rounded(material: Material) -> str:
+    if not material.disclosure.withholds:
+        return ""
+    return (
+        f" Counts are rounded to multiples of {material.disclosure.threshold}, so cells do not "
+        "add up; statistics of fewer cases and values of single ones are left out."
+    )
+
+
+def _table(
+    title: str, caption: str, source: str, frame: pd.DataFrame, decimals: Mapping[str, int] | None = None
+) -> ReportTable:
+    """A frame as text; a column is numeric when nothing in it is a word."""
+    fixed = decimals or {}
+    columns = [
+        [_cell(value, fixed.get(str(name))) for value in frame[name].tolist()] for name in frame.columns
+    ]
+    numeric = tuple(is_numeric(frame[name]) for name in frame.columns)
+    headings = tuple(str(name).replace("_", " ") for name in frame.columns)
+    return ReportTable(title, caption, source, headings, numeric, tuple(zip(*columns, strict=True)))
+
+
+def _cell(value: Any, decimals: int | None) -> str:
+    if decimals is not None and isinstance(value, float) and value == value:
+        return f"{value:,.{decimals}f}"
+    return cell_text(value)

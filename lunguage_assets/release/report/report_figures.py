@@ -1,0 +1,273 @@
+"""The figures of the report: which there are, what they show, from how much, and where each comes from."""
+
+from __future__ import annotations
+
+import base64
+import io
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from lunguage_assets.errors import MethodError
+from lunguage_assets.explicit.fit.probability import calibrate
+from lunguage_assets.explicit.hedges.shown import shown_phrase
+from lunguage_assets.pictures.heat_maps import agreement_heat_map, correlation_heat_map
+from lunguage_assets.pictures.plots import (
+    calibration_plot,
+    probability_histogram,
+    ranking_plot,
+    robustness_plot,
+    validation_curves,
+    validation_spread,
+)
+from lunguage_assets.release.bundle.material import Material, shown_probabilities
+from lunguage_assets.tables import CONFLICT_SOURCES, CONFLICT_TYPES
+
+_BINS = 20  # of the histogram of p
+_COLOURS = ("#0072B2", "#E69F00", "#6F6F6F")  # Okabe and Ito
+_HATCHES = ("", "///", "...")
+_NOT_RUN = "Not run for this version: `lunguage analyse`, then the release again."
+_STALE = "Left out: it was made with another ranking. Run `lunguage analyse`, then the release again."
+_NO_MATCHES = "Nothing to show: the published ranking has no recorded comparisons."
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A picture (PNG) with its words; `source` says which table it is drawn from."""
+
+    file: str
+    title: str
+    alt: str
+    caption: str
+    source: str
+    png: bytes
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height in pixels, from the PNG's header."""
+        width, height = struct.unpack(">II", self.png[16:24])
+        return int(width), int(height)
+
+    @property
+    def inline(self) -> str:
+        """As a data URL."""
+        return f"data:image/png;base64,{base64.b64encode(self.png).decode('ascii')}"
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A figure or table that this release does not have, and why."""
+
+    title: str
+    why: str
+
+
+def explicit_figures(material: Material) -> Iterator[Figure | Missing]:
+    """Ranking, calibration and the distribution of p."""
+    comparisons = (
+        f"{material.provenance['ranking']['matches']:,} valid comparisons of this corpus' own phrases."
+    )
+    ruler = (
+        comparisons
+        if material.has_own_ruler
+        else "their published places, not measured on this corpus and without intervals."
+    )
+    n = f"n = {len(material.ranking)} phrases; {ruler}"
+    yield Figure(
+        "ranking.png",
+        "Hedging phrases from least to most certain",
+        "Dots with intervals: mu of every hedging phrase, the most certain at the top",
+        "mu of every phrase (unit: TrueSkill points, prior 25), with an own ranking with its 95% "
+        f"interval over sentence pairs. {n}",
+        "reference_ranking",
+        ranking_plot(material.shown_ranking),
+    )
+    fitted = material.tables["fitted_probabilities"]
+    placed = material.disclosure.shown(int(fitted["mu"].notna().sum()))
+    anchors = [replace(anchor, phrase=shown_phrase(anchor.phrase)) for anchor in material.anchors]
+    drawn = (
+        "findings with their 95% intervals"
+        if not material.disclosure.withholds
+        else "single findings are not drawn, because they are patients'"
+    )
+    try:
+        yield Figure(
+            "calibration.png",
+            "From place to probability",
+            "A rising curve through the anchors: mu against p",
+            "p (probability that the finding is present, 0 to 1) against mu: the line through "
+            f"the anchors with its 95% band; {drawn}. n = {placed} findings with a place.",
+            "fitted_probabilities, reference_ranking, anchors",
+            calibration_plot(
+                shown_probabilities(material), calibrate(material.ranking, material.anchors), anchors
+            ),
+        )
+    except MethodError:
+        yield Missing(
+            "From place to probability", "Nothing to show: the anchors do not give a line on this ranking."
+        )
+    rounded = (
+        f" Heights are rounded to multiples of {material.disclosure.threshold}."
+        if material.disclosure.withholds
+        else ""
+    )
+    yield Figure(
+        "probabilities.png",
+        "Probabilities of tentative findings",
+        "Histogram of p",
+        f"p of all tentative findings, in steps of {1 / _BINS:g}. n = "
+        f"{material.disclosure.shown(len(fitted))} tentative findings.{rounded}",
+        "fitted_probabilities",
+        probability_histogram(material.disclosure.histogram_of(fitted["p"], _BINS)),
+    )
+
+
+def analysis_figures(material: Material) -> Iterator[Figure | Missing]:
+    """Agreement of judges, robustness of the ranking, validation of the fit; what was not run is named."""
+    settings = material.origin.settings.explicit
+    limits = settings.opponent_limit, settings.panel_steps
+    validation = material.analyses.get("fit_validation")
+    fits = ""
+    if validation is not None and not validation.empty:
+        fits = (
+            f"{validation['phrases'].max()} phrases left out one by one, {validation['seeds'].max()} seeds."
+        )
+    wanted: list[tuple[str, str, str, str, str, Callable[[pd.DataFrame], bytes]]] = [
+        (
+            "judge_agreement",
+            "agreement.png",
+            "Agreement of judges",
+            "Square: how often two judges give the same answer",
+            "Share of comparisons in which two judges give the same answer (0.5 is chance). n = "
+            f"{_agreement_n(material)} comparisons a pair of judges.",
+            agreement_heat_map,
+        ),
+        (
+            "ranking_correlations",
+            "correlations.png",
+            "Correlation of rankings",
+            "Square: rank correlations of judges and orders of play",
+            "Spearman's correlation of mu between every two rankings: each judge in "
+            f"{settings.orders} random orders of play, and the pooled ranking. n = "
+            f"{len(material.ranking)} phrases.",
+            correlation_heat_map,
+        ),
+        (
+            "ranking_robustness",
+            "robustness.png",
+            "What fewer comparisons would have given",
+            "Points: change of mu, rank and correlation with fewer comparisons",
+            "Change against the ranking (mu in TrueSkill points, rank in places) with fewer "
+            "comparisons per phrase pair, and with other random orders alone. n = "
+            f"{len(material.ranking)} phrases.",
+            robustness_plot,
+        ),
+        (
+            "fit_validation",
+            "validation_curves.png",
+            "Phrases fitted back",
+            "Falling curves: distance to the known rank by step",
+            "Mean distance (ranks) of a phrase that was left out from its known place, after "
+            f"each comparison (step). n = {fits}",
+            lambda frame: validation_curves(frame, *limits),
+        ),
+        (
+            "fit_validation",
+            "validation_spread.png",
+            "Spread of the fits",
+            "Standard deviation of the distance by K and by N",
+            f"Standard deviation (ranks) of that distance at the last step. n = {fits}",
+            lambda frame: validation_spread(frame, *limits),
+        ),
+    ]
+    for table, file, title, alt, caption, draw in wanted:
+        frame = material.analyses.get(table)
+        if frame is None:
+            yield Missing(title, _STALE if material.stale_analyses else _NOT_RUN)
+        elif frame.empty:
+            yield Missing(title, _NO_MATCHES)
+        else:
+            yield Figure(file, title, alt, caption, table, draw(frame))
+
+
+def conflict_figure(material: Material) -> Figure:
+    """Conflicts before resolution by type and by which kinds of rows meet."""
+    conflicts = material.tables["conflicts"]
+    crossed = conflicts.groupby(["conflict_type", "source"]).size()
+    counts = {
+        (kind, source): int(crossed.get((kind, source), 0))
+        for kind in CONFLICT_TYPES
+        for source in CONFLICT_SOURCES
+    }
+    shown = {
+        cell: count if not material.disclosure.withholds else _drawn(material, count)
+        for cell, count in counts.items()
+    }
+    rounded = (
+        f" Rounded to multiples of {material.disclosure.threshold}." if material.disclosure.withholds else ""
+    )
+    return Figure(
+        "conflicts.png",
+        "Conflicts by type",
+        "Bars: conflicts of each type, by the kinds of rows that meet",
+        "Groups of rows that disagree about, or repeat, the same finding at the same place, "
+        f"before resolution. n = {material.disclosure.shown(len(conflicts))} groups.{rounded}",
+        "conflicts",
+        conflict_bars(shown),
+    )
+
+
+def _drawn(material: Material, count: int) -> int:
+    return 0 if count < material.disclosure.threshold else material.disclosure.rounded(count)
+
+
+def conflict_bars(counts: dict[tuple[str, str], int]) -> bytes:
+    """PNG: a group of stacked bars per type, a part per source, told apart by colour and hatching."""
+    from matplotlib.figure import Figure as Canvas
+
+    canvas = Canvas(figsize=(7.0, 3.6), layout="constrained")
+    axes = canvas.subplots()
+    places, left = np.arange(len(CONFLICT_TYPES)), np.zeros(len(CONFLICT_TYPES))
+    for source, colour, hatch in zip(CONFLICT_SOURCES, _COLOURS, _HATCHES, strict=True):
+        widths = np.array([counts[kind, source] for kind in CONFLICT_TYPES], dtype=np.float64)
+        axes.barh(
+            places, widths, left=left, color=colour, hatch=hatch, edgecolor="white", height=0.7, label=source
+        )
+        left += widths
+    axes.set_yticks(places, CONFLICT_TYPES)
+    axes.invert_yaxis()
+    axes.set_xlabel("conflicts (groups of rows)")
+    axes.set_xlim(0, max(float(left.max()), 1.0) * 1.05)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis="x", alpha=0.3)
+    axes.set_axisbelow(True)
+    axes.legend(fontsize=8)
+    stream = io.BytesIO()
+    canvas.savefig(stream, format="png", dpi=110, metadata={"Software": None})
+    return stream.getvalue()
+
+
+def write_figures(figures: list[Figure], folder: Path) -> None:
+    """Each as a PNG of its own."""
+    from lunguage_assets.files import replace_file
+
+    for figure in figures:
+        png = figure.png
+        replace_file(folder / figure.file, lambda stream, png=png: stream.write(png))  # type: ignore[misc]
+
+
+def _agreement_n(material: Material) -> str:
+    frame = material.analyses.get("judge_agreement")
+    counts = (
+        frame.loc[frame["measure"] == "pairwise agreement", "n"]
+        if frame is not None
+        else pd.Series(dtype="int64")
+    )
+    if counts.empty:
+        return "0"
+    low, high = int(counts.min()), int(counts.max())
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"

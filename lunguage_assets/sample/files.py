@@ -1,0 +1,215 @@
+"""Writes a synthetic sample in the published file formats (implicit.md section 1); the formats and their
+untidiness live here.
+
+Like the published files, the findings vary a little in case, write some statuses as `x|y`, mix empty cells
+with `nan`, and name some references without a number.
+"""
+
+from __future__ import annotations
+
+import csv
+import random
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.sample.composition import compose
+from lunguage_assets.sample.images import METADATA_COLUMNS, image_rows
+from lunguage_assets.sample.knowledge import Knowledge, knowledge
+from lunguage_assets.sample.planning import plans
+from lunguage_assets.sample.records import Fact, Study, stream
+from lunguage_assets.sample.vocabulary_rows import VOCABULARY_COLUMNS, vocabulary_rows
+from lunguage_assets.tables import ATTRIBUTES
+
+FINDINGS_FILE, VOCABULARY_FILE, METADATA_FILE, ABOUT_FILE = (
+    "Lunguage.csv",
+    "Lunguage_vocab.csv",
+    "mimic-cxr-2.0.0-metadata.csv",
+    "corpus.toml",
+)
+
+LUNGUAGE_COLUMNS = (
+    "", "subject_id", "study_id", "sequence", "section", "report", "sent_idx", "sent", "ent_idx", "ent", "normed_ent", "cat",
+    "dx_status", "dx_certainty", "location", "evidence", "associate", *ATTRIBUTES.values(),
+)  # fmt: skip
+"""Columns of Lunguage.csv in order; the first has no name."""
+
+_ATTRIBUTE_PLACE = {name: place for place, name in enumerate(ATTRIBUTES.values())}
+
+ABOUT = (
+    "# Invented reports: no patient, no radiologist, no text of any real corpus.\nname = "
+    '"synthetic"\ndata_class = "synthetic"\n'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SampleSummary:
+    """Counts of a written sample. `findings` counts rows of findings and impression, `tentative` those of
+    them in doubt.
+    """
+
+    reports: int
+    patients: int
+    rows: int
+    findings: int
+    tentative: int
+    history: int
+    images: int
+    terms: int
+    contradictions: int
+    phrases: dict[str, int]
+
+
+def synthetic_studies(reports: int, seed: int) -> Iterator[Study]:
+    """The first `reports` studies of the endless corpus that the seed names."""
+    known = knowledge()
+    for plan in plans(reports, seed, known):
+        yield compose(plan, seed, known)
+
+
+def write_sample(out: Path, reports: int = 800, seed: int = 0) -> SampleSummary:
+    """Write a synthetic corpus into the folder `out`: Lunguage.csv, Lunguage_vocab.csv, the image metadata
+    and corpus.toml.
+
+    Byte-identical for (reports, seed). A smaller sample of the same seed is the beginning of a larger one.
+    Every file is written beside its place and renamed, so that a reader sees whole files only. Raises
+    `ConfigurationError` for less than one report, and when the folder holds files of a corpus that is not
+    declared synthetic.
+    """
+    if reports < 1:
+        raise ConfigurationError(
+            f"A sample of {reports} reports was asked for; a sample has at least one. Ask for 1 or more."
+        )
+    known = knowledge()
+    _refuse_to_replace(out)
+    out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as folder:
+        made = Path(folder)
+        summary = _write(made, reports, seed, known)
+        for name in (FINDINGS_FILE, VOCABULARY_FILE, METADATA_FILE, ABOUT_FILE):
+            (made / name).replace(out / name)
+    return summary
+
+
+def _refuse_to_replace(out: Path) -> None:
+    """A folder with a delivery that is not declared synthetic is never written into."""
+    about = out / ABOUT_FILE
+    declared = about.exists() and 'data_class = "synthetic"' in about.read_text(encoding="utf-8").splitlines()
+    if not declared and any(
+        (out / name).exists() for name in (FINDINGS_FILE, VOCABULARY_FILE, METADATA_FILE, ABOUT_FILE)
+    ):
+        raise ConfigurationError(
+            f"{out} holds a delivery that is not declared synthetic; a sample would replace it. "
+            "Name another folder."
+        )
+
+
+def _write(folder: Path, reports: int, seed: int, known: Knowledge) -> SampleSummary:
+    counts: Counter[str] = Counter()
+    phrases: Counter[str] = Counter()
+    patients = set()
+    terms = vocabulary_rows(known)
+    with ExitStack() as files:
+
+        def table(name: str, columns: Sequence[str]) -> Callable[[Iterable[Sequence[object]]], None]:
+            handle = files.enter_context((folder / name).open("w", encoding="utf-8", newline=""))
+            writer = csv.writer(handle, lineterminator="\n")
+            writer.writerow(columns)
+            return writer.writerows
+
+        write_findings, write_images = (
+            table(FINDINGS_FILE, LUNGUAGE_COLUMNS),
+            table(METADATA_FILE, METADATA_COLUMNS),
+        )
+        table(VOCABULARY_FILE, VOCABULARY_COLUMNS)(terms)
+        for study in synthetic_studies(reports, seed):
+            rows = finding_rows(study, counts["rows"], stream(seed, "cells", study.number))
+            write_findings(rows)
+            pictures = image_rows(study, seed, known)
+            write_images(pictures)
+            patients.add(study.subject)
+            counts["rows"] += len(rows)
+            counts["images"] += len(pictures)
+            counts["contradictions"] += bool(study.contradiction)
+            _count(study, counts, phrases)
+    (folder / ABOUT_FILE).write_text(ABOUT, encoding="utf-8")
+    return SampleSummary(
+        reports, len(patients), counts["rows"], counts["findings"], counts["tentative"], counts["history"],
+        counts["images"], len(terms), counts["contradictions"], dict(sorted(phrases.items())),
+    )  # fmt: skip
+
+
+def _count(study: Study, counts: Counter[str], phrases: Counter[str]) -> None:
+    for fact in study.facts:
+        past = fact.section == "hist"
+        counts["history" if past else "findings"] += 1
+        counts["tentative"] += fact.status.startswith("t") and not past
+        phrases.update(fact.hedges)
+
+
+def finding_rows(study: Study, first: int, rng: random.Random) -> list[list[object]]:
+    """The study's rows of Lunguage.csv, numbered from `first`."""
+    rows: list[list[object]] = []
+    numbers = {(fact.section, fact.number, fact.words) for fact in study.facts}
+    subject, name_of_study = f"p{study.subject}", f"s{study.study}"
+    for section, sentences in study.sections.items():
+        for position, sentence in enumerate(sentences, start=1):
+            for fact in sentence.facts:
+                polarity = "positive" if fact.status[1] == "p" else "negative"
+                certainty = "definitive" if fact.status[0] == "d" else "tentative"
+                attributes = [""] * len(_ATTRIBUTE_PLACE)
+                for name, value in fact.attributes.items():
+                    attributes[_ATTRIBUTE_PLACE[name]] = value
+                row: list[object] = [
+                    first + len(rows), subject, name_of_study, study.sequence, section, study.report, position,
+                     sentence.text, fact.number, _cased(fact.words, rng), fact.term.canonical, _cased(fact.term.cat, rng, 0.01),
+                     _status(polarity, "positive|negative", rng), _status(certainty, "definitive|tentative", rng),
+                    fact.location, _references(fact, fact.evidence, numbers, rng), _references(fact, fact.associate, numbers, rng),
+                    *attributes,
+                ]  # fmt: skip
+                _mark_absent(row, rng)
+                rows.append(row)
+    return rows
+
+
+def _mark_absent(row: list[object], rng: random.Random) -> None:
+    """Now and then write `nan` into an empty cell among location, references and attributes."""
+    if rng.random() < 0.3:
+        column = rng.randrange(LUNGUAGE_COLUMNS.index("location"), len(row))
+        row[column] = row[column] or "nan"
+
+
+def _cased(text: str, rng: random.Random, share: float = 0.03) -> str:
+    """Mostly as it is; now and then with a capital."""
+    return (text.capitalize() if not text.isupper() else text.lower()) if rng.random() < share else text
+
+
+def _status(value: str, both: str, rng: random.Random) -> str:
+    draw = rng.random()
+    if draw < 0.004:
+        other = next(part for part in both.split("|") if part != value)
+        return f"{value}|{other}"
+    if draw < 0.024:
+        return value.capitalize()
+    return value.upper() if draw < 0.03 else value
+
+
+def _references(
+    fact: Fact, targets: list[Fact], numbers: set[tuple[str, int, str]], rng: random.Random
+) -> str:
+    """The flat list `name, idxN, name, idxN`; a few names stand bare, at the end, as does one whose number
+    means another row here.
+    """
+    numbered: list[str] = []
+    bare: list[str] = []
+    for target in targets:
+        ambiguous = target.section != fact.section and (fact.section, target.number, target.words) in numbers
+        if ambiguous or rng.random() < 0.02:
+            bare.append(target.words)
+        else:
+            numbered += (target.words, f"idx{target.number}")
+    return ", ".join(numbered + bare)

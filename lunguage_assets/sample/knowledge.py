@@ -1,0 +1,354 @@
+"""The data under `resources/synthetic/` as typed, checked objects. Nothing here chooses or writes anything.
+
+`knowledge()` reads the files once; a word that is missing from `findings.csv` or a site group that nobody
+defines is a `ConfigurationError` at load, so that the vocabulary file that is written later is complete by
+construction.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from lunguage_assets.data_files import resource
+from lunguage_assets.errors import ConfigurationError
+
+FIND = re.compile(r"\[\[(?P<hidden>[^\[\]]+)\]\]|\[(?P<shown>[^\[\]]+)\]")
+"""A finding in the markup of statements.yaml; double brackets: it is not printed."""
+
+PREPOSITION = re.compile(r"^(?:in|at|of|on|within) (?:the )?(?:both )?")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Term:
+    """A finding as it is written (findings.csv), with what it may be combined with.
+
+    `kind`: mass (takes no article), count, plural (has no singular), authored (occurs in written-out
+        statements only). `sites`: groups of sites.csv that it may stand in. `details`: group of details.yaml
+        with its adjectives. `topics`: what a normal statement must not deny once the finding is mentioned.
+    """
+
+    words: str
+    kind: str
+    plural: str
+    canonical: str
+    cat: str
+    sites: tuple[str, ...]
+    details: str
+    topics: frozenset[str]
+    subcategory: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Site:
+    """A place: adjectives before the noun, (phrase, cell) pairs after it, an abbreviation."""
+
+    groups: frozenset[str]
+    canonical: str
+    before: tuple[str, ...]
+    after: tuple[tuple[str, str], ...]
+    short: str
+    side: str
+    level: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Hedge:
+    """A hedging phrase with its sentence templates by form (tails, subjects, clauses, joins)."""
+
+    phrase: str
+    uses: int
+    published: bool
+    forms: dict[str, tuple[str, ...]]
+    negative: bool
+    singular: bool
+    plural: bool
+    grave: bool
+    bare: bool
+    disorders: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Disorder:
+    """What a study can be about; see disorders.yaml."""
+
+    name: str
+    place: str
+    weight: int
+    chronic: float
+    order: int
+    signs: dict[str, int]
+    diagnoses: dict[str, int]
+    settled: dict[str, int]
+    variants: tuple[str, ...]
+    extra: tuple[str, ...]
+    definite: dict[str, int]
+    symptoms: tuple[str, ...]
+    question: tuple[str, ...]
+    followers: tuple[str, ...]
+    apart: frozenset[str]
+    trends: tuple[str, ...]
+    topics: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A finding inside a statement's markup."""
+
+    words: str
+    status: str
+    cells: dict[str, str]
+    evidence: int
+    shown: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Statement:
+    """Sentences written out in full; `texts` by section (`text` when the section is open)."""
+
+    texts: dict[str, str]
+    order: int
+    weight: int
+    section: str
+    portable: bool
+    later: bool
+    conflict: str
+    topics: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """How a study was taken, and its rows of image metadata."""
+
+    name: str
+    per_block: int
+    title: str
+    portable: bool
+    procedure: tuple[str, str]
+    images: tuple[tuple[str, str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """Everything that is read from `resources/synthetic/`."""
+
+    terms: dict[str, Term]
+    sites: tuple[Site, ...]
+    hedges: dict[str, Hedge]
+    disorders: dict[str, Disorder]
+    statements: dict[str, tuple[Statement, ...]]
+    words: dict[str, list[str]]
+    details: dict[str, dict[str, list[str]]]
+    situations: tuple[Situation, ...]
+    limits: dict[str, list[tuple[str, str]]]
+    sizes: list[list[int]]
+    remarks: tuple[Statement, ...]
+    wording: dict[str, Any]
+
+    def term(self, words: str) -> Term:
+        """The term of a printed finding, singular or plural, any case."""
+        return self.terms[words.lower()]
+
+    def sites_of(self, group: str) -> list[Site]:
+        return [site for site in self.sites if group in site.groups]
+
+
+def marked(text: str) -> Marked:
+    """Read the inside of one finding bracket: words|status|column=value; column=value."""
+    words, *rest = text.split("|")
+    fields = [part.strip() for part in ";".join(rest).split(";")]
+    cells = dict(part.split("=", 1) for part in fields[1:])
+    return Marked(words, fields[0], cells, int(cells.pop("ev", "0")), True)
+
+
+def _yaml(path: Path) -> dict[str, Any]:
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    loaded: dict[str, Any] = yaml.load(path.read_text(encoding="utf-8"), Loader=loader)
+    return loaded
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as handle:
+        return list(csv.DictReader(handle))
+
+
+def _terms(path: Path) -> dict[str, Term]:
+    terms: dict[str, Term] = {}
+    for row in _rows(path):
+        words, kind = row["term"], row["kind"]
+        plural = row["plural"] or (f"{words}s" if kind == "count" else "")
+        canonical = row["canonical"] or words
+        topics = frozenset(row["topics"].split())
+        term = Term(
+            words,
+            kind,
+            plural,
+            canonical,
+            row["cat"],
+            tuple(row["sites"].split()),
+            row["details"],
+            topics,
+            row["subcategory"],
+        )
+        terms[words] = term
+        if plural:
+            terms.setdefault(plural, term)
+    return terms
+
+
+def _site(row: dict[str, str]) -> Site:
+    before = tuple(part for part in row["before"].split("/") if part)
+    after = []
+    for part in (part for part in row["after"].split("/") if part):
+        phrase, _, cell = part.partition("=")
+        after.append((phrase, cell or PREPOSITION.sub("", phrase)))
+    text = " ".join((row["canonical"], *before))
+    side = next((side for side in ("bilateral", "left", "right") if re.search(rf"\b{side}", text)), "")
+    levels = {"upper": r"upper|ape?x|apical", "lower": r"lower|base|basilar|basal", "middle": r"mid"}
+    level = next((level for level, words in levels.items() if re.search(rf"\b(?:{words})", text)), "")
+    return Site(
+        frozenset(row["groups"].split()), row["canonical"], before, tuple(after), row["short"], side, level
+    )
+
+
+def _hedge(phrase: str, value: dict[str, Any], published: bool) -> Hedge:
+    forms = {form: tuple(value.get(form, ())) for form in ("tails", "subjects", "clauses", "joins")}
+    negative, singular, plural, grave, bare = (
+        bool(value.get(flag)) for flag in ("negative", "singular", "plural", "grave", "bare")
+    )
+    if (singular or plural) and not forms["clauses"]:
+        raise ConfigurationError(
+            f"resources/synthetic/hedges.yaml, {phrase}: asks for a number of the sign, so it "
+            "needs clauses without a sign."
+        )
+    return Hedge(
+        phrase,
+        value["uses"],
+        published,
+        forms,
+        negative,
+        singular,
+        plural,
+        grave,
+        bare,
+        frozenset(value.get("disorders", ())),
+    )
+
+
+def _disorder(name: str, value: dict[str, Any], terms: dict[str, Term]) -> Disorder:
+    spoken = {
+        *value["signs"],
+        *value["diagnoses"],
+        *value["settled"],
+        *value["variants"],
+        *value["symptoms"],
+        *value["question"],
+    }
+    unknown = sorted(word for word in spoken if word not in terms)
+    if unknown:
+        raise ConfigurationError(
+            f"resources/synthetic/disorders.yaml, {name}: {unknown} are not in findings.csv. Add them there."
+        )
+    about = {*value["signs"], *value["diagnoses"], *value["variants"]}
+    topics = frozenset(topic for word in about for topic in terms[word].topics)
+    entries: dict[str, Any] = {
+        key: value[key] for key in ("place", "weight", "order", "signs", "diagnoses", "settled", "definite")
+    }
+    entries |= {
+        key: tuple(value[key]) for key in ("trends", "variants", "extra", "symptoms", "question", "followers")
+    }
+    apart = frozenset(value.get("apart", ()))
+    return Disorder(name=name, chronic=value.get("chronic", 0.0), apart=apart, topics=topics, **entries)
+
+
+@lru_cache(maxsize=65_536)
+def findings_in(text: str) -> tuple[Marked, ...]:
+    """The findings of a marked text, in order."""
+    found = []
+    for match in FIND.finditer(text):
+        inside = match["shown"] or match["hidden"]
+        mark = marked(inside)
+        found.append(Marked(mark.words, mark.status, mark.cells, mark.evidence, match["shown"] is not None))
+    return tuple(found)
+
+
+def statement(value: dict[str, Any], terms: dict[str, Term]) -> Statement:
+    """A statement of statements.yaml; its topics are those of its findings, of which the report then says
+    nothing else.
+    """
+    texts: dict[str, str] = {key: value[key] for key in ("text", "find", "impr") if key in value}
+    words = [mark.words.lower() for text in texts.values() for mark in findings_in(text)]
+    unknown = sorted(word for word in words if word not in terms)
+    if unknown:
+        raise ConfigurationError(
+            f"resources/synthetic/statements.yaml: {unknown} are not in findings.csv. Add them there."
+        )
+    topics = frozenset(topic for word in words for topic in terms[word].topics) | frozenset(
+        value.get("denies", ())
+    )
+    return Statement(
+        texts, value["order"], value.get("weight", 1), value.get("section", "find"),
+        bool(value.get("portable")), bool(value.get("later")), value.get("type", ""), topics,
+    )  # fmt: skip
+
+
+def _situation(value: dict[str, Any]) -> Situation:
+    first, second = value["procedure"]
+    images = tuple((str(image[0]), str(image[1]), str(image[2])) for image in value["images"])
+    return Situation(
+        value["name"],
+        value["per_block"],
+        value["title"],
+        bool(value.get("portable")),
+        (first, second),
+        images,
+    )
+
+
+@cache
+def knowledge() -> Knowledge:
+    """Read and check the data files once per process."""
+    folder = resource("synthetic")
+    terms = _terms(folder / "findings.csv")
+    sites = tuple(_site(row) for row in _rows(folder / "sites.csv"))
+    hedges = {}
+    for kind, phrases in _yaml(folder / "hedges.yaml").items():
+        hedges.update(
+            {phrase: _hedge(phrase, value, kind == "published") for phrase, value in phrases.items()}
+        )
+    disorders = {
+        name: _disorder(name, value, terms) for name, value in _yaml(folder / "disorders.yaml").items()
+    }
+    written = _yaml(folder / "statements.yaml")
+    words, remarks = written.pop("words"), written.pop("remarks")
+    statements = {
+        kind: tuple(statement(value, terms) for value in values) for kind, values in written.items()
+    }
+    for disorder in disorders.values():
+        statements[f"followers of {disorder.name}"] = tuple(
+            statement({"text": t, "order": disorder.order}, terms) for t in disorder.followers
+        )
+    views = _yaml(folder / "views.yaml")
+    limits = {kind: [_pair(text) for text in texts] for kind, texts in views["limits"].items()}
+    groups = {group for site in sites for group in site.groups}
+    for term in terms.values():
+        if set(term.sites) - groups:
+            raise ConfigurationError(
+                f"resources/synthetic/findings.csv, {term.words}: no site of sites.csv is in "
+                f"group {term.sites}."
+            )
+    return Knowledge(
+        terms, sites, hedges, disorders, statements, words, _yaml(folder / "details.yaml"),
+        tuple(_situation(value) for value in views["situations"]), limits, views["sizes"], tuple(statement(value, terms) for value in remarks), _yaml(folder / "wording.yaml"),
+    )  # fmt: skip
+
+
+def _pair(text: str) -> tuple[str, str]:
+    said, _, cell = text.partition(" = ")
+    return said, cell
