@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from lunguage_assets.cli.home_option import HOME_OPTION, chosen_home
+from lunguage_assets.cli.home_option import HOME_OPTION, Chosen, chosen_home
+from lunguage_assets.cli.run import require_checks
 
 if TYPE_CHECKING:
     from lunguage_assets.home.home import Home
@@ -77,63 +77,44 @@ def backfill(
             "--budget holds in this process; for queued work set LUNGUAGE_BUDGET or "
             "LUNGUAGE_DAILY_BUDGET where the daemon runs."
         )
-    place = chosen_home(home)
-    from lunguage_assets.judges.configuration import PRESET_VARIABLE, load_judges
-    from lunguage_assets.orchestration.resources import BUDGET_VARIABLE, judges_file
-
-    for variable, value in ((PRESET_VARIABLE, preset), (BUDGET_VARIABLE, budget)):
-        if value is not None:
-            os.environ[variable] = str(value)
-    judges = load_judges(judges_file())
+    chosen = Chosen(chosen_home(home), preset, budget)
     if queue:
-        _queued(place, judges, judge, batches, rebuild, not without_phrases)
+        _queued(chosen, judge, batches, rebuild, not without_phrases)
     else:
-        _here(place, judges, judge, batches, rebuild, not without_phrases)
+        _here(chosen, judge, batches, rebuild, not without_phrases)
 
 
-def _here(
-    place: Home,
-    judges: JudgesConfiguration,
-    judge: str,
-    batches: tuple[str, ...],
-    rebuild: bool,
-    phrases: bool,
-) -> None:
+def _here(chosen: Chosen, judge: str, batches: tuple[str, ...], rebuild: bool, phrases: bool) -> None:
     from lunguage_assets.cli.console import run_display
-    from lunguage_assets.orchestration.runs.runner import RunFailed, Runner, dagster_instance
+    from lunguage_assets.orchestration.runs.instance import dagster_instance
+    from lunguage_assets.orchestration.runs.runner import Runner
 
-    with dagster_instance(place) as instance, run_display() as display:
-        outcome = Runner(place, instance, judges).backfill(
+    with dagster_instance(chosen.home) as instance, run_display() as display:
+        outcome = Runner(chosen.resource(), instance).backfill(
             judge, batches, rebuild=rebuild, phrases=phrases, progress=display.stage
         )
-    _print_outcome(place, judges, judge, outcome, display.spent())
-    if outcome.checks_failed:
-        raise RunFailed(f"{len(outcome.checks_failed)} checks failed: {'; '.join(outcome.checks_failed)}")
+    _print_outcome(chosen.home, chosen.judges(), judge, outcome, display.spent())
+    require_checks(outcome)
 
 
-def _queued(
-    place: Home,
-    judges: JudgesConfiguration,
-    judge: str,
-    batches: tuple[str, ...],
-    rebuild: bool,
-    phrases: bool,
-) -> None:
+def _queued(chosen: Chosen, judge: str, batches: tuple[str, ...], rebuild: bool, phrases: bool) -> None:
     from lunguage_assets.orchestration.build import build_defs
-    from lunguage_assets.orchestration.runs.backfill import plan_backfill, queue_backfill, require_daemon
-    from lunguage_assets.orchestration.runs.runner import Runner, dagster_instance
+    from lunguage_assets.orchestration.partitions import REPORT_BATCH
+    from lunguage_assets.orchestration.runs.backfill import plan_backfill, require_daemon
+    from lunguage_assets.orchestration.runs.backfill import queue as hand_over
+    from lunguage_assets.orchestration.runs.instance import dagster_instance
 
-    with dagster_instance(place) as instance:
+    with dagster_instance(chosen.home) as instance:
         require_daemon(instance)
-        runner = Runner(place, instance, judges)
-        runner.register_partitions()
-        plan = plan_backfill(runner.inventory(), judges, judge, batches, rebuild=rebuild, phrases=phrases)
-        if not plan:
+        now = chosen.standings()
+        instance.add_dynamic_partitions(REPORT_BATCH.name, now.batches)
+        stages = plan_backfill(now, judge, batches, rebuild=rebuild, phrases=phrases)
+        if not stages:
             click.echo(f"everything of {judge!r} is current; nothing was queued")
             return
-        backfill_id = queue_backfill(build_defs(place, judges), instance, plan, f"All of judge {judge}")
+        backfill_id = hand_over(build_defs(chosen.resource()), instance, stages, f"All of judge {judge}")
     click.echo(
-        f"backfill {backfill_id} is queued ({len(plan)} steps): see Runs > Backfills in the UI, "
+        f"backfill {backfill_id} is queued ({len(stages)} steps): see Runs > Backfills in the UI, "
         "where it can be cancelled"
     )
 

@@ -21,9 +21,10 @@ from lunguage_assets.judges.asking.progress import Progress as JudgeProgress
 from lunguage_assets.tables import TABLES
 
 if TYPE_CHECKING:
+    from lunguage_assets.current.plan import Stage
     from lunguage_assets.home.home import Home
     from lunguage_assets.judges.estimating.estimate import Estimate
-    from lunguage_assets.orchestration.runs.runner import Outcome, Stage
+    from lunguage_assets.orchestration.runs.runner import Outcome
 
 _console = Console(highlight=False)
 
@@ -113,33 +114,27 @@ def run_display() -> Iterator[RunDisplay]:
 
 def print_outcome(folder: Path, home: Home, outcome: Outcome, spent: Sequence[Standing] = ()) -> None:
     """The summary of the release in `folder`, checks, what language models cost, and where everything is."""
-    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-    checks = (
-        f"{outcome.checks_passed} of "
-        f"{outcome.checks_passed + len(outcome.checks_failed) + len(outcome.warnings)}"
-    )
+    evaluated = outcome.checks_passed + len(outcome.checks_failed) + len(outcome.warnings)
     warnings = [
         ("  warns" if number == 0 else "", warning) for number, warning in enumerate(outcome.warnings)
     ]
+    checks = ("checks passed", f"{outcome.checks_passed} of {evaluated}")
+    print_release(folder, home, [checks, *warnings, *_spending(spent)])
+
+
+def print_release(folder: Path, home: Home, more: Sequence[tuple[str, str]] = ()) -> None:
+    """The summary of the release in `folder`, further lines, and where everything is."""
+    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    version = (folder / "LATEST").read_text(encoding="utf-8").strip()
     places = [
         ("Lunguage++", str(folder / "Lunguage_plus_plus.csv")),
         ("report, opens offline", str(folder / "report.html")),
         ("all files of the release", str(folder)),
-        (
-            "its version, with checksums",
-            str(folder / (folder / "LATEST").read_text(encoding="utf-8").strip()),
-        ),
+        ("its version, with checksums", str(folder / version)),
         ("tables, for any DuckDB client", str(home.database)),
         ("runs, tables, checks in the UI", f"{sys.argv[0]} ui --home {home.root}"),
     ]
-    lines = [
-        *summary_lines(summary),
-        ("checks passed", checks),
-        *warnings,
-        *_spending(spent),
-        ("", ""),
-        *places,
-    ]
+    lines = [*summary_lines(summary), *more, ("", ""), *places]
     width = max(len(label) for label, _ in lines)
     for label, value in lines:
         _console.print(f"{label:<{width}}  {value}".rstrip(), soft_wrap=True, markup=False)

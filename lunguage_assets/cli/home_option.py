@@ -1,15 +1,20 @@
-"""The `--home` option that the commands share."""
+"""The options that commands share, and what they choose: a home with its judges, ledger and budget."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
+    from lunguage_assets.current.standing import Standings
     from lunguage_assets.home.home import Home
+    from lunguage_assets.judges.configuration import JudgesConfiguration
+    from lunguage_assets.orchestration.resources import HomeResource
 
 HOME_OPTION = click.option(
     "--home",
@@ -19,11 +24,109 @@ HOME_OPTION = click.option(
     show_default=True,
     help="Folder that holds everything: tables, DuckDB file, Dagster instance. Also $LUNGUAGE_HOME.",
 )
+RANKER_OPTION = click.option(
+    "--ranker", default="panel", show_default=True, help="'panel' (all judges pooled) or one judge."
+)
+PRESET_OPTION = click.option(
+    "--preset",
+    default=None,
+    help="Preset of the judges file; default: what the file says ('offline'). Also $LUNGUAGE_PRESET.",
+)
+BUDGET_OPTION = click.option(
+    "--budget",
+    type=click.FloatRange(min=0),
+    default=None,
+    metavar="USD",
+    help="Stop before a call that could pass this sum. Also $LUNGUAGE_BUDGET.",
+)
+
+_DATA_OPTIONS = [
+    click.option(
+        "--data",
+        required=True,
+        type=click.Path(path_type=Path, file_okay=False),
+        help="Folder with Lunguage.csv.",
+    ),
+    click.option("--batch", default=None, help="Key of the batch: [a-z0-9._-]; default: the folder's name."),
+    click.option(
+        "--corpus", default=None, help="Name of the corpus, when the folder's corpus.toml does not give one."
+    ),
+    click.option(
+        "--data-class",
+        type=click.Choice(["synthetic", "credentialed"]),
+        default=None,
+        help="Whether the text is patient data; default: what corpus.toml says, else credentialed.",
+    ),
+    HOME_OPTION,
+]
+
+
+def data_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of commands that take a delivery."""
+    for option in reversed(_DATA_OPTIONS):
+        command = option(command)
+    return command
 
 
 def chosen_home(folder: Path) -> Home:
-    """The chosen home, also for the processes that this one starts."""
-    from lunguage_assets.home.home import ENVIRONMENT_VARIABLE, Home
+    """The home in a folder."""
+    from lunguage_assets.home.home import Home
 
-    os.environ[ENVIRONMENT_VARIABLE] = str(folder.expanduser().resolve())
-    return Home.from_environment()
+    return Home(folder.expanduser().resolve())
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What the options of a command and the environment choose. Reading it imports nothing of Dagster."""
+
+    home: Home
+    preset: str | None = None
+    budget: float | None = None
+
+    @property
+    def judges_file(self) -> Path | None:
+        """The user's own judges file; None: the bundled one."""
+        return _path("LUNGUAGE_JUDGES")
+
+    @property
+    def prompts(self) -> Path | None:
+        """The user's own prompt templates; None: the bundled ones."""
+        return _path("LUNGUAGE_PROMPTS")
+
+    @property
+    def ledger(self) -> str:
+        """Where paid answers are kept."""
+        return os.environ.get("LUNGUAGE_LEDGER") or str(self.home.root / "ledger.sqlite")
+
+    def judges(self, ranker: str | None = None) -> JudgesConfiguration:
+        """The judges configuration in force.
+
+        Raises:
+            ConfigurationError: an unusable judges file, or no such ranker in it.
+        """
+        from lunguage_assets.errors import ConfigurationError
+        from lunguage_assets.judges.configuration import load_judges
+
+        judges = load_judges(self.judges_file, self.preset)
+        if ranker is not None and ranker not in judges.rankers:
+            known = ", ".join(judges.rankers)
+            raise ConfigurationError(f"ranker {ranker!r} is unknown; expected one of {known}")
+        return judges
+
+    def standings(self) -> Standings:
+        """What is current in the home."""
+        from lunguage_assets.current.standing import Standings
+
+        return Standings(self.home, self.judges(), self.prompts)
+
+    def resource(self) -> HomeResource:
+        """The same for Dagster."""
+        from lunguage_assets.orchestration.resources import HomeResource
+
+        fields = {"preset": self.preset, "budget": None if self.budget is None else str(self.budget)}
+        given = {name: value for name, value in fields.items() if value is not None}
+        return HomeResource.from_environment(self.home, **given)
+
+
+def _path(variable: str) -> Path | None:
+    return Path(os.environ[variable]) if os.environ.get(variable) else None

@@ -34,7 +34,7 @@ def land(home: Path, url: str | None, now: bool) -> None:
     from lunguage_assets.landing.passes import land as make_pass
     from lunguage_assets.landing.place import LandingPlace, landing_url
     from lunguage_assets.orchestration.partitions import REPORT_BATCH
-    from lunguage_assets.orchestration.runs.runner import dagster_instance
+    from lunguage_assets.orchestration.runs.instance import dagster_instance
     from lunguage_assets.settings import load_settings
 
     settings = load_settings(place.settings_file).landing

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lunguage_assets.cli.home_option import HOME_OPTION, chosen_home
+from lunguage_assets.cli.home_option import HOME_OPTION, Chosen, chosen_home
 from lunguage_assets.errors import ConfigurationError, InputError
 
 if TYPE_CHECKING:
@@ -67,11 +67,9 @@ def make(home: Path, pairs: int, examples: int, experts: int, ranker: str, seed:
     """Write a survey: CSV to fill in, printable form, CSV that describes the experts, instructions."""
     place = chosen_home(home)
     from lunguage_assets.explicit.analysis.experts.survey import make_survey, write_survey
-    from lunguage_assets.judges.configuration import load_judges
-    from lunguage_assets.orchestration.resources import judges_file
     from lunguage_assets.tables import HEDGE_VOCABULARY, REFERENCE_RANKING
 
-    vocabulary = _stored(place, HEDGE_VOCABULARY, load_judges(judges_file()).extractor)
+    vocabulary = _stored(place, HEDGE_VOCABULARY, Chosen(place).judges().extractor)
     ranking = _stored(place, REFERENCE_RANKING, ranker)
     asked = make_survey(vocabulary, ranking, pairs=pairs, examples=examples, seed=seed)
     corpus = place.corpus()

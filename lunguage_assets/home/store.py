@@ -8,7 +8,7 @@ the views follow it.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from upath import UPath
 
 from lunguage_assets.errors import InvalidTable, NotWritten
-from lunguage_assets.files import replace_file
+from lunguage_assets.home.record import Encoded, MadeOf, Record, encode, read_record
 from lunguage_assets.home.table_place import is_local, publish
 from lunguage_assets.tables import TABLES
 from lunguage_assets.tables.schema import Table
@@ -53,6 +53,9 @@ PARTITIONED_BY: dict[str, tuple[str, ...]] = {
 `tables/<table>/<first>/<second>.parquet`.
 """
 
+VERSION = "version"
+"""Key in `DataFrame.attrs` of a table that was read: the version in its record."""
+
 _EMPTY = "+schema.parquet"  # '+' occurs in no partition key, so the file can never be taken for a partition
 
 
@@ -67,33 +70,52 @@ def partition_path(root: UPath | Path, table: str, *keys: str) -> UPath:
     return UPath(root).joinpath(table, *keys[:-1], f"{keys[-1]}.parquet")
 
 
-def write_table(table: Table, frame: pd.DataFrame, path: UPath | Path) -> pa.Table:
-    """Validate, then write under a temporary name, then rename: readers see the old table or the new one,
-    never a part.
+def write_table(
+    table: Table,
+    frame: pd.DataFrame,
+    path: UPath | Path,
+    keys: Sequence[str] = (),
+    made_of: MadeOf | None = None,
+) -> Encoded:
+    """Validate and encode a frame, then `publish_table`.
 
     Raises:
         InvalidTable: the frame does not fit the schema; nothing is stored.
+        NotWritten: as of `publish_table`.
+    """
+    encoded = encode(table, frame, keys, made_of)
+    publish_table(encoded, path)
+    return encoded
+
+
+def publish_table(encoded: Encoded, path: UPath | Path) -> None:
+    """Write under a temporary name, then rename: readers see the old table or the new one, never a part.
+
+    Raises:
         NotWritten: the disk is full or forbids it; what was stored before is kept.
     """
-    content = table.to_arrow(frame)
     try:
-        _replace(content, UPath(path))
+        publish(encoded.content, UPath(path))
     except OSError as error:
         raise NotWritten(
-            f"table {table.name}: could not be written to {path} "
-            f"({error.strerror or type(error).__name__}). What was stored before is kept."
+            f"table {encoded.record.table}: could not be written to {path}"
+            f" ({error.strerror or type(error).__name__}). What was stored before is kept."
             " Free space there, or mend its permissions, and do the same again."
         ) from None
-    return content
 
 
-def _replace(content: pa.Table, path: UPath) -> None:
-    if is_local(path):
-        replace_file(Path(str(path.path)), lambda stream: pq.write_table(content, stream, compression="zstd"))
-        return
-    buffer = pa.BufferOutputStream()
-    pq.write_table(content, buffer, compression="zstd")
-    publish(buffer.getvalue().to_pybytes(), path)
+def stored_record(table: Table, path: UPath | Path) -> Record | None:
+    """The record of a stored table. None: of another schema, without a record, or changed after it was stored.
+
+    Raises:
+        FileNotFoundError: nothing is stored.
+    """
+    stored = UPath(path).read_bytes()
+    try:
+        fits = pq.read_schema(pa.BufferReader(stored)).remove_metadata().equals(table.arrow)
+    except pa.ArrowInvalid:
+        return None
+    return read_record(stored) if fits else None
 
 
 def read_table(table: Table, path: UPath | Path) -> pd.DataFrame:
@@ -107,8 +129,11 @@ def read_table(table: Table, path: UPath | Path) -> pd.DataFrame:
 
 
 def _read(table: Table, path: UPath | Path) -> pa.Table:
-    with UPath(path).open("rb") as stream:
-        content = pq.ParquetFile(stream).read()
+    return _decoded(table, UPath(path).read_bytes())
+
+
+def _decoded(table: Table, stored: bytes) -> pa.Table:
+    content = pq.ParquetFile(pa.BufferReader(stored)).read()
     found, expected = content.schema.remove_metadata(), table.arrow
     if not found.equals(expected):
         wrong = [
@@ -127,15 +152,28 @@ def _read(table: Table, path: UPath | Path) -> pa.Table:
 
 
 def read_sound_table(table: Table, path: UPath | Path) -> pd.DataFrame:
-    """A stored partition, its columns, types and value rules asserted.
+    """A stored partition, its columns, types, value rules and record asserted; `attrs["version"]` is its version.
 
     Raises:
         FileNotFoundError: the partition has not been materialised.
-        InvalidTable: another schema, or rows that break a rule; names the file and keys, never a value.
+        InvalidTable: another schema, rows that break a rule, or rows that are not those of the record; names the
+            file and keys, never a value.
     """
-    frame = read_table(table, path)
+    stored = UPath(path).read_bytes()
+    frame = table.from_arrow(_decoded(table, stored))
     table.require(frame, f"file {path}")
+    frame.attrs[VERSION] = _record_of(table, stored, path).version
     return frame
+
+
+def _record_of(table: Table, stored: bytes, path: UPath | Path) -> Record:
+    record = read_record(stored)
+    if record is None or record.table != table.name:
+        raise InvalidTable(
+            f"table {table.name}, file {path}: its rows were changed after they were stored, or another program"
+            " wrote it. Materialise it again before anything reads it."
+        )
+    return record
 
 
 def read_sound_batches(table: Table, paths: Mapping[str, UPath | Path]) -> pd.DataFrame:
@@ -147,7 +185,11 @@ def read_sound_batches(table: Table, paths: Mapping[str, UPath | Path]) -> pd.Da
     Raises:
         FileNotFoundError, InvalidTable: as of `read_sound_table`, of the first batch that is not sound.
     """
-    parts = {batch: _read(table, path) for batch, path in paths.items()}
+    parts = {}
+    for batch, path in paths.items():
+        stored = UPath(path).read_bytes()
+        parts[batch] = _decoded(table, stored)
+        _record_of(table, stored, path)
     frame = table.from_arrow(pa.concat_tables([table.arrow.empty_table(), *parts.values()]))
     lengths = [part.num_rows for part in parts.values()]
     frame["report_batch"] = pd.Series(np.repeat(np.array(list(parts), dtype=object), lengths), dtype="str")
@@ -192,7 +234,7 @@ def create_catalog(connection: Connection, root: UPath | Path) -> None:
     before any does.
     """
     for name, table in TABLES.items():
-        _replace(table.to_arrow(table.frame()), UPath(root) / name / _EMPTY)
+        publish(encode(table, table.frame()).content, UPath(root) / name / _EMPTY)
         dimensions = PARTITIONED_BY[name]
         parts = "string_split(filename, '/')"
         keys = [

@@ -150,7 +150,7 @@ def copy_tables(source: Path | UPath, target: Path | UPath) -> int:
 def publish(content: bytes, path: Path | UPath) -> None:
     """Write a whole file at once: object stores show it when the upload is complete, and not before."""
     if is_local(path):
-        replace_file(Path(str(path)), lambda stream: stream.write(content))
+        replace_file(Path(UPath(path).path), lambda stream: stream.write(content))
     else:
         there = UPath(path)
         there.parent.mkdir(parents=True, exist_ok=True)

@@ -21,15 +21,15 @@ from dagster_duckdb import DuckDBResource
 from upath import UPath
 
 from lunguage_assets.errors import LunguageError
+from lunguage_assets.home.record import Encoded
 from lunguage_assets.home.store import (
     create_catalog,
     partition_path,
+    publish_table,
     read_sound_table,
     read_table,
-    write_table,
 )
 from lunguage_assets.home.table_place import is_local, open_place
-from lunguage_assets.orchestration.lineage import column_lineage
 from lunguage_assets.tables import TABLES
 
 
@@ -45,9 +45,9 @@ class ParquetTables(dg.UPathIOManager):
         super().__init__(base_path=root)
         self._root, self._database = root, database
 
-    def dump_to_path(self, context: dg.OutputContext, obj: pd.DataFrame, path: UPath) -> None:
+    def dump_to_path(self, context: dg.OutputContext, obj: Encoded, path: UPath) -> None:
         with _plain_words("nothing stored: "):
-            write_table(TABLES[context.asset_key.path[-1]], obj, path)
+            publish_table(obj, path)
         if self._database is not None and not self._database.exists():
             build_catalog(self._root, self._database)
 
@@ -63,11 +63,8 @@ class ParquetTables(dg.UPathIOManager):
     ) -> UPath:
         return partition_path(self._root, path.name, *partition.split("/")).with_suffix("")
 
-    def get_metadata(self, context: dg.OutputContext, obj: pd.DataFrame) -> dict[str, Any]:
-        lineage = column_lineage(context.asset_key.path[-1])
-        return {"dagster/row_count": len(obj)} | (
-            {"dagster/column_lineage": lineage} if lineage.deps_by_column else {}
-        )
+    def get_metadata(self, context: dg.OutputContext, obj: Encoded) -> dict[str, Any]:
+        return {"dagster/row_count": len(obj.frame)}
 
 
 class TableStore(dg.ConfigurableIOManagerFactory):

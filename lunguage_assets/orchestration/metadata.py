@@ -103,6 +103,17 @@ def counts(values: pd.Series | Mapping[str, int], label: str, *, most: int | Non
     return _bars(pairs[:most], label, sum(count for _, count in pairs))
 
 
+def probability_bars(values: pd.Series) -> dg.MetadataValue:
+    """How many probabilities lie in each tenth from 0 to 1: a histogram without a picture."""
+    tenths = (values.dropna() * 10).clip(0, 9).astype(int)
+    tally = tenths.value_counts().reindex(range(10), fill_value=0)
+    return _bars(
+        [(f"{tenth / 10:.1f} to {(tenth + 1) / 10:.1f}", int(count)) for tenth, count in tally.items()],
+        "p",
+        int(tally.sum()),
+    )
+
+
 def account_of(totals: Mapping[str, int], label: str) -> dg.MetadataValue:
     """A markdown table of numbers in the order given, with their shares of the first one as numbers and as
     bars.

@@ -4,17 +4,18 @@ existing panel.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import dagster as dg
 import pandas as pd
 
+from lunguage_assets.current.recipes import BATCH, RECIPES, Input, dimensions_of
 from lunguage_assets.home.store import PARTITIONED_BY
 from lunguage_assets.judges.configuration import JudgesConfiguration
 
-REPORT_BATCH = dg.DynamicPartitionsDefinition(name="report_batch")
+REPORT_BATCH = dg.DynamicPartitionsDefinition(name=BATCH)
 
 
 @dataclass(frozen=True)
@@ -27,56 +28,53 @@ class Partitions:
 
     def of(self, table: str) -> dg.PartitionsDefinition:
         """Partitions of a table, as the store lays it out."""
-        return self.by_dimensions[PARTITIONED_BY[table]]
+        return self.by_dimensions[dimensions_of(table)]
 
-    def of_dimensions(self, *dimensions: str) -> dg.PartitionsDefinition:
-        return self.by_dimensions[dimensions]
+    def mapping(self, step: str, wanted: Input) -> dg.PartitionMapping:
+        """Which partitions of an input a partition of a step reads, as its recipe says."""
+        own, read = RECIPES[step].dimensions, dimensions_of(wanted.table)
+        if wanted.judge == "all":
+            return dg.AllPartitionMapping()
+        if wanted.judge == "members":
+            return dg.StaticPartitionMapping(self._rankers_of_members())
+        if wanted.judge == "extractor":
+            return (
+                self._extractors_batch()
+                if BATCH in read
+                else dg.SpecificPartitionsPartitionMapping([self.extractor])
+            )
+        if own == read:
+            return dg.IdentityPartitionMapping()
+        if set(own) & set(read):
+            (shared,) = set(own) & set(read)
+            return dg.MultiToSingleDimensionPartitionMapping(shared)
+        return dg.AllPartitionMapping()
 
     @property
     def batch_only(self) -> dg.PartitionMapping:
-        """A table of the batch, read by an asset of (ranker or judge) x batch."""
-        return dg.MultiToSingleDimensionPartitionMapping("report_batch")
+        return dg.MultiToSingleDimensionPartitionMapping(BATCH)
 
     @property
     def ranker_only(self) -> dg.PartitionMapping:
-        """The ranker's ranking, read by (ranker x batch); all of a ranker's batches, read by the release."""
         return dg.MultiToSingleDimensionPartitionMapping("ranker")
 
-    @property
-    def judge_only(self) -> dg.PartitionMapping:
-        """All batches of a judge, read by its vocabulary."""
-        return dg.MultiToSingleDimensionPartitionMapping("judge")
-
-    @property
-    def extractors_vocabulary(self) -> dg.PartitionMapping:
-        """The configured extractor's vocabulary, whichever judge or ranker reads it."""
-        return dg.SpecificPartitionsPartitionMapping([self.extractor])
-
-    @property
-    def members_of_ranker(self) -> dg.PartitionMapping:
-        """Matches of the judges that a ranker pools: judge -> itself and the panels it is a member of."""
+    def _rankers_of_members(self) -> dict[str, list[str]]:
+        """Judge -> itself and the panels that it is a member of."""
         rankers: dict[str, list[str]] = {}
         for ranker, members in self.panel_members.items():
             for judge in members:
                 rankers.setdefault(judge, []).append(ranker)
-        return dg.StaticPartitionMapping(rankers)
+        return rankers
 
-    @property
-    def extractors_phrases(self) -> dg.PartitionMapping:
-        """The extractor's phrases of the same batch, whichever ranker reads them."""
+    def _extractors_batch(self) -> dg.PartitionMapping:
+        """The extractor's partition of the same batch, whichever ranker reads it."""
+        of_ranker = dg.StaticPartitionMapping({self.extractor: list(self.panel_members)})
         return dg.MultiPartitionMapping(
             {
-                "report_batch": dg.DimensionPartitionMapping("report_batch", dg.IdentityPartitionMapping()),
-                "judge": dg.DimensionPartitionMapping(
-                    "ranker", dg.StaticPartitionMapping({self.extractor: list(self.panel_members)})
-                ),
+                BATCH: dg.DimensionPartitionMapping(BATCH, dg.IdentityPartitionMapping()),
+                "judge": dg.DimensionPartitionMapping("ranker", of_ranker),
             }
         )
-
-    @property
-    def all_batches(self) -> dg.PartitionMapping:
-        """All batches, read by an asset without batches."""
-        return dg.AllPartitionMapping()
 
 
 def build_partitions(judges: JudgesConfiguration) -> Partitions:
@@ -85,19 +83,28 @@ def build_partitions(judges: JudgesConfiguration) -> Partitions:
     ranker = dg.StaticPartitionsDefinition(list(judges.rankers))
     return Partitions(
         by_dimensions={
-            ("report_batch",): REPORT_BATCH,
+            (BATCH,): REPORT_BATCH,
             ("judge",): judge,
             ("ranker",): ranker,
-            ("judge", "report_batch"): dg.MultiPartitionsDefinition(
-                {"judge": judge, "report_batch": REPORT_BATCH}
-            ),
-            ("ranker", "report_batch"): dg.MultiPartitionsDefinition(
-                {"ranker": ranker, "report_batch": REPORT_BATCH}
-            ),
+            ("judge", BATCH): dg.MultiPartitionsDefinition({"judge": judge, BATCH: REPORT_BATCH}),
+            ("ranker", BATCH): dg.MultiPartitionsDefinition({"ranker": ranker, BATCH: REPORT_BATCH}),
         },
         extractor=judges.extractor,
         panel_members={key: judges.members(key) for key in judges.rankers},
     )
+
+
+def partition_key(dimensions: Sequence[str], keys: Sequence[str]) -> str | dg.MultiPartitionKey:
+    """Dagster's key of a partition whose keys are in the order of the store's paths."""
+    return keys[0] if len(keys) == 1 else dg.MultiPartitionKey(dict(zip(dimensions, keys, strict=True)))
+
+
+def store_keys(key: str, dimensions: Sequence[str]) -> tuple[str, ...]:
+    """Keys in the order of the store's paths, from Dagster's, which has dimensions in alphabetical order."""
+    if len(dimensions) == 1:
+        return (str(key),)
+    named = dict(zip(sorted(dimensions), str(key).split("|"), strict=True))
+    return tuple(named[dimension] for dimension in dimensions)
 
 
 def partition_frames(value: Any, keys: list[str]) -> dict[str, pd.DataFrame]:

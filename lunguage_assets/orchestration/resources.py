@@ -1,14 +1,20 @@
-"""What assets need from outside: the home with its batches, the settings, the judges."""
+"""What assets need from outside: the home, its settings, the judges, the ledger, the budget.
+
+Everything that differs between a test, the command line and a deployment is a field. Nothing is read from the
+environment here: `from_environment` is asked once, where the definitions are made for a code server.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
 
 import dagster as dg
+from pydantic import PrivateAttr
 
+from lunguage_assets.current.standing import Standings
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.home.home import Home
 from lunguage_assets.judges.asking.attempts import moment
@@ -18,32 +24,19 @@ from lunguage_assets.judges.asking.progress import Progress
 from lunguage_assets.judges.binding_record import BindingRecord, BoundJudge
 from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
 from lunguage_assets.judges.ledger.ledger import Ledger
-from lunguage_assets.judges.opening import Surroundings, judge_identity, open_judge
+from lunguage_assets.judges.opening import Surroundings, open_judge
 from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.settings import Settings, load_settings
 
-JUDGES_VARIABLE = "LUNGUAGE_JUDGES"
-LEDGER_VARIABLE = "LUNGUAGE_LEDGER"
-BUDGET_VARIABLE = "LUNGUAGE_BUDGET"
-DAILY_BUDGET_VARIABLE = "LUNGUAGE_DAILY_BUDGET"
-PROMPTS_VARIABLE = "LUNGUAGE_PROMPTS"
-
-
-def judges_file() -> Path | None:
-    """The user's own judges file, named by `$LUNGUAGE_JUDGES`; None means the bundled one."""
-    return Path(os.environ[JUDGES_VARIABLE]) if os.environ.get(JUDGES_VARIABLE) else None
-
-
-def prompts_folder() -> Path | None:
-    """The user's own prompt templates, named by `$LUNGUAGE_PROMPTS`; None means the bundled ones."""
-    return Path(os.environ[PROMPTS_VARIABLE]) if os.environ.get(PROMPTS_VARIABLE) else None
-
-
-def ledger_place(home: Home) -> str:
-    """Where paid answers are kept: `$LUNGUAGE_LEDGER` (a path or a PostgreSQL URL), else a file in the
-    home.
-    """
-    return os.environ.get(LEDGER_VARIABLE) or str(home.root / "ledger.sqlite")
+VARIABLES: Mapping[str, str] = {
+    "judges_file": "LUNGUAGE_JUDGES",
+    "preset": "LUNGUAGE_PRESET",
+    "prompts_folder": "LUNGUAGE_PROMPTS",
+    "ledger": "LUNGUAGE_LEDGER",
+    "budget": "LUNGUAGE_BUDGET",
+    "daily_budget": "LUNGUAGE_DAILY_BUDGET",
+}
+"""Field of `HomeResource` -> environment variable that sets it in a deployment."""
 
 
 @lru_cache(maxsize=4)
@@ -52,54 +45,67 @@ def open_ledger(place: str) -> Ledger:
     return Ledger.open(place)
 
 
-def run_budget(home: Home) -> Budget | None:
-    """The ceilings for this process's judges; None without one.
-
-    `$LUNGUAGE_BUDGET` is what this process may spend, `$LUNGUAGE_DAILY_BUDGET` what all that share the ledger
-    may spend in 24 hours.
-    """
-    of_run, of_day = (os.environ.get(name, "").strip() for name in (BUDGET_VARIABLE, DAILY_BUDGET_VARIABLE))
-    return _budget(of_run, of_day, ledger_place(home)) if of_run or of_day else None
-
-
-@lru_cache(maxsize=4)
-def _budget(of_run: str, of_day: str, ledger: str) -> Budget:
-    run = Budget(_dollars(BUDGET_VARIABLE, of_run)) if of_run else None
-    if not of_day:
-        assert run is not None
-        return run
-    return DailyBudget(
-        _dollars(DAILY_BUDGET_VARIABLE, of_day),
-        lambda since: open_ledger(ledger).spent_since(moment(since)),
-        run,
-    )
-
-
-def _dollars(variable: str, written: str) -> float:
-    try:
-        return float(written)
-    except ValueError:
-        raise ConfigurationError(
-            f"${variable}: found {written!r}; expected US dollars, such as 25. Mend or unset it."
-        ) from None
-
-
 class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
-    """The home folder, by path, so that a test or a deployment can name another."""
+    """The home folder with what differs from one deployment to the next.
+
+    `judges_file` and `prompts_folder` are paths (empty: the bundled ones), `preset` one of the judges file (empty: the one it
+    names), `ledger` a file or a PostgreSQL URL (empty: in the home), `budget` and `daily_budget` US dollars
+    (empty: none): what this process, and what all who share the ledger within 24 hours, may spend.
+    """
 
     root: str
+    judges_file: str = ""
+    preset: str = ""
+    prompts_folder: str = ""
+    ledger: str = ""
+    budget: str = ""
+    daily_budget: str = ""
+
+    _judges: JudgesConfiguration | None = PrivateAttr(default=None)
+
+    @classmethod
+    def from_environment(cls, home: Home | None = None, **fields: str) -> HomeResource:
+        """Fields that are not given are environment variables, which Dagster resolves when a run begins."""
+        place = home or Home.from_environment()
+        named = {
+            field: dg.EnvVar(variable)
+            for field, variable in VARIABLES.items()
+            if field not in fields and os.environ.get(variable, "").strip()
+        }
+        return cls(root=str(place.root), **named, **fields)  # type: ignore[arg-type]
 
     @property
     def home(self) -> Home:
+        """The home folder."""
         return Home(Path(self.root))
 
     @property
     def settings(self) -> Settings:
+        """The home's settings as they are now."""
         return load_settings(self.home.settings_file)
 
     @property
     def judges(self) -> JudgesConfiguration:
-        return load_judges(judges_file())
+        """The judges configuration in force."""
+        if self._judges is None:
+            file = _value(self.judges_file)
+            self._judges = load_judges(Path(file) if file else None, _value(self.preset) or None)
+        return self._judges
+
+    @property
+    def prompts(self) -> Path | None:
+        """Folder of the user's own prompt templates; None: the bundled ones."""
+        folder = _value(self.prompts_folder)
+        return Path(folder) if folder else None
+
+    @property
+    def ledger_place(self) -> str:
+        """Where paid answers are kept."""
+        return _value(self.ledger) or str(self.home.root / "ledger.sqlite")
+
+    def standings(self) -> Standings:
+        """What is current in this home now."""
+        return Standings(self.home, self.judges, self.prompts)
 
     def judge(self, key: str, progress: Callable[[Progress], None] | None = None) -> Judge:
         """A judge of the active preset, ready to be asked about this home's corpus.
@@ -110,9 +116,9 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         corpus, configuration = self.home.corpus(), self.judges
         surroundings = Surroundings(
             data_class=corpus.data_class if corpus is not None else "credentialed",
-            open_ledger=lambda: open_ledger(ledger_place(self.home)),
-            budget=run_budget(self.home),
-            prompts=prompts_folder(),
+            open_ledger=lambda: open_ledger(self.ledger_place),
+            budget=_budget(_value(self.budget), _value(self.daily_budget), self.ledger_place),
+            prompts=self.prompts,
             progress=progress,
         )
         judge = open_judge(key, configuration, surroundings)
@@ -120,13 +126,26 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         record.require(key, configuration.judges[key])
         return BoundJudge(judge, configuration.judges[key], record)
 
-    def identity(self, key: str) -> str:
-        """The identity of `judge(key)`, which is not opened for it.
 
-        Raises:
-            ConfigurationError: as of `judge`.
-        """
-        configuration = self.judges
-        found = judge_identity(key, configuration, prompts_folder())
-        BindingRecord(self.home.binding_file).require(key, configuration.judges[key])
-        return found
+def _value(field: str) -> str:
+    """A field's value, also before Dagster has resolved the variable that it stands for."""
+    return (field.get_value() or "") if isinstance(field, dg.EnvVar) else field
+
+
+@lru_cache(maxsize=4)
+def _budget(of_run: str, of_day: str, ledger: str) -> Budget | None:
+    run = Budget(_dollars("budget", of_run)) if of_run else None
+    if not of_day:
+        return run
+    return DailyBudget(
+        _dollars("daily_budget", of_day), lambda since: open_ledger(ledger).spent_since(moment(since)), run
+    )
+
+
+def _dollars(field: str, written: str) -> float:
+    try:
+        return float(written)
+    except ValueError:
+        raise ConfigurationError(
+            f"{field} (${VARIABLES[field]}): found {written!r}; expected US dollars, such as 25. Mend or unset it."
+        ) from None

@@ -71,7 +71,7 @@ def hedge_phrases(
         for ent, sent, mask in zip(columns["ent"], columns["sent"], masked, strict=True)
     ]
     answers = ask_to_extract(judge, questions, may_wait=True)
-    reviewed = _corrected_phrases(corrections)
+    reviewed = corrected_phrases(corrections)
     phrases, dropped, reasons = [], [], []
     for i, finding_id in enumerate(columns["finding_id"]):
         kept, gone = _filtered(answers[i], questions[i], [columns[name][i] for name in _FILTER_CELLS])
@@ -130,20 +130,6 @@ def load_corrections(path: Path | None) -> pd.DataFrame | None:
             )
         rows[finding_id] = row["phrases"]
     return pd.DataFrame({"finding_id": list(rows), "phrases": list(rows.values())}, dtype="str")
-
-
-def has_corrections(hedges: pd.DataFrame, corrections: pd.DataFrame | None) -> bool:
-    """Whether the pairs of a batch (`HEDGE_PHRASES`) have just those of these corrections that are theirs,
-    and none that was taken back.
-    """
-    reviewed = _corrected_phrases(corrections)
-    done = hedges[hedges["corrected"].to_numpy(dtype=bool)]
-    due = {
-        finding_id: reviewed[finding_id]
-        for finding_id in hedges["finding_id"].tolist()
-        if finding_id in reviewed
-    }
-    return due == dict(zip(done["finding_id"].tolist(), map(list, done["phrases"].tolist()), strict=True))
 
 
 def unknown_corrections(corrections: pd.DataFrame | None, hedges: pd.DataFrame) -> list[str]:
@@ -233,7 +219,8 @@ def _reasons(
     return "; ".join(reason for reason, applies in reasons.items() if applies)
 
 
-def _corrected_phrases(corrections: pd.DataFrame | None) -> Mapping[str, list[str]]:
+def corrected_phrases(corrections: pd.DataFrame | None) -> Mapping[str, list[str]]:
+    """Finding id -> the phrases that a person gave it, in normal form; empty without corrections."""
     if corrections is None:
         return {}
     return {

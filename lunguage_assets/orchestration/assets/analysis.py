@@ -8,6 +8,7 @@ from typing import Any
 import dagster as dg
 import pandas as pd
 
+from lunguage_assets.current.recipes import BATCH
 from lunguage_assets.explicit.analysis.agreement import judge_agreement as judges_with_each_other
 from lunguage_assets.explicit.analysis.experts.expert_agreement import (
     expert_agreement as experts_with_ranking,
@@ -16,8 +17,9 @@ from lunguage_assets.explicit.analysis.experts.experts import load_experts, load
 from lunguage_assets.explicit.analysis.rank_correlation import ranking_correlations as correlate_rankings
 from lunguage_assets.explicit.analysis.trust.robustness import ranking_robustness as rank_with_half
 from lunguage_assets.explicit.analysis.trust.validation import fit_validation as fit_phrases_back
-from lunguage_assets.orchestration.metadata import picture, plain_failures, rows_table, table_options
-from lunguage_assets.orchestration.partitions import Partitions, partition_frames
+from lunguage_assets.orchestration.assets.step import step_asset
+from lunguage_assets.orchestration.metadata import picture, rows_table
+from lunguage_assets.orchestration.partitions import Partitions, partition_frames, store_keys
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.pictures.heat_maps import agreement_heat_map, correlation_heat_map
 from lunguage_assets.pictures.plots import robustness_plot, validation_curves, validation_spread
@@ -30,162 +32,131 @@ TABLES_OF_ANALYSIS = (*TABLES_OF_AGREEMENT, "ranking_robustness", "fit_validatio
 _SHOWN = ("measure", "coding", "first", "second", "value", "low", "high", "n", "left_out")
 
 
-def analysis_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
-    matches_of_members = dg.AssetIn(partition_mapping=partitions.members_of_ranker)
+def agreement_of_judges(
+    context: dg.AssetExecutionContext,
+    home: HomeResource,
+    comparison_matches: Any,
+    hedge_phrases: Any,
+    reference_ranking: pd.DataFrame,
+) -> Iterator[dg.Output]:
+    """How far judges agree with each other, with themselves and with the pooled ranking."""
+    settings = home.settings.explicit
+    matches = _matches(context, comparison_matches)
+    version = str(reference_ranking["vocabulary_version"].iloc[0])
+    keys = list(context.asset_partition_keys_for_input("hedge_phrases"))
+    hedges = {
+        store_keys(key, ("judge", BATCH)): frame
+        for key, frame in partition_frames(hedge_phrases, keys).items()
+    }
+    agreement = judges_with_each_other(matches, hedges, settings, version)
+    correlations = correlate_rankings(matches, {context.partition_key: reference_ranking}, settings, version)
+    yield dg.Output(
+        agreement,
+        "judge_agreement",
+        metadata={"agreement": rows_table(agreement, _SHOWN), "plot": picture(agreement_heat_map(agreement))},
+    )
+    yield dg.Output(
+        correlations,
+        "ranking_correlations",
+        metadata={"plot": picture(correlation_heat_map(correlations))},
+    )
 
-    @dg.multi_asset(
-        name="agreement_of_judges",
-        partitions_def=partitions.of("judge_agreement"),
-        ins={
-            "comparison_matches": matches_of_members,
-            "hedge_phrases": dg.AssetIn(
-                partition_mapping=dg.AllPartitionMapping(), metadata={"allow_missing_partitions": True}
-            ),
+
+def ranking_robustness(
+    context: dg.AssetExecutionContext,
+    home: HomeResource,
+    reference_ranking: pd.DataFrame,
+    comparison_matches: Any,
+) -> Iterator[dg.Output]:
+    """Rank again with part of the comparisons."""
+    frame = rank_with_half(reference_ranking, _matches(context, comparison_matches), home.settings.explicit)
+    measures = ["mean_abs_mu", "mean_abs_rank", "spearman"]
+    means = frame.groupby("comparisons", as_index=False)[measures].mean()
+    plot = {"plot": picture(robustness_plot(frame))} if len(frame) else {}
+    yield dg.Output(
+        frame,
+        "ranking_robustness",
+        metadata={"mean_over_repeats": rows_table(means, ["comparisons", *measures]), **plot},
+    )
+
+
+def fit_validation(
+    context: dg.AssetExecutionContext,
+    home: HomeResource,
+    reference_ranking: pd.DataFrame,
+    comparison_matches: Any,
+) -> Iterator[dg.Output]:
+    """Fit the phrases of the ranking back into it."""
+    settings = home.settings.explicit
+    frame = fit_phrases_back(reference_ranking, _matches(context, comparison_matches), settings)
+    if frame.empty:
+        note = "the published ruler has no matches to fit back with"
+        yield dg.Output(frame, "fit_validation", metadata={"note": note})
+        return
+    limits = (settings.opponent_limit, settings.panel_steps)
+    last = frame[frame["step"] == frame["step"].max()]
+    columns = [
+        "strategy",
+        "judges",
+        "opponent_limit",
+        "panel_steps",
+        "mean_distance",
+        "sd_distance",
+        "mean_distance_stopped",
+    ]
+    yield dg.Output(
+        frame,
+        "fit_validation",
+        metadata={
+            "last_step": rows_table(last, columns),
+            "curves": picture(validation_curves(frame, *limits)),
+            "spread": picture(validation_spread(frame, *limits)),
         },
-        outs={name: dg.AssetOut(**table_options(name, GROUP)) for name in TABLES_OF_AGREEMENT},
     )
-    def agreement_of_judges(
-        context: dg.AssetExecutionContext,
-        home: HomeResource,
-        comparison_matches: Any,
-        hedge_phrases: Any,
-        reference_ranking: pd.DataFrame,
-    ) -> Iterator[dg.Output]:
-        """How far judges agree with each other, with themselves and with the pooled ranking."""
-        settings = home.settings.explicit
-        matches = _matches(context, comparison_matches)
-        version = str(reference_ranking["vocabulary_version"].iloc[0])
-        keys = list(context.asset_partition_keys_for_input("hedge_phrases"))
-        hedges = {
-            _judge_and_batch(key): frame for key, frame in partition_frames(hedge_phrases, keys).items()
-        }
-        with plain_failures():
-            agreement = judges_with_each_other(matches, hedges, settings, version)
-            correlations = correlate_rankings(
-                matches, {context.partition_key: reference_ranking}, settings, version
-            )
-        yield dg.Output(
-            agreement,
-            "judge_agreement",
-            metadata={
-                "agreement": rows_table(agreement, _SHOWN),
-                "plot": picture(agreement_heat_map(agreement)),
-            },
-        )
-        yield dg.Output(
-            correlations,
-            "ranking_correlations",
-            metadata={"plot": picture(correlation_heat_map(correlations))},
-        )
 
-    @dg.asset(
-        **table_options("ranking_robustness", GROUP),
-        partitions_def=partitions.of("ranking_robustness"),
-        ins={"comparison_matches": matches_of_members},
+
+def expert_agreement(
+    context: dg.AssetExecutionContext,
+    home: HomeResource,
+    reference_ranking: pd.DataFrame,
+    comparison_matches: Any,
+) -> Iterator[dg.Output]:
+    """Compare human experts with the ranking; empty until `lunguage survey import` has brought answers."""
+    if not home.home.expert_responses.exists():
+        empty = EXPERT_AGREEMENT.frame()
+        yield dg.Output(empty, "expert_agreement", metadata={"note": "no survey was imported"})
+        return
+    responses = load_responses(home.home.expert_responses)
+    experts = load_experts(home.home.expert_descriptions)
+    matches = _matches(context, comparison_matches)
+    frame = experts_with_ranking(
+        responses, experts, context.partition_key, reference_ranking, matches, home.settings.explicit
     )
-    def ranking_robustness(
-        context: dg.AssetExecutionContext,
-        home: HomeResource,
-        reference_ranking: pd.DataFrame,
-        comparison_matches: Any,
-    ) -> dg.Output[pd.DataFrame]:
-        with plain_failures():
-            frame = rank_with_half(
-                reference_ranking, _matches(context, comparison_matches), home.settings.explicit
-            )
-        measures = ["mean_abs_mu", "mean_abs_rank", "spearman"]
-        means = frame.groupby("comparisons", as_index=False)[measures].mean()
-        plot = {"plot": picture(robustness_plot(frame))} if len(frame) else {}
-        return dg.Output(
-            frame, metadata={"mean_over_repeats": rows_table(means, ["comparisons", *measures]), **plot}
-        )
-
-    @dg.asset(
-        **table_options("fit_validation", GROUP),
-        partitions_def=partitions.of("fit_validation"),
-        ins={"comparison_matches": matches_of_members},
+    not_described, without_answers = undescribed(responses, experts)
+    problems = (*responses.problems, *experts.problems)
+    yield dg.Output(
+        frame,
+        "expert_agreement",
+        metadata={
+            "agreement": rows_table(frame, ["group", *_SHOWN]),
+            "experts": len(responses.experts),
+            "experts_without_description": len(not_described),
+            "descriptions_without_answers": len(without_answers),
+            "left_out_of_the_files": "\n".join(map(str, problems)) or "nothing",
+        },
     )
-    def fit_validation(
-        context: dg.AssetExecutionContext,
-        home: HomeResource,
-        reference_ranking: pd.DataFrame,
-        comparison_matches: Any,
-    ) -> dg.Output[pd.DataFrame]:
-        settings = home.settings.explicit
-        with plain_failures():
-            frame = fit_phrases_back(reference_ranking, _matches(context, comparison_matches), settings)
-        if frame.empty:
-            return dg.Output(frame, metadata={"note": "the published ruler has no matches to fit back with"})
-        limits = (settings.opponent_limit, settings.panel_steps)
-        last = frame[frame["step"] == frame["step"].max()]
-        columns = [
-            "strategy",
-            "judges",
-            "opponent_limit",
-            "panel_steps",
-            "mean_distance",
-            "sd_distance",
-            "mean_distance_stopped",
-        ]
-        return dg.Output(
-            frame,
-            metadata={
-                "last_step": rows_table(last, columns),
-                "curves": picture(validation_curves(frame, *limits)),
-                "spread": picture(validation_spread(frame, *limits)),
-            },
-        )
 
-    @dg.asset(
-        **table_options(
-            "expert_agreement",
-            GROUP,
-            description="Empty until a survey is imported: `lunguage survey make`, then `lunguage survey "
-            "import`.",
-        ),
-        partitions_def=partitions.of("expert_agreement"),
-        ins={"comparison_matches": matches_of_members},
-    )
-    def expert_agreement(
-        context: dg.AssetExecutionContext,
-        home: HomeResource,
-        reference_ranking: pd.DataFrame,
-        comparison_matches: Any,
-    ) -> dg.Output[pd.DataFrame]:
-        if not home.home.expert_responses.exists():
-            return dg.Output(EXPERT_AGREEMENT.frame(), metadata={"note": "no survey was imported"})
-        with plain_failures():
-            responses, experts = (
-                load_responses(home.home.expert_responses),
-                load_experts(home.home.expert_descriptions),
-            )
-            matches = _matches(context, comparison_matches)
-            frame = experts_with_ranking(
-                responses, experts, context.partition_key, reference_ranking, matches, home.settings.explicit
-            )
-        not_described, without_answers = undescribed(responses, experts)
-        return dg.Output(
-            frame,
-            metadata={
-                "agreement": rows_table(frame, ["group", *_SHOWN]),
-                "experts": len(responses.experts),
-                "experts_without_description": len(not_described),
-                "descriptions_without_answers": len(without_answers),
-                "left_out_of_the_files": "\n".join(
-                    str(problem) for problem in (*responses.problems, *experts.problems)
-                )
-                or "nothing",
-            },
-        )
 
-    return [agreement_of_judges, ranking_robustness, fit_validation, expert_agreement]
+def analysis_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
+    """Analyses of a ranker, made on request."""
+    steps = {
+        "agreement_of_judges": agreement_of_judges,
+        "ranking_robustness": ranking_robustness,
+        "fit_validation": fit_validation,
+        "expert_agreement": expert_agreement,
+    }
+    return [step_asset(step, compute, partitions, GROUP) for step, compute in steps.items()]
 
 
 def _matches(context: dg.AssetExecutionContext, value: Any) -> Mapping[str, pd.DataFrame]:
     return partition_frames(value, list(context.asset_partition_keys_for_input("comparison_matches")))
-
-
-def _judge_and_batch(key: str) -> tuple[str, str]:
-    """A (judge x report_batch) key as the store and Dagster write it: dimensions in alphabetical order."""
-    judge, batch = key.split("|")
-    return judge, batch

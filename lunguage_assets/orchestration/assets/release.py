@@ -11,6 +11,7 @@ import dagster as dg
 import pandas as pd
 from upath import UPath
 
+from lunguage_assets.current.recipes import RECIPES
 from lunguage_assets.errors import MethodError
 from lunguage_assets.home.store import (
     PARTITIONED_BY,
@@ -20,12 +21,11 @@ from lunguage_assets.home.store import (
     read_sound_table,
     read_table,
 )
+from lunguage_assets.orchestration.assets.edited import edited_deps
 from lunguage_assets.orchestration.assets.implicit import refuse_violations
-from lunguage_assets.orchestration.inventory import Inventory
-from lunguage_assets.orchestration.lineage import column_lineage
 from lunguage_assets.orchestration.metadata import OWNERS, column_schema, counts, picture, plain_failures
 from lunguage_assets.orchestration.partitions import Partitions
-from lunguage_assets.orchestration.resources import HomeResource, ledger_place, prompts_folder
+from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.pictures.plots import probability_histogram
 from lunguage_assets.release.bundle.bundle import TABLES_PER_BATCH, assemble, write_bundle
 from lunguage_assets.release.bundle.costs import answer_costs
@@ -33,7 +33,7 @@ from lunguage_assets.release.bundle.material import ANALYSES
 from lunguage_assets.release.bundle.provenance import Origin, language_models, read_origin
 from lunguage_assets.tables import HEDGE_VOCABULARY, REFERENCE_RANKING, RELEASE
 
-GROUP = "release"
+GROUP = RELEASE_STEP = "release"
 BUNDLE_OP = "write_release"  # an op must not have the name of a job
 
 NAMED = 5
@@ -48,12 +48,6 @@ class ReleaseConfig(dg.Config):
 
 
 def release_assets(partitions: Partitions, tables_root: Path | UPath) -> list[dg.AssetsDefinition]:
-    def upstream(name: str) -> dg.AssetDep:
-        ranked = "ranker" in PARTITIONED_BY[name]
-        return dg.AssetDep(
-            name, partition_mapping=partitions.ranker_only if ranked else partitions.all_batches
-        )
-
     spec = dg.AssetSpec(
         "release",
         group_name=GROUP,
@@ -62,9 +56,13 @@ def release_assets(partitions: Partitions, tables_root: Path | UPath) -> list[dg
         tags={"contains": "report-text"},
         metadata={"dagster/column_schema": column_schema(RELEASE)},
         deps=[
-            *(upstream(name) for name in TABLES_PER_BATCH),
-            dg.AssetDep("reference_ranking", partition_mapping=dg.IdentityPartitionMapping()),
+            *(
+                dg.AssetDep(wanted.table, partition_mapping=partitions.mapping(RELEASE_STEP, wanted))
+                for wanted in RECIPES[RELEASE_STEP].inputs
+            ),
+            *edited_deps(RELEASE_STEP),
         ],
+        code_version=RECIPES[RELEASE_STEP].code,
         description=(
             "Lunguage++ over all batches as a numbered version (docs/release.md): an open part "
             "with rankings, pathways, aggregates and a report, "
@@ -74,7 +72,7 @@ def release_assets(partitions: Partitions, tables_root: Path | UPath) -> list[dg
         ),
     )
 
-    @dg.multi_asset(name=BUNDLE_OP, specs=[spec], partitions_def=partitions.of_dimensions("ranker"))
+    @dg.multi_asset(name=BUNDLE_OP, specs=[spec], partitions_def=partitions.of(RELEASE_STEP))
     def write_release(
         context: dg.AssetExecutionContext, home: HomeResource, config: ReleaseConfig
     ) -> dg.MaterializeResult:
@@ -83,9 +81,10 @@ def release_assets(partitions: Partitions, tables_root: Path | UPath) -> list[dg
         with plain_failures():
             root = UPath(tables_root)
             ranking = read_sound_table(REFERENCE_RANKING, partition_path(root, "reference_ranking", ranker))
-            there = Inventory(home.home, context.instance, home.judges)
-            batches, tables, missing = stored_batches(root, ranker, there.batches)
-            refuse_outdated(ranker, {batch: there.outdated(ranker, batch) for batch in batches})
+            now = home.standings()
+            made_of = now.made_of(RELEASE_STEP, (ranker,))
+            batches, tables, missing = stored_batches(root, ranker, now.batches)
+            refuse_stale(ranker, batches, now.stale_batches(ranker))
             released = assemble(ranker, ranking, batches, tables, missing)
             refuse_violations(
                 *(released.tables[name] for name in ("lunguage_plus_plus", "accounting", "reports"))
@@ -96,11 +95,12 @@ def release_assets(partitions: Partitions, tables_root: Path | UPath) -> list[dg
                 release_origin(home, ranking),
                 *stored_extras(root, ranker, home.judges.extractor),
             )
+            record = now.note_release(ranker, folder, made_of)
         summary = written.summary
         return dg.MaterializeResult(
+            data_version=dg.DataVersion(record.version),
             metadata={
                 "dagster/row_count": summary["rows_out"],
-                "dagster/column_lineage": column_lineage("release"),
                 "folder": dg.MetadataValue.path(str(folder)),
                 "version": written.version,
                 "is_new": written.is_new,
@@ -115,34 +115,29 @@ def release_assets(partitions: Partitions, tables_root: Path | UPath) -> list[dg
                     probability_histogram(released.tables["lunguage_plus_plus"]["prob"])
                 ),
                 "summary": dg.MetadataValue.json(summary),
-            }
+            },
         )
 
     return [write_release]
 
 
-def refuse_outdated(ranker: str, outdated: Mapping[str, Sequence[str]]) -> None:
-    """Raise when a batch was made with what is no longer in force: the release would name settings and files
-    that are not its own.
-    """
-    stale = {batch: causes for batch, causes in outdated.items() if causes}
+def refuse_stale(ranker: str, batches: Sequence[str], stale: Mapping[str, Sequence[str]]) -> None:
+    """Raise when a batch is stale: the release would name settings and files that are not its own."""
     if stale:
         named = "; ".join(f"{batch} ({', '.join(causes)})" for batch, causes in islice(stale.items(), NAMED))
         more = f"; and {len(stale) - NAMED} more" if len(stale) > NAMED else ""
         raise MethodError(
-            f"{len(stale)} of {len(outdated)} batches of ranker {ranker!r} were made with what "
-            f"has changed since: {named}{more}. Launch the job"
-            " `everything`, or run `lunguage run` on any batch: both make such batches again. "
-            "Ask `lunguage estimate` first when language models"
-            " judge; or undo the change."
+            f"{len(stale)} of {len(batches)} batches of ranker {ranker!r} are stale: {named}{more}. Launch the job"
+            " `everything`, or run `lunguage run`: both make such batches again. Ask `lunguage estimate` first"
+            " when language models judge; or undo the change."
         )
 
 
 def release_origin(home: HomeResource, ranking: pd.DataFrame) -> Origin:
     """What a release is made with, besides its tables, and what the answers of its judges cost."""
-    origin = read_origin(home.home, home.settings, home.judges, prompts_folder())
+    origin = read_origin(home.home, home.settings, home.judges, home.prompts)
     models = language_models(origin.configuration, [*ranking["judges"].iloc[0], origin.extractor])
-    return replace(origin, costs=answer_costs(ledger_place(home.home), models))
+    return replace(origin, costs=answer_costs(home.ledger_place, models))
 
 
 def stored_extras(root: UPath, ranker: str, extractor: str) -> tuple[dict[str, pd.DataFrame], pd.Series]:

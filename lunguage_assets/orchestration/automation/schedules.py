@@ -12,9 +12,10 @@ from itertools import islice, pairwise
 import dagster as dg
 from dagster._utils.schedules import cron_string_iterator, is_valid_cron_schedule
 
+from lunguage_assets.current.standing import Standings
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.orchestration.latest import made
-from lunguage_assets.orchestration.partitions import REPORT_BATCH, Partitions
+from lunguage_assets.orchestration.partitions import Partitions
+from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.settings import AutomationSettings
 
 NIGHTLY = "nightly_release"
@@ -44,8 +45,10 @@ def automation_schedules(partitions: Partitions, settings: AutomationSettings) -
         description="Writes the release of every ranker in use that has a finished batch. When nothing "
         "changed, it comes out byte for byte the same.",
     )
-    def nightly_release(context: dg.ScheduleEvaluationContext) -> Iterator[dg.RunRequest | dg.SkipReason]:
-        yield from releases(context.instance, rankers, context.scheduled_execution_time)
+    def nightly_release(
+        context: dg.ScheduleEvaluationContext, home: HomeResource
+    ) -> Iterator[dg.RunRequest | dg.SkipReason]:
+        yield from releases(home.standings(), rankers, context.scheduled_execution_time)
 
     @dg.schedule(
         name=REBUILD,
@@ -70,12 +73,12 @@ def automation_schedules(partitions: Partitions, settings: AutomationSettings) -
 
 
 def releases(
-    instance: dg.DagsterInstance, rankers: tuple[str, ...], at: datetime
+    standings: Standings, rankers: tuple[str, ...], at: datetime
 ) -> Iterator[dg.RunRequest | dg.SkipReason]:
     """The releases of one night. A night's release has a key of its own, so a daemon that starts again in
     that night requests no second one.
     """
-    ready = rankers_to_release(instance, rankers)
+    ready = rankers_to_release(standings, rankers)
     for ranker in ready:
         yield dg.RunRequest(run_key=f"{ranker} {at.isoformat()}", partition_key=ranker)
     if not ready:
@@ -84,18 +87,12 @@ def releases(
         )
 
 
-def rankers_to_release(instance: dg.DagsterInstance, rankers: tuple[str, ...]) -> list[str]:
-    """Of these rankers, those with a ranking and at least one registered batch that was carried to its
-    end.
-    """
-    batches = set(instance.get_dynamic_partitions(REPORT_BATCH.name))
-    finished = {
-        ranker
-        for ranker, batch in (key.split("|") for key in made(instance, "lunguage_plus_plus"))
-        if batch in batches
-    }
+def rankers_to_release(standings: Standings, rankers: tuple[str, ...]) -> list[str]:
+    """Of these rankers, those with a ranking and at least one registered batch that was carried to its end."""
     return [
-        ranker for ranker in rankers if ranker in finished and ranker in made(instance, "reference_ranking")
+        ranker
+        for ranker in rankers
+        if standings.exists("reference_ranking", ranker) and standings.complete_batches(ranker)
     ]
 
 

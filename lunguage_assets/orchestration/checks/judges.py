@@ -18,7 +18,7 @@ from lunguage_assets.judges.prompts import load_prompts
 from lunguage_assets.judges.slots import ModelSlot
 from lunguage_assets.orchestration.checks.report import markdown, partition_keys, result, where_stored
 from lunguage_assets.orchestration.partitions import Partitions, partition_of
-from lunguage_assets.orchestration.resources import HomeResource, ledger_place, prompts_folder
+from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.quality.agreement_band import measured_agreement
 from lunguage_assets.quality.judge_health import (
     Circumstances,
@@ -55,7 +55,7 @@ def judge_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
                 findings,
                 key,
                 slot,
-                load_prompts(prompts_folder()),
+                load_prompts(home.prompts),
                 ledger,
                 load_corrections(home.home.corrections_file),
             )
@@ -75,7 +75,7 @@ def judge_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
             path = partition_path(home.home.tables, "hedge_vocabulary", home.judges.extractor)
             vocabulary = read_table(HEDGE_VOCABULARY, path)
             return open_comparisons(
-                vocabulary, key, slot, load_prompts(prompts_folder()), ledger, home.settings.explicit
+                vocabulary, key, slot, load_prompts(home.prompts), ledger, home.settings.explicit
             )
 
         return _alive(context, home, partition_of(context), still_open)
@@ -150,7 +150,7 @@ def _signs(
     unusable: list[Sign] = []
     ledger, count = None, None
     try:
-        ledger = WatchedLedger.at(ledger_place(home.home))
+        ledger = WatchedLedger.at(home.ledger_place)
         recent = ledger.recent_calls(key, slot, settings.recent_calls) if ledger is not None else None
     except LedgerError as error:
         recent = None

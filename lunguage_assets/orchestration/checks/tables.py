@@ -11,22 +11,23 @@ from typing import Any
 import dagster as dg
 import pandas as pd
 
+from lunguage_assets.current.plan import STEPS_OF_JOB
 from lunguage_assets.implicit.resolution.accounting import explained_studies
 from lunguage_assets.implicit.resolution.guarantees import violations
 from lunguage_assets.orchestration.checks.beliefs import belief_checks
 from lunguage_assets.orchestration.checks.corpus import corpus_checks
+from lunguage_assets.orchestration.checks.current import current_checks
 from lunguage_assets.orchestration.checks.drift import drift_checks
 from lunguage_assets.orchestration.checks.explicit import explicit_checks
 from lunguage_assets.orchestration.checks.judges import judge_checks
 from lunguage_assets.orchestration.checks.report import EXAMPLES, examples, markdown, result, where_stored
-from lunguage_assets.orchestration.checks.stale import stale_checks
-from lunguage_assets.orchestration.jobs import STAGES
+from lunguage_assets.orchestration.jobs import tables_of_job
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.quality.validation import RuleResult, validate
 from lunguage_assets.tables import TABLES
 
-JOB_OF = {table: job for job, (_, tables) in reversed(STAGES.items()) for table in tables}
+JOB_OF = {table: job for job in reversed(STEPS_OF_JOB) for table in tables_of_job(job)}
 """Table -> the first of the jobs that make it."""
 
 _RESOLVE_AGAIN = (
@@ -169,5 +170,5 @@ def all_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
         *judge_checks(partitions),
         *belief_checks(partitions),
         *drift_checks(partitions),
-        *stale_checks(partitions),
+        *current_checks(partitions),
     ]

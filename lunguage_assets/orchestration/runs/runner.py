@@ -1,60 +1,37 @@
-"""Materialising what a batch, or a judge, needs, through the persistent Dagster instance, one run per
-partition.
+"""Making what is not current, through the persistent Dagster instance: one run per job and partition.
 
-Per-batch stages always run again (they are deterministic, and paid answers are never paid for twice); the
-measuring stick is kept unless it is missing, was made with other settings or judges, or a rebuild is asked
-for. Runs are executed in this process, one after the other.
+Runs are executed in this process, one after the other; in the UI they are runs like any other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import uuid
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import dagster as dg
 import duckdb
-from dagster._core.definitions.repository_definition import SINGLETON_REPOSITORY_NAME
-from dagster._core.execution.plan.objects import ErrorSource
-from dagster._core.storage.tags import REPOSITORY_LABEL_TAG
-from dagster._core.utils import make_new_run_id
 from sqlalchemy.exc import DBAPIError
 
+from lunguage_assets.current.plan import Request, Stage, plan
+from lunguage_assets.current.recipes import dimensions_of
 from lunguage_assets.errors import LunguageError
-from lunguage_assets.home.home import Home
 from lunguage_assets.home.store import remove_abandoned_files
 from lunguage_assets.interruption import noticing_signals
-from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
+from lunguage_assets.orchestration.assets.edited import note_changed
 from lunguage_assets.orchestration.assets.release import BUNDLE_OP
 from lunguage_assets.orchestration.build import build_defs
-from lunguage_assets.orchestration.inventory import Inventory
+from lunguage_assets.orchestration.dagster_private import runs_of_location, was_interrupted
 from lunguage_assets.orchestration.io_manager import build_catalog
-from lunguage_assets.orchestration.partitions import REPORT_BATCH
-from lunguage_assets.orchestration.resources import judges_file
-from lunguage_assets.orchestration.runs.backfill import plan_backfill, to_the_result
-from lunguage_assets.orchestration.runs.instance import (
-    close_abandoned_runs,
-    dagster_instance,
-    prepare_dagster_home,
-)
-from lunguage_assets.orchestration.runs.stages import Stage, on_batch
+from lunguage_assets.orchestration.jobs import tables_of_job
+from lunguage_assets.orchestration.partitions import REPORT_BATCH, partition_key
+from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.orchestration.runs.backfill import plan_backfill
+from lunguage_assets.orchestration.runs.command_lock import command_at_work
+from lunguage_assets.orchestration.runs.instance import close_abandoned_runs
 from lunguage_assets.orchestration.runs.workers import NO_RETRY, executed_here
-
-__all__ = [
-    "Outcome",
-    "RunFailed",
-    "RunInterrupted",
-    "Runner",
-    "Stage",
-    "close_abandoned_runs",
-    "dagster_instance",
-    "prepare_dagster_home",
-]
-
-SHOWN_WITH_ITS_JOB = {REPOSITORY_LABEL_TAG: f"{SINGLETON_REPOSITORY_NAME}@lunguage_assets.definitions"}
-"""Run tag by which the UI lists a run on its job's page: the code location as `lunguage ui` and
-workspace.yaml name it.
-"""
 
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
@@ -110,89 +87,44 @@ class Outcome:
 
 
 class Runner:
-    """Plans and executes the runs for a home.
+    """Plans and executes the runs for a home, in this process, one after the other.
 
     Args:
-        home: where everything is.
+        home: the home, with judges, ledger and budget.
         instance: the persistent one.
-        judges: by default those of `$LUNGUAGE_JUDGES`.
-        tags: put on every run.
-        stopped: asked before every run; when it says so, `RunInterrupted` is raised.
+        definitions: None: those of the home.
     """
 
     def __init__(
-        self,
-        home: Home,
-        instance: dg.DagsterInstance,
-        judges: JudgesConfiguration | None = None,
-        *,
-        tags: Mapping[str, str] | None = None,
-        stopped: Callable[[], bool] = lambda: False,
+        self, home: HomeResource, instance: dg.DagsterInstance, definitions: dg.Definitions | None = None
     ) -> None:
         self._home, self._instance = home, instance
-        self._judges = judges or load_judges(judges_file())
-        self._definitions = build_defs(home, self._judges)
-        self._tags = {**NO_RETRY, **SHOWN_WITH_ITS_JOB, **(tags or {})}
-        self._stopped, self._asked_to_stop = stopped, False
+        self._given, self._asked_to_stop = definitions, False
 
-    def register_partitions(self) -> None:
-        """Make every registered batch a partition (again, should the instance be new)."""
-        self._instance.add_dynamic_partitions(
-            REPORT_BATCH.name, [batch.key for batch in self._home.registered()]
-        )
-
-    def inventory(self) -> Inventory:
-        """What there is in the home now."""
-        return Inventory(self._home, self._instance, self._judges)
+    @cached_property
+    def definitions(self) -> dg.Definitions:
+        """Built when the first stage is executed: a run with nothing to do needs none."""
+        return self._given or build_defs(self._home)
 
     def run(
-        self,
-        ranker: str,
-        batch: str | None = None,
-        *,
-        out: str = "",
-        rebuild_ranking: bool = False,
-        progress: Progress = lambda *_: None,
+        self, wanted: Request, *, progress: Progress = lambda *_: None, stages: Sequence[Stage] | None = None
     ) -> Outcome:
-        """Materialise everything that `release[ranker]` needs: for a batch, and for whatever other one is not
-        finished.
+        """Make what is wanted and not current.
+
+        Args:
+            wanted: the request; its `release` is the folder of the release.
+            progress: told before each stage.
+            stages: a plan that was made already; None: made here.
 
         Raises:
             RunFailed: a run failed; what was finished stays, and the same call goes on from there.
             RunInterrupted: likewise.
         """
-        self._prepare()
-        outcome, extractor, done = Outcome(), self._judges.extractor, 0
-
-        def execute(stages: list[Stage], more: int = 0) -> None:
-            nonlocal done
-            for position, stage in enumerate(stages):
-                progress(stage, done, done + len(stages) - position + more)
-                self._execute(stage, outcome, {"out": out} if stage.job == "release" else None)
-                done += 1
-
-        rest = 4  # fit, expand, release and, about, what the measuring stick still needs
-        there, reading = self.inventory(), []
-        for key in there.pending(ranker, batch):
-            step, changed = (
-                "ingest" if key == batch else there.first_step(ranker, key),
-                there.outdated(ranker, key),
+        with command_at_work(self._home.home.root):
+            self._prepare()
+            return self._execute_all(
+                plan(self._home.standings(), wanted) if stages is None else stages, progress, wanted
             )
-            if step == "ingest":
-                reading += [
-                    Stage("ingest", key, changed),
-                    on_batch("extract_hedges", "judge", extractor, key),
-                ]
-            elif step == "extract_hedges":
-                reading.append(on_batch("extract_hedges", "judge", extractor, key, changed))
-        execute(reading, rest)
-        self._build_stick(ranker, extractor, rebuild_ranking, execute)
-        there, finishing = self.inventory(), []  # a new ranking makes other batches pending too
-        for key in there.pending(ranker, batch):
-            finishing += to_the_result(there, ranker, key)
-        execute(finishing, 1)
-        execute([Stage("release", ranker)])
-        return outcome
 
     def backfill(
         self,
@@ -203,84 +135,78 @@ class Runner:
         phrases: bool = True,
         progress: Progress = lambda *_: None,
     ) -> Outcome:
-        """Materialise a judge's partitions for these batches, by default all, as far as they are not current;
-        see `plan_backfill`.
+        """Make a judge's partitions for these batches, by default all, as far as they are not current.
 
         Raises:
-            ConfigurationError: no such judge, or no such batch.
-            MethodError: the vocabulary would have to be made anew, for every judge.
+            ConfigurationError, MethodError: as of `plan_backfill`.
             RunFailed, RunInterrupted: as of `run`.
         """
-        self._prepare()
-        plan = plan_backfill(self.inventory(), self._judges, judge, batches, rebuild=rebuild, phrases=phrases)
-        return self._execute_all(plan, progress)
+        stages = plan_backfill(self._home.standings(), judge, batches, rebuild=rebuild, phrases=phrases)
+        wanted = Request(judge, tuple(batches) or None, rebuild, own_phrases=phrases)
+        return self.run(wanted, progress=progress, stages=stages)
 
     def analyse(self, ranker: str, *, progress: Progress = lambda *_: None) -> Outcome:
-        """Materialise the analyses of a ranker: agreement, robustness, validation. The ranking must be there.
+        """Make the analyses of a ranker: agreement, robustness, validation. The ranking must be there.
 
         Raises:
             RunFailed: there is no ranking yet, or a run failed.
         """
-        close_abandoned_runs(self._instance)
-        self.register_partitions()
-        if not self.inventory().is_stored("reference_ranking", ranker):
+        if not self._home.standings().exists("reference_ranking", ranker):
             raise RunFailed(
-                f"there is no ranking of {ranker!r} in {self._home.root} to analyse. Run "
-                "`lunguage run` first."
+                f"there is no ranking of {ranker!r} in {self._home.root} to analyse. Run `lunguage run` first."
             )
-        outcome = self._execute_all([Stage("draw_pathways", ""), Stage("analyse", ranker)], progress)
+        outcome = self.run(Request(ranker), progress=progress, stages=[Stage("analyse", (ranker,))])
         self._build_catalog()
         return outcome
 
     def _prepare(self) -> None:
-        """Clear away what a killed process left, and bring partitions and the catalog up to date."""
+        """Clear away what a killed process left; bring partitions, catalog and edited files up to date."""
+        home = self._home.home
         close_abandoned_runs(self._instance)
-        remove_abandoned_files(self._home.tables)
-        self.register_partitions()
+        remove_abandoned_files(home.tables)
+        self._instance.add_dynamic_partitions(REPORT_BATCH.name, [batch.key for batch in home.registered()])
         self._build_catalog()  # always: an upgrade may have changed a table's columns
+        note_changed(self._instance, self._home.standings())
 
     def _build_catalog(self) -> None:
+        home = self._home.home
         try:
-            build_catalog(self._home.tables, self._home.database)
+            build_catalog(home.tables, home.database)
         except duckdb.Error as error:  # it has read no row, so that it can quote none
             said = str(error).splitlines()[0]
             raise RunFailed(
-                f"{self._home.database} cannot be written ({said}). Free space there, and run the "
-                "same command again."
+                f"{home.database} cannot be written ({said}). Free space there, and run the same command again."
             ) from None
 
-    def _build_stick(
-        self, ranker: str, extractor: str, rebuild: bool, execute: Callable[[list[Stage], int], None]
-    ) -> None:
-        """Vocabulary, comparisons and ranking, as far as they are missing or stale."""
-        if rebuild or not self.inventory().is_current("hedge_vocabulary", extractor, ()):
-            execute([Stage("build_vocabulary", extractor)], 4)
-        inventory = self.inventory()
-        vocabulary = inventory.noted("hedge_vocabulary", extractor).get("vocabulary_version")
-        members = self._judges.members(ranker)
-        replay = [
-            key
-            for key in members
-            if rebuild or not inventory.is_current("comparison_matches", key, [key], vocabulary)
-        ]
-        execute([Stage("compare", key) for key in replay], 4)
-        if replay or not inventory.is_current("reference_ranking", ranker, members, vocabulary):
-            execute([Stage("rank", ranker)], 3)
+    def _execute_all(self, stages: Sequence[Stage], progress: Progress, wanted: Request) -> Outcome:
+        """Execute stages; one whose tables have come out current meanwhile is left out.
 
-    def _execute_all(self, stages: Sequence[Stage], progress: Progress) -> Outcome:
+        A vocabulary that is collected again and comes out the same leaves comparisons, ranking and fits current.
+        """
         outcome = Outcome()
         for done, stage in enumerate(stages):
             progress(stage, done, len(stages))
-            self._execute(stage, outcome, None)
+            if done and stage not in stages[:done] and self._is_current_by_now(stage, wanted):
+                continue
+            self._execute(stage, outcome, wanted)
         return outcome
 
-    def _execute(self, stage: Stage, outcome: Outcome, release_config: dict[str, str] | None) -> None:
-        if self._asked_to_stop or self._stopped():
-            raise RunInterrupted("", cancelled=not self._asked_to_stop)
-        job = self._definitions.resolve_job_def(stage.job)
+    def _is_current_by_now(self, stage: Stage, wanted: Request) -> bool:
+        if wanted.rebuild and stage.job in ("build_vocabulary", "compare", "rank") or stage.job == "analyse":
+            return False
+        now = self._home.standings()
+        if stage.job == "release":
+            folder = wanted.release or self._home.home.release / stage.keys[0]
+            return now.of_release(stage.keys[0], folder).state == "current"
+        return all(now.is_current(table, *stage.keys) for table in tables_of_job(stage.job))
+
+    def _execute(self, stage: Stage, outcome: Outcome, wanted: Request) -> None:
+        if self._asked_to_stop:
+            raise RunInterrupted("", cancelled=False)
+        job = self.definitions.resolve_job_def(stage.job)
         config: dict[str, Any] = dict(QUIET)
-        if release_config is not None:
-            config["ops"] = {BUNDLE_OP: {"config": release_config}}
+        if stage.job == "release" and wanted.release is not None:
+            config["ops"] = {BUNDLE_OP: {"config": {"out": str(wanted.release.parent.parent)}}}
         with noticing_signals() as asked_to_stop:
             result = self._executed(job, config, stage)
             self._asked_to_stop = asked_to_stop()
@@ -295,16 +221,18 @@ class Runner:
     def _executed(
         self, job: dg.JobDefinition, config: dict[str, Any], stage: Stage
     ) -> dg.ExecuteInProcessResult:
-        run_id = make_new_run_id()
+        run_id = str(uuid.uuid4())
+        dimensions = dimensions_of(tables_of_job(stage.job)[0])
         try:
-            return job.execute_in_process(
-                run_config=config,
-                instance=self._instance,
-                partition_key=stage.key,
-                raise_on_error=False,
-                tags=self._tags | executed_here(run_id),
-                run_id=run_id,
-            )
+            with runs_of_location(self._instance, stage.job):
+                return job.execute_in_process(
+                    run_config=config,
+                    instance=self._instance,
+                    partition_key=partition_key(dimensions, stage.keys),
+                    raise_on_error=False,
+                    tags={**NO_RETRY, **executed_here(run_id)},
+                    run_id=run_id,
+                )
         except (
             dg.DagsterExecutionInterruptedError,
             KeyboardInterrupt,
@@ -312,9 +240,9 @@ class Runner:
             raise RunInterrupted(run_id, self._cancelled(run_id)) from None
         except DBAPIError as error:  # its own message shows events; the database's does not
             raise RunFailed(
-                f"{stage.job} ({stage.label}): Dagster's record of runs cannot be written "
-                f"({error.orig}). Free disk space, or see that nothing"
-                " else holds it, and run the same command again: what is finished is kept."
+                f"{stage.job} ({stage.label}): Dagster's record of runs cannot be written ({error.orig})."
+                " Free disk space, or see that nothing else holds it, and run the same command again: what is"
+                " finished is kept."
             ) from None
 
     def _require_uninterrupted(self, result: dg.ExecuteInProcessResult) -> None:
@@ -325,7 +253,7 @@ class Runner:
         """
         run = self._instance.get_run_by_id(result.run_id)
         cancelled = run is not None and run.status is dg.DagsterRunStatus.CANCELED
-        if cancelled or self._asked_to_stop or any(_was_interrupted(event) for event in result.all_events):
+        if cancelled or self._asked_to_stop or any(was_interrupted(event) for event in result.all_events):
             raise RunInterrupted(result.run_id, self._cancelled(result.run_id))
 
     def _cancelled(self, run_id: str) -> bool:
@@ -339,10 +267,6 @@ class Runner:
             self._instance.report_run_canceling(run, message="The process was asked to stop.")
             self._instance.report_run_canceled(run, message="Interrupted. What was finished is stored.")
         return asked
-
-
-def _was_interrupted(event: dg.DagsterEvent) -> bool:
-    return event.is_step_failure and event.step_failure_data.error_source is ErrorSource.INTERRUPT
 
 
 def _reason(result: dg.ExecuteInProcessResult) -> str:

@@ -1,0 +1,54 @@
+"""The `doctor` command: what would stop or spoil a run, before anything is sent or spent."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from lunguage_assets.cli.home_option import HOME_OPTION, Chosen, chosen_home
+from lunguage_assets.errors import LunguageError
+
+
+@click.command()
+@HOME_OPTION
+@click.option("--preset", default=None, help="Preset to examine; default: the judges file's.")
+@click.option(
+    "--data-class",
+    type=click.Choice(["synthetic", "credentialed"]),
+    default=None,
+    help="Default: the home's corpus, else credentialed.",
+)
+def doctor(home: Path, preset: str | None, data_class: Any) -> None:
+    """Check judges, keys, retirement dates, data policy and storage before anything is sent or spent."""
+    options = Chosen(chosen_home(home), preset)
+    place = options.home
+    from datetime import UTC, datetime
+
+    from lunguage_assets.judges.binding_record import BindingRecord
+    from lunguage_assets.judges.opening import examination
+    from lunguage_assets.orchestration.runs.instance import examination as instance_examination
+
+    configuration = options.judges()
+    corpus = place.corpus()
+    chosen = data_class or (corpus.data_class if corpus is not None else "credentialed")
+    lines = examination(
+        configuration, chosen, datetime.now(UTC).date(), os.environ, BindingRecord(place.binding_file)
+    )
+    for severity, message in lines:
+        click.echo(f"{severity:<8} {message}")
+    for severity, message in instance_examination(place):
+        click.echo(f"{severity:<8} {message}")
+    if configuration.models:
+        click.echo(
+            "ok       rate limits and --budget hold within one process; LUNGUAGE_DAILY_BUDGET "
+            "holds for all that share the ledger"
+        )
+    refused = sum(severity == "refusal" for severity, _ in lines)
+    if refused:
+        raise LunguageError(
+            f"{refused} of the checks above refuse a run with preset {configuration.preset!r} on "
+            f"{chosen} text"
+        )

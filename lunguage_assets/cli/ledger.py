@@ -1,0 +1,63 @@
+"""The `ledger` commands: what paid answers cost, and sharing them with a group."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from lunguage_assets.cli.home_option import HOME_OPTION, chosen_home
+
+if TYPE_CHECKING:
+    from lunguage_assets.judges.ledger.ledger import Ledger
+
+
+@click.group()
+def ledger() -> None:
+    """Answers of language models that are paid for: what they cost, and sharing them with a group."""
+
+
+_LEDGER_OPTION = click.option(
+    "--ledger",
+    "place",
+    default=None,
+    envvar="LUNGUAGE_LEDGER",
+    help="File or PostgreSQL URL; default: the home's. Also $LUNGUAGE_LEDGER.",
+)
+
+
+def _opened(home: Path, place: str | None) -> Ledger:
+    from lunguage_assets.judges.ledger.ledger import Ledger
+
+    folder = chosen_home(home)
+    folder.create()
+    return Ledger.open(place or folder.root / "ledger.sqlite")
+
+
+@ledger.command("stats")
+@HOME_OPTION
+@_LEDGER_OPTION
+def ledger_stats(home: Path, place: str | None) -> None:
+    """Attempts, tokens and US dollars per judge, stage and model."""
+    frame = _opened(home, place).statistics()
+    click.echo(frame.to_string(index=False) if len(frame) else "the ledger is empty")
+
+
+@ledger.command("export")
+@HOME_OPTION
+@_LEDGER_OPTION
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+def ledger_export(home: Path, place: str | None, file: Path) -> None:
+    """Write all attempts to a Parquet file, for others to import; prompts stay out."""
+    click.echo(f"{_opened(home, place).export(file)} attempts in {file}")
+
+
+@ledger.command("import")
+@HOME_OPTION
+@_LEDGER_OPTION
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False, exists=True))
+def ledger_import(home: Path, place: str | None, file: Path) -> None:
+    """Add the attempts of an exported file; what is there already stays as it is."""
+    added, known = _opened(home, place).import_(file)
+    click.echo(f"{added} attempts added, {known} were there already")

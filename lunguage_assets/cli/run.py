@@ -1,0 +1,161 @@
+"""The commands that make things: `run`, `register`, `analyse`, `estimate`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lunguage_assets.cli.home_option import (
+    BUDGET_OPTION,
+    HOME_OPTION,
+    PRESET_OPTION,
+    RANKER_OPTION,
+    Chosen,
+    chosen_home,
+    data_options,
+)
+
+if TYPE_CHECKING:
+    from lunguage_assets.orchestration.runs.runner import Outcome
+
+
+@click.command()
+@data_options
+def register(data: Path, batch: str | None, corpus: str | None, data_class: Any, home: Path) -> None:
+    """Register a delivery as a batch, to be materialised later (in the UI, for instance)."""
+    place = chosen_home(home)
+    from lunguage_assets.home.home import batch_key
+    from lunguage_assets.orchestration.partitions import REPORT_BATCH
+    from lunguage_assets.orchestration.runs.instance import dagster_instance
+
+    registered = place.register(data, batch or batch_key(data), corpus, data_class)
+    with dagster_instance(place) as instance:
+        instance.add_dynamic_partitions(REPORT_BATCH.name, [registered.key])
+    click.echo(f"batch {registered.key} ({', '.join(registered.files)}) is registered in {place.root}")
+
+
+@click.command()
+@data_options
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=None,
+    help="Where release/<ranker>/ goes; default: the home.",
+)
+@RANKER_OPTION
+@PRESET_OPTION
+@BUDGET_OPTION
+@click.option(
+    "--rebuild-ranking",
+    is_flag=True,
+    help="Make the measuring stick (vocabulary, comparisons, ranking) again.",
+)
+def run(
+    data: Path,
+    batch: str | None,
+    corpus: str | None,
+    data_class: Any,
+    home: Path,
+    out: Path | None,
+    ranker: str,
+    preset: str | None,
+    budget: float | None,
+    rebuild_ranking: bool,
+) -> None:
+    """Turn Lunguage files into Lunguage++: register, materialise through Dagster, write the release.
+
+    What is current is left as it is. When everything is, nothing is done.
+    """
+    chosen = Chosen(chosen_home(home), preset, budget)
+    place = chosen.home
+    from lunguage_assets.cli.console import print_outcome, print_release, run_display
+    from lunguage_assets.current.plan import Request, plan
+    from lunguage_assets.home.home import batch_key
+
+    chosen.judges(ranker)
+    place.register(data, batch or batch_key(data), corpus, data_class)
+    folder = (out or place.root).resolve() / "release" / ranker
+    wanted = Request(ranker, rebuild=rebuild_ranking, release=folder)
+    stages = plan(chosen.standings(), wanted)
+    if not stages:
+        click.echo("Everything is current: nothing to do.")
+        print_release(folder, place)
+        return
+    from lunguage_assets.orchestration.runs.instance import dagster_instance
+    from lunguage_assets.orchestration.runs.runner import Runner
+
+    with dagster_instance(place) as instance, run_display() as display:
+        outcome = Runner(chosen.resource(), instance).run(wanted, progress=display.stage, stages=stages)
+    print_outcome(folder, place, outcome, display.spent())
+    require_checks(outcome)
+
+
+@click.command()
+@data_options
+@RANKER_OPTION
+@PRESET_OPTION
+@click.option("--rebuild-ranking", is_flag=True, help="As for a run that makes the measuring stick again.")
+@click.option(
+    "--json",
+    "file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=None,
+    help="Also write the numbers to this file.",
+)
+def estimate(
+    data: Path,
+    batch: str | None,
+    corpus: str | None,
+    data_class: Any,
+    home: Path,
+    ranker: str,
+    preset: str | None,
+    rebuild_ranking: bool,
+    file: Path | None,
+) -> None:
+    """Estimate what a run would ask of language models and cost; write and send nothing."""
+    chosen = Chosen(chosen_home(home), preset)
+    from lunguage_assets.cli.console import print_estimate
+    from lunguage_assets.data_files import resource
+    from lunguage_assets.files import replace_text
+    from lunguage_assets.home.home import batch_key
+    from lunguage_assets.orchestration.estimate import estimate_run
+
+    chosen.judges(ranker)
+    registration = chosen.home.examine(data, batch or batch_key(data), corpus, data_class)
+    found = estimate_run(chosen.resource(), registration, ranker, rebuild=rebuild_ranking)
+    print_estimate(found, chosen.judges_file or resource("judges.toml"))
+    if file is not None:
+        replace_text(file, json.dumps(found.values(), indent=2) + "\n")
+
+
+@click.command()
+@HOME_OPTION
+@RANKER_OPTION
+@PRESET_OPTION
+def analyse(home: Path, ranker: str, preset: str | None) -> None:
+    """Analyse how far the numbers can be trusted: agreement, robustness of the ranking, validation of the fit.
+
+    Asks no judge: everything comes from recorded matches.
+    """
+    chosen = Chosen(chosen_home(home), preset)
+    from lunguage_assets.cli.console import print_analyses, run_display
+    from lunguage_assets.orchestration.runs.instance import dagster_instance
+    from lunguage_assets.orchestration.runs.runner import Runner
+
+    chosen.judges(ranker)
+    with dagster_instance(chosen.home) as instance, run_display() as display:
+        outcome = Runner(chosen.resource(), instance).analyse(ranker, progress=display.stage)
+    print_analyses(chosen.home, ranker, outcome)
+    require_checks(outcome)
+
+
+def require_checks(outcome: Outcome) -> None:
+    """Raise when a check failed; one that only warns was printed."""
+    from lunguage_assets.orchestration.runs.runner import RunFailed
+
+    if outcome.checks_failed:
+        raise RunFailed(f"{len(outcome.checks_failed)} checks failed: {'; '.join(outcome.checks_failed)}")

@@ -1,0 +1,148 @@
+"""The plan of a run: which partitions have to be made, in an order in which each finds what it reads.
+
+`lunguage run`, the job `everything`, a backfill and the estimate share this plan. Nothing is executed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lunguage_assets.current.recipes import RECIPES, RELEASE, STEP_OF
+from lunguage_assets.current.standing import Keys, Standings
+from lunguage_assets.errors import ConfigurationError
+
+STEPS_OF_JOB: dict[str, tuple[str, ...]] = {
+    "ingest": ("intake",),
+    "extract_hedges": ("extraction",),
+    "build_vocabulary": ("collecting",),
+    "compare": ("comparing",),
+    "rank": ("ranking",),
+    "fit": ("fitting",),
+    "expand": ("merging", "expansion", "resolution"),
+    "refit": ("fitting", "merging", "expansion", "resolution"),
+    "analyse": ("agreement_of_judges", "ranking_robustness", "fit_validation", "expert_agreement"),
+    "release": (RELEASE,),
+}
+"""Job -> steps that it makes, upstream first; all of a job share their partitions."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One Dagster run to come: a job on a partition, and why it is needed."""
+
+    job: str
+    keys: Keys
+    because: tuple[str, ...] = field(default=(), compare=False)
+
+    @property
+    def label(self) -> str:
+        """The partition as a person reads it."""
+        return " x ".join(self.keys)
+
+    @property
+    def announced(self) -> str:
+        """The line that a person sees when it begins."""
+        return f"{self.job} ({self.label})" + (f", {', '.join(self.because)}" if self.because else "")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What somebody wants to be there.
+
+    Args:
+        ranker: whose results and release; a judge that is no ranker ends with its comparisons.
+        batches: registered batches; None: all.
+        rebuild: make the measuring stick (vocabulary, comparisons, ranking) again although it is current.
+        own_phrases: the judge's own phrases and vocabulary too, which nothing else reads.
+        release: folder of the release; None: the home's.
+    """
+
+    ranker: str
+    batches: Collection[str] | None = None
+    rebuild: bool = False
+    own_phrases: bool = False
+    release: Path | None = None
+
+
+def plan(standings: Standings, wanted: Request) -> list[Stage]:
+    """The stages, upstream first; none when everything is current.
+
+    Raises:
+        ConfigurationError: no batch is registered, or no such batch or judge.
+    """
+    return list(_Planning(standings, wanted).stages())
+
+
+class _Planning:
+    """One look at the standings, and which steps are going to be made."""
+
+    def __init__(self, standings: Standings, wanted: Request) -> None:
+        self._now, self._wanted, self._judges = standings, wanted, standings.judges
+        self._to_make: set[tuple[str, Keys]] = set()
+        self._batches = _chosen(standings, wanted.batches)
+
+    def stages(self) -> Iterator[Stage]:
+        extractor, ranker, rebuild = self._judges.extractor, self._wanted.ranker, self._wanted.rebuild
+        ranks = ranker in self._judges.rankers
+        members = self._judges.members(ranker) if ranks else (ranker,)
+        # a missing vocabulary is collected from all batches, a kept one needs none of them
+        read = self._now.batches if self._needs("collecting", (extractor,), rebuild) else self._batches
+        for batch in read:
+            yield from self._if_needed("ingest", (batch,))
+            yield from self._if_needed("extract_hedges", (extractor, batch))
+        if self._wanted.own_phrases and ranker != extractor and ranker in self._judges.active_judges:
+            for batch in self._batches:
+                yield from self._if_needed("extract_hedges", (ranker, batch), force=rebuild)
+            yield from self._if_needed("build_vocabulary", (ranker,), force=rebuild)
+        yield from self._if_needed("build_vocabulary", (extractor,), force=rebuild)
+        for judge in members:
+            yield from self._if_needed("compare", (judge,), force=rebuild)
+        if not ranks:
+            return
+        yield from self._if_needed("rank", (ranker,), force=rebuild)
+        for batch in self._batches:
+            if self._needs("fitting", (ranker, batch)):
+                yield from self._if_needed("refit", (ranker, batch))
+            else:
+                yield from self._if_needed("expand", (ranker, batch))
+        yield from self._if_needed("release", (ranker,))
+
+    def _if_needed(self, job: str, keys: Keys, *, force: bool = False) -> Iterator[Stage]:
+        if any(self._needs(step, keys, force) for step in STEPS_OF_JOB[job]):
+            self._to_make.update((step, keys) for step in STEPS_OF_JOB[job])
+            yield Stage(job, keys, self._because(STEPS_OF_JOB[job], keys))
+
+    def _needs(self, step: str, keys: Keys, force: bool = False) -> bool:
+        if force or (step, keys) in self._to_make:
+            return True
+        if step == RELEASE:
+            folder = self._wanted.release or self._now.home.release / keys[0]
+            if self._now.of_release(keys[0], folder).state != "current":
+                return True
+        elif not all(self._now.is_current(table, *keys) for table in RECIPES[step].tables):
+            return True
+        return any(
+            (STEP_OF[wanted.table], place) in self._to_make
+            for wanted, place in self._now.inputs(step, keys)
+            if not wanted.on_request
+        )
+
+    def _because(self, steps: Sequence[str], keys: Keys) -> tuple[str, ...]:
+        """Reasons of stored tables; nobody needs to be told why a missing one is made."""
+        tables = [table for step in steps for table in RECIPES[step].tables]
+        return tuple(
+            dict.fromkeys(reason for table in tables for reason in self._now.of(table, *keys).because)
+        )
+
+
+def _chosen(standings: Standings, batches: Collection[str] | None) -> list[str]:
+    known = standings.batches
+    unknown = sorted(set(batches or ()) - set(known))
+    if unknown or not known:
+        named = f"batch {unknown[0]!r} is not registered" if unknown else "no batch is registered"
+        raise ConfigurationError(
+            f"{named}; registered: {', '.join(known) or 'none'}. `lunguage register --data DIR` registers one."
+        )
+    return [key for key in known if batches is None or key in batches]

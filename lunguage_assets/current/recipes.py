@@ -1,0 +1,203 @@
+"""Recipes: what every table is made of, declared once.
+
+Dagster's dependencies and partition mappings, the record in every stored file, the answer to "is it current?"
+and the plan of a run are derived from these recipes. Nothing is read here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from lunguage_assets.home.store import PARTITIONED_BY
+
+BATCH = "report_batch"
+RELEASE = "release"
+
+Whose = Literal["same", "extractor", "members", "all"]
+"""Whose partition of a table by judge is read: the step's own judge, the extractor, the ranker's members, all."""
+
+
+@dataclass(frozen=True)
+class Input:
+    """A table that a step reads. Batch and ranker are the step's own; a step without batches reads them all.
+
+    `on_request`: another version of it makes nothing stale. New phrases of new reports do not renew the vocabulary
+    by themselves: it is the measuring stick, and is collected again on request or on a slow schedule.
+    """
+
+    table: str
+    judge: Whose = "same"
+    on_request: bool = False
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """One step: the tables that it makes together, for one partition.
+
+    Args:
+        tables: made together, by the same partition keys.
+        inputs: tables that it reads.
+        reads: what it reads besides, by the names that `reads.Reads` knows.
+        code: raised by one whenever the code of the step gives another result for the same inputs.
+        asks_judges: whether making it may cost money.
+    """
+
+    tables: tuple[str, ...]
+    inputs: tuple[Input, ...] = ()
+    reads: tuple[str, ...] = ()
+    code: str = "1"
+    asks_judges: bool = False
+
+    @property
+    def dimensions(self) -> tuple[str, ...]:
+        """Partition dimensions, in the order of the store's paths."""
+        return dimensions_of(self.tables[0])
+
+
+RECIPES: Mapping[str, Recipe] = {
+    "intake": Recipe(
+        ("findings", "reports", "rejected", "intake_notes", "terms"),
+        reads=("delivery", "corpus settings", "terms"),
+    ),
+    "extraction": Recipe(
+        ("hedge_phrases",), (Input("findings"),), ("corrections", "judge"), asks_judges=True
+    ),
+    "collecting": Recipe(
+        ("hedge_vocabulary",),
+        (Input("hedge_phrases", on_request=True),),
+        ("vocabulary settings", "judge"),
+    ),
+    "comparing": Recipe(
+        ("comparison_matches",),
+        (Input("hedge_vocabulary", "extractor"),),
+        ("comparison settings", "judge"),
+        asks_judges=True,
+    ),
+    "ranking": Recipe(
+        ("reference_ranking",),
+        (Input("hedge_vocabulary", "extractor"), Input("comparison_matches", "members")),
+        ("ranking settings",),
+    ),
+    "fitting": Recipe(
+        ("fitted_probabilities", "fit_log"),
+        (
+            Input("findings"),
+            Input("hedge_phrases", "extractor"),
+            Input("hedge_vocabulary", "extractor"),
+            Input("reference_ranking"),
+        ),
+        ("fit settings", "anchors", "members"),
+        asks_judges=True,
+    ),
+    "merging": Recipe(
+        ("deduplicated_findings",),
+        (Input("findings"), Input("terms"), Input("fitted_probabilities")),
+        ("merge settings", "encoder", "blacklist"),
+    ),
+    "expansion": Recipe(
+        ("pathway_matches", "expansions"),
+        (Input("terms"), Input("deduplicated_findings")),
+        ("pathways",),
+    ),
+    "resolution": Recipe(
+        ("lunguage_plus_plus", "resolution_log", "conflicts", "accounting"),
+        (
+            Input("reports"),
+            Input("rejected"),
+            Input("terms"),
+            Input("reference_ranking"),
+            Input("fitted_probabilities"),
+            Input("deduplicated_findings"),
+            Input("pathway_matches"),
+            Input("expansions"),
+        ),
+        ("pathways",),
+    ),
+    "agreement_of_judges": Recipe(
+        ("judge_agreement", "ranking_correlations"),
+        (
+            Input("comparison_matches", "members"),
+            Input("hedge_phrases", "all", on_request=True),
+            Input("reference_ranking"),
+        ),
+        ("comparison settings", "ranking settings"),
+    ),
+    "ranking_robustness": Recipe(
+        ("ranking_robustness",),
+        (Input("reference_ranking"), Input("comparison_matches", "members")),
+        ("comparison settings", "ranking settings"),
+    ),
+    "fit_validation": Recipe(
+        ("fit_validation",),
+        (Input("reference_ranking"), Input("comparison_matches", "members")),
+        ("ranking settings", "fit settings"),
+    ),
+    "expert_agreement": Recipe(
+        ("expert_agreement",),
+        (Input("reference_ranking"), Input("comparison_matches", "members")),
+        ("ranking settings", "expert responses"),
+    ),
+    RELEASE: Recipe(
+        (RELEASE,),
+        (
+            Input("reference_ranking"),
+            Input("reports"),
+            Input("rejected"),
+            Input("fitted_probabilities"),
+            Input("pathway_matches"),
+            Input("lunguage_plus_plus"),
+            Input("resolution_log"),
+            Input("conflicts"),
+            Input("accounting"),
+        ),
+        ("release settings", "labels"),
+    ),
+}
+"""Step -> recipe, upstream first."""
+
+STEP_OF: Mapping[str, str] = {table: step for step, recipe in RECIPES.items() for table in recipe.tables}
+"""Table -> the step that makes it."""
+
+
+def dimensions_of(table: str) -> tuple[str, ...]:
+    """Partition dimensions of a table, or of the release."""
+    return ("ranker",) if table == RELEASE else PARTITIONED_BY[table]
+
+
+def inputs_of(
+    step: str,
+    keys: Sequence[str],
+    *,
+    extractor: str,
+    members: Sequence[str],
+    judges: Sequence[str],
+    batches: Sequence[str],
+) -> Iterator[tuple[Input, tuple[str, ...]]]:
+    """Every input with the keys of a partition that a step's partition reads.
+
+    Args:
+        step: name in `RECIPES`.
+        keys: of the partition, in the order of the store's paths.
+        extractor: the configured one.
+        members: judges that the partition's ranker pools.
+        judges: all judges.
+        batches: registered batches, oldest first.
+    """
+    own = dict(zip(RECIPES[step].dimensions, keys, strict=True))
+    for wanted in RECIPES[step].inputs:
+        chosen: list[list[str]] = []
+        for dimension in dimensions_of(wanted.table):
+            if dimension == "judge" and wanted.judge != "same":
+                chosen.append(
+                    {"extractor": [extractor], "members": [*members], "all": [*judges]}[wanted.judge]
+                )
+            elif dimension in own:
+                chosen.append([own[dimension]])
+            else:
+                chosen.append([*batches])
+        places: list[tuple[str, ...]] = [()]
+        for values in chosen:
+            places = [(*place, value) for place in places for value in values]
+        yield from ((wanted, place) for place in places)

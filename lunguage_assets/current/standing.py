@@ -1,0 +1,216 @@
+"""Whether a stored table is current: its record compared with its recipe as it stands now.
+
+A table is stale when something that it was made of is another now, or is itself stale; the reasons given are the
+roots ("pathways changed"), not the way down from them. The easy version, comparing times, calls a table stale
+after every repetition and current after every restored file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Literal
+
+import pandas as pd
+
+from lunguage_assets.current.reads import Reads
+from lunguage_assets.current.recipes import (
+    BATCH,
+    RECIPES,
+    RELEASE,
+    STEP_OF,
+    Input,
+    dimensions_of,
+    inputs_of,
+)
+from lunguage_assets.files import replace_text
+from lunguage_assets.home.home import Home
+from lunguage_assets.home.record import MadeOf, Record
+from lunguage_assets.home.store import VERSION, partition_path, stored_record
+from lunguage_assets.judges.configuration import JudgesConfiguration
+from lunguage_assets.tables import TABLES
+
+Keys = tuple[str, ...]
+
+CHANGED_BY_HAND = "changed after it was stored"
+RELEASE_RECORD = "made_of.json"
+
+
+@dataclass(frozen=True)
+class Standing:
+    """`current`, `stale` for these reasons, or `missing`."""
+
+    state: Literal["current", "stale", "missing"]
+    because: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"stale: {', '.join(self.because)}" if self.state == "stale" else self.state
+
+
+CURRENT, MISSING = Standing("current"), Standing("missing")
+
+
+class Standings:
+    """Answers for one home at one moment; what was read once is kept.
+
+    Args:
+        home: whose tables.
+        judges: the configuration in force.
+        prompts: folder of the user's own prompt templates; None: the bundled ones.
+    """
+
+    def __init__(self, home: Home, judges: JudgesConfiguration, prompts: Path | None = None) -> None:
+        self.home, self.judges = home, judges
+        self.reads = Reads(home, judges, prompts)
+        self._root = home.tables
+        self.of = cache(self._of)
+        self.record = cache(self._record)
+
+    @cached_property
+    def batches(self) -> list[str]:
+        """Keys of the registered batches, oldest first."""
+        return [batch.key for batch in self.home.registered()]
+
+    def is_current(self, table: str, *keys: str) -> bool:
+        """Whether a partition is stored and nothing that it was made of has changed."""
+        return self.of(table, *keys).state == "current"
+
+    def exists(self, table: str, *keys: str) -> bool:
+        """Whether a partition is stored, current or not."""
+        return self.of(table, *keys).state != "missing"
+
+    def complete_batches(self, ranker: str) -> list[str]:
+        """Batches of which everything is stored that a release of the ranker reads."""
+        per_batch = [
+            wanted.table for wanted in RECIPES[RELEASE].inputs if BATCH in dimensions_of(wanted.table)
+        ]
+        return [
+            batch
+            for batch in self.batches
+            if all(self.exists(table, *keys_of(table, ranker, batch)) for table in per_batch)
+        ]
+
+    def stale_batches(self, ranker: str) -> dict[str, tuple[str, ...]]:
+        """Complete batches of a ranker whose result is stale -> reasons."""
+        standings = {
+            batch: self.of("lunguage_plus_plus", ranker, batch) for batch in self.complete_batches(ranker)
+        }
+        return {batch: found.because for batch, found in standings.items() if found.state == "stale"}
+
+    def made_of(self, step: str, keys: Keys, read: Mapping[str, object] | None = None) -> MadeOf:
+        """What a step's partition is made of when it is made now.
+
+        Args:
+            step: name in `RECIPES`.
+            keys: of the partition.
+            read: table -> frame, or frames by partition, as they were read: their versions count, not those of
+                files that may have been replaced since. Of other tables the stored version counts.
+        """
+        versions = {
+            f"{wanted.table}/{'/'.join(place)}": self._version_read(wanted.table, place, read or {})
+            for wanted, place in self.inputs(step, keys)
+        }
+        recipe, by_name = RECIPES[step], self._named(step, keys)
+        reads = {name: self.reads.of(name, by_name) for name in recipe.reads}
+        return MadeOf(recipe.code, {place: found for place, found in versions.items() if found}, reads)
+
+    def note_release(self, ranker: str, folder: Path, made_of: MadeOf) -> Record:
+        """Keep beside a release what it was made of."""
+        record = Record(RELEASE, (ranker,), made_of, "")
+        replace_text(folder / RELEASE_RECORD, json.dumps(asdict(record), indent=1, sort_keys=True) + "\n")
+        return record
+
+    def of_release(self, ranker: str, folder: Path) -> Standing:
+        """Standing of the release that lies in a folder."""
+        try:
+            noted = json.loads((folder / RELEASE_RECORD).read_text(encoding="utf-8"))
+            made_of = MadeOf(**noted["made_of"])
+        except (FileNotFoundError, KeyError, TypeError, ValueError):
+            return MISSING
+        return self._compared(RELEASE, (ranker,), made_of)
+
+    def _of(self, table: str, *keys: str) -> Standing:
+        if table == RELEASE:
+            return self.of_release(keys[0], self.home.release / keys[0])
+        record = self.record(table, *keys)
+        if record is None:
+            return MISSING
+        if record.table != table or record.keys != keys:
+            return Standing("stale", (f"{_place(table, keys)} {CHANGED_BY_HAND}",))
+        return self._compared(STEP_OF[table], keys, record.made_of)
+
+    def _record(self, table: str, *keys: str) -> Record | None:
+        """None when nothing is stored. A file without a sound record gives one of no table."""
+        try:
+            record = stored_record(TABLES[table], partition_path(self._root, table, *keys))
+        except FileNotFoundError:
+            return None
+        return record or Record("", (), MadeOf(), "")
+
+    def _compared(self, step: str, keys: Keys, made_of: MadeOf) -> Standing:
+        reasons = dict.fromkeys(self._reasons(step, keys, made_of))
+        return Standing("stale", tuple(reasons)) if reasons else CURRENT
+
+    def _reasons(self, step: str, keys: Keys, made_of: MadeOf) -> Iterator[str]:
+        recipe, by_name = RECIPES[step], self._named(step, keys)
+        if made_of.code != recipe.code:
+            yield f"code of {step} changed"
+        for name in recipe.reads:
+            if made_of.reads.get(name) != self.reads.of(name, by_name):
+                yield f"{name} changed"
+        wanted_places = set()
+        for wanted, place in self.inputs(step, keys):
+            where = f"{wanted.table}/{'/'.join(place)}"
+            wanted_places.add(where)
+            if wanted.on_request:
+                continue
+            above = self.of(wanted.table, *place)
+            if above.state == "stale":
+                yield from above.because
+            elif above.state == "missing":
+                yield f"{_place(wanted.table, place)} is missing"
+            elif where not in made_of.inputs:
+                yield f"{_place(wanted.table, place)} is new"
+            elif made_of.inputs[where] != self._version(wanted.table, place):
+                yield f"{_place(wanted.table, place)} made again"
+        if step == RELEASE and set(made_of.inputs) - wanted_places:
+            yield "a batch was removed"
+
+    def inputs(self, step: str, keys: Keys) -> Iterator[tuple[Input, Keys]]:
+        """Every input of a step's partition, with the keys of the partition that is read."""
+        ranker = self._named(step, keys).get("ranker", "")
+        yield from inputs_of(
+            step,
+            keys,
+            extractor=self.judges.extractor,
+            members=self.judges.members(ranker) if ranker else (),
+            judges=self.judges.active_judges,
+            batches=self.complete_batches(ranker) if step == RELEASE else self.batches,
+        )
+
+    def _version_read(self, table: str, keys: Keys, read: Mapping[str, object]) -> str:
+        given = read.get(table)
+        frame = given.get(keys) if isinstance(given, Mapping) else given
+        if isinstance(frame, pd.DataFrame):
+            return str(frame.attrs[VERSION])
+        return "" if table in read else self._version(table, keys)
+
+    def _version(self, table: str, keys: Keys) -> str:
+        record = self.record(table, *keys)
+        return record.version if record is not None else ""
+
+    @staticmethod
+    def _named(step: str, keys: Keys) -> dict[str, str]:
+        return dict(zip(RECIPES[step].dimensions, keys, strict=True))
+
+
+def keys_of(table: str, owner: str, batch: str) -> Keys:
+    """Keys of a table's partition for a judge or ranker, and a batch, as far as it has these dimensions."""
+    return tuple(batch if dimension == BATCH else owner for dimension in dimensions_of(table))
+
+
+def _place(table: str, keys: Sequence[str]) -> str:
+    return f"{table} ({', '.join(keys)})"

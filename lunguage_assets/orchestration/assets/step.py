@@ -1,0 +1,117 @@
+"""A recipe and a function become a Dagster asset: partitions, inputs, versions and tags come from the recipe.
+
+A step is a function at module level. It takes the context, the home and the frames that its recipe names, and
+yields one `dg.Output` per table. What is common to all steps is added here: every table is validated and encoded
+with the record of what it was made of, and that record's version is Dagster's data version.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import wraps
+from typing import Any
+
+import dagster as dg
+
+from lunguage_assets.current.recipes import RECIPES, Recipe, dimensions_of
+from lunguage_assets.home.record import MadeOf, encode
+from lunguage_assets.orchestration.assets.edited import edited_deps
+from lunguage_assets.orchestration.metadata import plain_failures, table_options
+from lunguage_assets.orchestration.partitions import Partitions, store_keys
+from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.orchestration.runs.pools import JUDGES_POOL
+from lunguage_assets.tables import TABLES
+
+Compute = Callable[..., Iterator[dg.Output | dg.AssetCheckResult]]
+
+
+def step_asset(
+    step: str,
+    compute: Compute,
+    partitions: Partitions,
+    group: str,
+    *,
+    kinds: Mapping[str, set[str]] | None = None,
+    check_specs: Sequence[dg.AssetCheckSpec] = (),
+) -> dg.AssetsDefinition:
+    """The asset, or assets made together, of a step.
+
+    Args:
+        step: name in `RECIPES`.
+        compute: generator function with parameters `context`, `home` and one per table that the recipe reads.
+        partitions: of this code location.
+        group: of the assets.
+        kinds: table -> further kinds for the UI.
+        check_specs: checks that the step makes itself.
+    """
+    recipe = RECIPES[step]
+    deps = [
+        dg.AssetDep(wanted.table, partition_mapping=partitions.mapping(step, wanted))
+        for wanted in recipe.inputs
+    ]
+    read = set(inspect.signature(compute).parameters)
+    return dg.multi_asset(
+        name=step,
+        check_specs=check_specs,
+        partitions_def=partitions.of(recipe.tables[0]),
+        pool=JUDGES_POOL if recipe.asks_judges else None,
+        ins={
+            wanted.table: dg.AssetIn(
+                partition_mapping=partitions.mapping(step, wanted),
+                metadata={"allow_missing_partitions": True} if wanted.on_request else None,
+            )
+            for wanted in recipe.inputs
+            if wanted.table in read
+        },
+        deps=[*(dep for dep in deps if dep.asset_key.path[-1] not in read), *edited_deps(step)],
+        outs={
+            table: dg.AssetOut(
+                code_version=recipe.code, **table_options(table, group, kinds=(kinds or {}).get(table))
+            )
+            for table in recipe.tables
+        },
+    )(_recorded(step, recipe, compute))
+
+
+def _recorded(step: str, recipe: Recipe, compute: Compute) -> Compute:
+    """The function with every output encoded, recorded and given its data version."""
+
+    @wraps(compute)
+    def recorded(
+        context: dg.AssetExecutionContext, home: HomeResource, **read: Any
+    ) -> Iterator[dg.Output | dg.AssetCheckResult]:
+        keys = store_keys(context.partition_key, recipe.dimensions)
+        with plain_failures():
+            made_of = home.standings().made_of(step, keys, by_keys(context, recipe, read))
+            for output in compute(context, home=home, **read):
+                yield _encoded(output, keys, made_of) if isinstance(output, dg.Output) else output
+
+    return recorded
+
+
+def _encoded(output: dg.Output, keys: Sequence[str], made_of: MadeOf) -> dg.Output:
+    table = encode(TABLES[output.output_name], output.value, keys, made_of)
+    return dg.Output(
+        table,
+        output.output_name,
+        metadata=output.metadata,
+        data_version=dg.DataVersion(table.record.version),
+    )
+
+
+def by_keys(context: dg.AssetExecutionContext, recipe: Recipe, read: Mapping[str, Any]) -> dict[str, Any]:
+    """Frames that were read, those of several partitions by the keys of the store."""
+    found: dict[str, Any] = {}
+    for wanted in recipe.inputs:
+        if wanted.table not in read:
+            continue
+        value = read[wanted.table]
+        dimensions = dimensions_of(wanted.table)
+        if value is None:
+            found[wanted.table] = {}
+        elif isinstance(value, Mapping):
+            found[wanted.table] = {store_keys(key, dimensions): frame for key, frame in value.items()}
+        else:
+            found[wanted.table] = value
+    return found

@@ -1,0 +1,31 @@
+"""The sensor that notes new versions of what a person edits, so that the UI shows what became stale, and why."""
+
+import dagster as dg
+
+from lunguage_assets.errors import LunguageError
+from lunguage_assets.orchestration.assets.edited import changed
+from lunguage_assets.orchestration.resources import HomeResource
+
+INTERVAL_S = 15
+
+
+def edited_sensor() -> dg.SensorDefinition:
+    """Running from the start: it reads small files and starts nothing."""
+
+    @dg.sensor(
+        name="note_edited_files",
+        minimum_interval_seconds=INTERVAL_S,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description="Notes new versions of settings, pathways, blacklist, anchors, corrections and judges. What"
+        " follows from a changed one is shown as stale; nothing is made again by this.",
+    )
+    def note_edited_files(context: dg.SensorEvaluationContext, home: HomeResource) -> dg.SensorResult:
+        try:
+            found = changed(context.instance, home.standings())
+        except LunguageError as error:  # says itself what to do; a failed tick would hide the message
+            return dg.SensorResult(skip_reason=str(error))
+        if not found:
+            return dg.SensorResult(skip_reason="Nothing was edited.")
+        return dg.SensorResult(asset_events=found)
+
+    return note_edited_files
