@@ -137,7 +137,8 @@ def estimate(
 @RANKER_OPTION
 @PRESET_OPTION
 def analyse(home: Path, ranker: str, preset: str | None) -> None:
-    """Analyse how far the numbers can be trusted: agreement, robustness of the ranking, validation of the fit.
+    """Analyse how far the numbers can be trusted: agreement, robustness of the ranking, validation of the
+    fit.
 
     Asks no judge: everything comes from recorded matches.
     """

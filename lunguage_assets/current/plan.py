@@ -143,6 +143,7 @@ def _chosen(standings: Standings, batches: Collection[str] | None) -> list[str]:
     if unknown or not known:
         named = f"batch {unknown[0]!r} is not registered" if unknown else "no batch is registered"
         raise ConfigurationError(
-            f"{named}; registered: {', '.join(known) or 'none'}. `lunguage register --data DIR` registers one."
+            f"{named}; registered: {', '.join(known) or 'none'}. `lunguage register --data DIR` "
+            "registers one."
         )
     return [key for key in known if batches is None or key in batches]

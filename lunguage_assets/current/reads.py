@@ -35,7 +35,8 @@ NOTHING = "none"
 
 
 class Reads:
-    """Fingerprints for one home and one judges configuration; each is read when it is asked for, and then kept.
+    """Fingerprints for one home and one judges configuration; each is read when it is asked for, and then
+    kept.
 
     Args:
         home: settings, batches and edited files are read there.

@@ -16,14 +16,17 @@ BATCH = "report_batch"
 RELEASE = "release"
 
 Whose = Literal["same", "extractor", "members", "all"]
-"""Whose partition of a table by judge is read: the step's own judge, the extractor, the ranker's members, all."""
+"""Whose partition of a table by judge is read: the step's own judge, the extractor, the ranker's members,
+all.
+"""
 
 
 @dataclass(frozen=True)
 class Input:
     """A table that a step reads. Batch and ranker are the step's own; a step without batches reads them all.
 
-    `on_request`: another version of it makes nothing stale. New phrases of new reports do not renew the vocabulary
+    `on_request`: another version of it makes nothing stale. New phrases of new reports do not renew the
+        vocabulary
     by themselves: it is the measuring stick, and is collected again on request or on a slow schedule.
     """
 

@@ -1,8 +1,8 @@
 """Whether a stored table is current: its record compared with its recipe as it stands now.
 
-A table is stale when something that it was made of is another now, or is itself stale; the reasons given are the
-roots ("pathways changed"), not the way down from them. The easy version, comparing times, calls a table stale
-after every repetition and current after every restored file.
+A table is stale when something that it was made of is another now, or is itself stale; the reasons given are
+the roots ("pathways changed"), not the way down from them. The easy version, comparing times, calls a table
+stale after every repetition and current after every restored file.
 """
 
 from __future__ import annotations
@@ -106,7 +106,8 @@ class Standings:
         Args:
             step: name in `RECIPES`.
             keys: of the partition.
-            read: table -> frame, or frames by partition, as they were read: their versions count, not those of
+            read: table -> frame, or frames by partition, as they were read: their versions count, not those
+                of
                 files that may have been replaced since. Of other tables the stored version counts.
         """
         versions = {

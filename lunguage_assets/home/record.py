@@ -1,9 +1,11 @@
-"""The record in every stored table: what its rows were made of, and a digest that shows whether they are still those.
+"""The record in every stored table: what its rows were made of, and a digest that shows whether they are
+still those.
 
-A table is encoded once, to the bytes of its Parquet file. The rows come first, the footer last, and the record
-stands in the footer: so it can name the digest of all bytes before it. A file that another program wrote has no
-record, one whose rows were changed under the record has another digest. A record in a file of its own, the easy
-version, would be left behind by whoever copies, restores or exchanges a table.
+A table is encoded once, to the bytes of its Parquet file. The rows come first, the footer last, and the
+record
+stands in the footer: so it can name the digest of all bytes before it. A file that another program wrote has
+no record, one whose rows were changed under the record has another digest. A record in a file of its own, the
+easy version, would be left behind by whoever copies, restores or exchanges a table.
 """
 
 from __future__ import annotations
@@ -89,7 +91,9 @@ def encode(
 
 
 def read_record(content: bytes) -> Record | None:
-    """The record in the bytes of a stored table; None when there is none, or the rows are not those it speaks of."""
+    """The record in the bytes of a stored table; None when there is none, or the rows are not those it speaks
+    of.
+    """
     try:
         values = json.loads((pq.read_metadata(io.BytesIO(content)).metadata or {})[_KEY])
         record = Record(

@@ -105,7 +105,8 @@ def publish_table(encoded: Encoded, path: UPath | Path) -> None:
 
 
 def stored_record(table: Table, path: UPath | Path) -> Record | None:
-    """The record of a stored table. None: of another schema, without a record, or changed after it was stored.
+    """The record of a stored table. None: of another schema, without a record, or changed after it was
+    stored.
 
     Raises:
         FileNotFoundError: nothing is stored.
@@ -152,11 +153,13 @@ def _decoded(table: Table, stored: bytes) -> pa.Table:
 
 
 def read_sound_table(table: Table, path: UPath | Path) -> pd.DataFrame:
-    """A stored partition, its columns, types, value rules and record asserted; `attrs["version"]` is its version.
+    """A stored partition, its columns, types, value rules and record asserted; `attrs["version"]` is its
+    version.
 
     Raises:
         FileNotFoundError: the partition has not been materialised.
-        InvalidTable: another schema, rows that break a rule, or rows that are not those of the record; names the
+        InvalidTable: another schema, rows that break a rule, or rows that are not those of the record; names
+            the
             file and keys, never a value.
     """
     stored = UPath(path).read_bytes()
@@ -170,7 +173,8 @@ def _record_of(table: Table, stored: bytes, path: UPath | Path) -> Record:
     record = read_record(stored)
     if record is None or record.table != table.name:
         raise InvalidTable(
-            f"table {table.name}, file {path}: its rows were changed after they were stored, or another program"
+            f"table {table.name}, file {path}: its rows were changed after they were stored, or "
+            "another program"
             " wrote it. Materialise it again before anything reads it."
         )
     return record

@@ -40,7 +40,8 @@ def build_defs(
     place = chosen.home
     corpus = place.corpus()
     withhold_messages(corpus.data_class if corpus is not None else None)
-    # Partition mappings and partitioned checks are beta and preview; the dagster range in pyproject.toml bounds
+    # Partition mappings and partitioned checks are beta and preview; the dagster range in pyproject.toml
+    # bounds
     # what may change.
     warnings.filterwarnings("ignore", category=dg.BetaWarning)
     warnings.filterwarnings("ignore", category=dg.PreviewWarning)

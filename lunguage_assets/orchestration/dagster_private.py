@@ -30,8 +30,8 @@ LOCATION = "lunguage_assets.definitions"
 def runs_of_location(instance: dg.DagsterInstance, job: str) -> Iterator[None]:
     """Runs that are created within belong to the code location, as those launched in the UI do.
 
-    `execute_in_process` leaves a run's origin empty; the timeline leaves such a run out, and it cannot be executed
-    again.
+    `execute_in_process` leaves a run's origin empty; the timeline leaves such a run out, and it cannot be
+    executed again.
     """
     origin = RemoteJobOrigin(
         RemoteRepositoryOrigin(
@@ -57,7 +57,8 @@ def add_backfill(
     title: str,
     description: str,
 ) -> str:
-    """Hand partitions of assets to the daemon as one backfill, which orders, queues and retries; returns its id.
+    """Hand partitions of assets to the daemon as one backfill, which orders, queues and retries; returns its
+    id.
 
     There is no public way to ask for different partitions of several assets at once.
     """

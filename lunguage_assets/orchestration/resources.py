@@ -48,9 +48,10 @@ def open_ledger(place: str) -> Ledger:
 class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
     """The home folder with what differs from one deployment to the next.
 
-    `judges_file` and `prompts_folder` are paths (empty: the bundled ones), `preset` one of the judges file (empty: the one it
-    names), `ledger` a file or a PostgreSQL URL (empty: in the home), `budget` and `daily_budget` US dollars
-    (empty: none): what this process, and what all who share the ledger within 24 hours, may spend.
+    `judges_file` and `prompts_folder` are paths (empty: the bundled ones), `preset` one of the judges file
+    (empty: the one it names), `ledger` a file or a PostgreSQL URL (empty: in the home), `budget` and
+    `daily_budget` US dollars (empty: none): what this process, and what all who share the ledger within 24
+    hours, may spend.
     """
 
     root: str
@@ -147,5 +148,6 @@ def _dollars(field: str, written: str) -> float:
         return float(written)
     except ValueError:
         raise ConfigurationError(
-            f"{field} (${VARIABLES[field]}): found {written!r}; expected US dollars, such as 25. Mend or unset it."
+            f"{field} (${VARIABLES[field]}): found {written!r}; expected US dollars, such as 25. "
+            "Mend or unset it."
         ) from None

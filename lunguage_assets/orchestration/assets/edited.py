@@ -1,8 +1,8 @@
 """Group `edited`: what a person edits and steps read, as external assets with data versions.
 
-Dagster shows a table as stale when one of these has another version than the one that the table was made with,
-and names it. Their versions are the fingerprints of `current.reads`; a sensor notes a changed one, and so does
-every command before it runs anything.
+Dagster shows a table as stale when one of these has another version than the one that the table was made
+with, and names it. Their versions are the fingerprints of `current.reads`; a sensor notes a changed one, and
+so does every command before it runs anything.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import dagster as dg
 
+from lunguage_assets.current.reads import NOTHING
 from lunguage_assets.current.recipes import BATCH, RECIPES
 from lunguage_assets.current.standing import Standings
 from lunguage_assets.errors import LunguageError
@@ -19,6 +20,11 @@ from lunguage_assets.orchestration.metadata import OWNERS
 from lunguage_assets.orchestration.partitions import REPORT_BATCH, Partitions
 
 GROUP = "edited"
+VERSION_TAG = "dagster/data_version"
+
+AT_ONCE = 500
+"""Events fetched by one query; SQLite takes no more than 999 parameters in one."""
+
 SETTINGS = {
     "corpus settings": "corpus",
     "vocabulary settings": "vocabulary",
@@ -27,20 +33,17 @@ SETTINGS = {
     "fit settings": "fit",
     "merge settings": "merge",
     "release settings": "release",
+    "pathways": "pathways",
+    "blacklist": "blacklist",
+    "anchors": "anchors",
 }
 """Name of a read -> partition of the asset `settings`."""
-
-FILES = {
-    "pathways": "pathways.yaml in the home, else the packaged one: which sub-findings a diagnosis implies.",
-    "blacklist": "blacklist.yaml in the home, else the packaged one: which findings never merge.",
-    "anchors": "anchor_ratings.csv in the home, else the published ratings: where the ranking meets probabilities.",
-}
 
 
 def edited_assets(partitions: Partitions) -> list[dg.AssetSpec]:
     """External assets; nothing is materialised by them."""
 
-    def spec(key: str, description: str, parts: dg.PartitionsDefinition | None = None) -> dg.AssetSpec:
+    def spec(key: str, description: str, parts: dg.PartitionsDefinition) -> dg.AssetSpec:
         return dg.AssetSpec(
             key,
             group_name=GROUP,
@@ -50,15 +53,16 @@ def edited_assets(partitions: Partitions) -> list[dg.AssetSpec]:
             kinds={"file"},
         )
 
-    groups = dg.StaticPartitionsDefinition(list(SETTINGS.values()))
+    options = dg.StaticPartitionsDefinition(list(SETTINGS.values()))
     return [
-        spec("settings", "Options of settings.toml in the home, by the step that reads them.", groups),
-        *(spec(key, description) for key, description in FILES.items()),
         spec(
-            "corrections",
-            "A person's corrections of extracted phrases, corrections.csv in the home.",
-            REPORT_BATCH,
+            "settings",
+            "Options of settings.toml by the step that reads them, and the files pathways.yaml, "
+            "blacklist.yaml and"
+            " anchor_ratings.csv: those in the home, else the packaged ones.",
+            options,
         ),
+        spec("corrections", "A person's corrections of extracted phrases: corrections.csv.", REPORT_BATCH),
         spec("judges", "Model, parameters and prompts of every judge.", partitions.by_dimensions[("judge",)]),
     ]
 
@@ -70,9 +74,7 @@ def edited_deps(step: str) -> Iterator[dg.AssetDep]:
     if groups:
         yield dg.AssetDep("settings", partition_mapping=dg.SpecificPartitionsPartitionMapping(groups))
     for name in recipe.reads:
-        if name in FILES:
-            yield dg.AssetDep(name)
-        elif name == "corrections":
+        if name == "corrections":
             yield dg.AssetDep(name, partition_mapping=dg.MultiToSingleDimensionPartitionMapping(BATCH))
         elif name == "judge":
             mapping = (
@@ -85,25 +87,26 @@ def edited_deps(step: str) -> Iterator[dg.AssetDep]:
 
 @dataclass(frozen=True)
 class Edited:
-    """One external asset's partition and its present version."""
+    """A partition of an external asset and its present version."""
 
     asset: str
-    partition: str | None
+    partition: str
     version: str
 
 
 def present_versions(standings: Standings) -> list[Edited]:
-    """Versions of everything in the group as it is now; a file that cannot be used has a version of its own."""
+    """Versions of everything in the group as it is now; a file that cannot be used has a version of its
+    own.
+    """
 
-    def version(name: str, keys: Mapping[str, str] | None = None) -> str:
+    def version(name: str, keys: Mapping[str, str]) -> str:
         try:
-            return standings.reads.of(name, keys or {})
+            return standings.reads.of(name, keys)
         except LunguageError as error:
             return f"unusable: {type(error).__name__}"
 
     return [
-        *(Edited("settings", group, version(name)) for name, group in SETTINGS.items()),
-        *(Edited(name, None, version(name)) for name in FILES),
+        *(Edited("settings", option, version(name, {})) for name, option in SETTINGS.items()),
         *(
             Edited("corrections", batch, version("corrections", {BATCH: batch}))
             for batch in standings.batches
@@ -116,24 +119,17 @@ def present_versions(standings: Standings) -> list[Edited]:
 
 
 def changed(instance: dg.DagsterInstance, standings: Standings) -> list[dg.AssetObservation]:
-    """Observations of what has another version than the instance knows."""
-    found = []
-    for edited in present_versions(standings):
-        key = dg.AssetKey(edited.asset)
-        records = instance.fetch_observations(
-            dg.AssetRecordsFilter(
-                asset_key=key, asset_partitions=[edited.partition] if edited.partition else None
-            ),
-            limit=1,
-        ).records
-        tags = (records[0].asset_observation.tags if records and records[0].asset_observation else None) or {}
-        if tags.get("dagster/data_version") != edited.version:
-            found.append(
-                dg.AssetObservation(
-                    key, partition=edited.partition, tags={"dagster/data_version": edited.version}
-                )
-            )
-    return found
+    """Observations of what has another version than the instance knows; of corrections only where there are
+    any.
+    """
+    noted = {asset: _noted(instance, asset) for asset in ("settings", "corrections", "judges")}
+    return [
+        dg.AssetObservation(
+            dg.AssetKey(edited.asset), partition=edited.partition, tags={VERSION_TAG: edited.version}
+        )
+        for edited in present_versions(standings)
+        if noted[edited.asset].get(edited.partition, NOTHING) != edited.version
+    ]
 
 
 def note_changed(instance: dg.DagsterInstance, standings: Standings) -> int:
@@ -142,3 +138,18 @@ def note_changed(instance: dg.DagsterInstance, standings: Standings) -> int:
     for observation in observations:
         instance.report_runless_asset_event(observation)
     return len(observations)
+
+
+def _noted(instance: dg.DagsterInstance, asset: str) -> dict[str, str]:
+    """Partition -> version that was noted last; one query, however many partitions."""
+    key = dg.AssetKey(asset)
+    latest = instance.get_latest_storage_id_by_partition(key, dg.DagsterEventType.ASSET_OBSERVATION)
+    found = {}
+    for start in range(0, len(latest), AT_ONCE):
+        ids = sorted(latest.values())[start : start + AT_ONCE]
+        chosen = dg.AssetRecordsFilter(asset_key=key, storage_ids=ids)
+        for record in instance.fetch_observations(chosen, limit=AT_ONCE).records:
+            observation = record.asset_observation
+            if observation is not None and observation.partition is not None:
+                found[observation.partition] = (observation.tags or {}).get(VERSION_TAG, "")
+    return found

@@ -1,4 +1,6 @@
-"""Group `implicit`: duplicates merged, diagnoses matched to pathways and expanded, contradictions resolved."""
+"""Group `implicit`: duplicates merged, diagnoses matched to pathways and expanded, contradictions
+resolved.
+"""
 
 from collections.abc import Iterator
 

@@ -127,8 +127,10 @@ def refuse_stale(ranker: str, batches: Sequence[str], stale: Mapping[str, Sequen
         named = "; ".join(f"{batch} ({', '.join(causes)})" for batch, causes in islice(stale.items(), NAMED))
         more = f"; and {len(stale) - NAMED} more" if len(stale) > NAMED else ""
         raise MethodError(
-            f"{len(stale)} of {len(batches)} batches of ranker {ranker!r} are stale: {named}{more}. Launch the job"
-            " `everything`, or run `lunguage run`: both make such batches again. Ask `lunguage estimate` first"
+            f"{len(stale)} of {len(batches)} batches of ranker {ranker!r} are stale: "
+            f"{named}{more}. Launch the job"
+            " `everything`, or run `lunguage run`: both make such batches again. Ask `lunguage "
+            "estimate` first"
             " when language models judge; or undo the change."
         )
 

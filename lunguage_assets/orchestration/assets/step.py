@@ -1,8 +1,8 @@
 """A recipe and a function become a Dagster asset: partitions, inputs, versions and tags come from the recipe.
 
 A step is a function at module level. It takes the context, the home and the frames that its recipe names, and
-yields one `dg.Output` per table. What is common to all steps is added here: every table is validated and encoded
-with the record of what it was made of, and that record's version is Dagster's data version.
+yields one `dg.Output` per table. What is common to all steps is added here: every table is validated and
+encoded with the record of what it was made of, and that record's version is Dagster's data version.
 """
 
 from __future__ import annotations

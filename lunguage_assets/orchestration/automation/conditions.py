@@ -1,8 +1,9 @@
 """What runs without a person: when a partition is requested, and the sensor that requests it.
 
-A batch that is taken in is carried to `lunguage_plus_plus` for the rankers in use, those that have a ranking. The
-conditions are Dagster's own. What must not trigger anything is ignored: the measuring stick and what a person
-edits, because following them may cost money. Our one condition keeps away from what somebody else does.
+A batch that is taken in is carried to `lunguage_plus_plus` for the rankers in use, those that have a ranking.
+The conditions are Dagster's own. What must not trigger anything is ignored: the measuring stick and what a
+person edits, because following them may cost money. Our one condition keeps away from what somebody else
+does.
 """
 
 from __future__ import annotations
@@ -105,7 +106,8 @@ def automated(
 
 
 def automation_sensor(settings: AutomationSettings) -> dg.AutomationConditionSensorDefinition:
-    """The sensor that requests what the conditions ask for: one run per partition, so that one that fails holds
+    """The sensor that requests what the conditions ask for: one run per partition, so that one that fails
+    holds
     up no other.
     """
     return dg.AutomationConditionSensorDefinition(
@@ -117,7 +119,8 @@ def automation_sensor(settings: AutomationSettings) -> dg.AutomationConditionSen
         use_user_code_server=True,
         run_tags={"lunguage/launched_by": SENSOR},
         description=(
-            "Carries every batch that is taken in on to lunguage_plus_plus, for the rankers that have a ranking."
+            "Carries every batch that is taken in on to lunguage_plus_plus, for the rankers that "
+            "have a ranking."
             " A step that failed is not tried again before something that it reads changes."
             " Starts by itself with `enabled = true` under [automation] in settings.toml."
         ),

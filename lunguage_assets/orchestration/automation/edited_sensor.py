@@ -1,4 +1,6 @@
-"""The sensor that notes new versions of what a person edits, so that the UI shows what became stale, and why."""
+"""The sensor that notes new versions of what a person edits, so that the UI shows what became stale, and
+why.
+"""
 
 import dagster as dg
 
@@ -16,7 +18,8 @@ def edited_sensor() -> dg.SensorDefinition:
         name="note_edited_files",
         minimum_interval_seconds=INTERVAL_S,
         default_status=dg.DefaultSensorStatus.RUNNING,
-        description="Notes new versions of settings, pathways, blacklist, anchors, corrections and judges. What"
+        description="Notes new versions of settings, pathways, blacklist, anchors, corrections and judges. "
+        "What"
         " follows from a changed one is shown as stale; nothing is made again by this.",
     )
     def note_edited_files(context: dg.SensorEvaluationContext, home: HomeResource) -> dg.SensorResult:

@@ -88,7 +88,9 @@ def releases(
 
 
 def rankers_to_release(standings: Standings, rankers: tuple[str, ...]) -> list[str]:
-    """Of these rankers, those with a ranking and at least one registered batch that was carried to its end."""
+    """Of these rankers, those with a ranking and at least one registered batch that was carried to its
+    end.
+    """
     return [
         ranker
         for ranker in rankers

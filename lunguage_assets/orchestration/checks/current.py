@@ -1,4 +1,5 @@
-"""The check that names stale batches of a ranker, and why they are stale; `current` decides, this only reports.
+"""The check that names stale batches of a ranker, and why they are stale; `current` decides, this only
+reports.
 
 A changed setting or a new ranking makes no batch be fitted again by itself: that may cost money, and a person
 decides.
@@ -28,7 +29,8 @@ def current_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
     @dg.asset_check(
         asset=FITS_CURRENT.asset_key,
         name=FITS_CURRENT.name,
-        description="No result of this ranker is stale: ranking, settings, pathways, corrections and judges are"
+        description="No result of this ranker is stale: ranking, settings, pathways, corrections and judges "
+        "are"
         " those that every batch was made with.",
         partitions_def=partitions.of("reference_ranking"),
     )

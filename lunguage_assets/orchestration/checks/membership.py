@@ -1,4 +1,5 @@
-"""The check that names judges which could join the panel: they have played all comparisons and are not pooled.
+"""The check that names judges which could join the panel: they have played all comparisons and are not
+pooled.
 
 A candidate ranks alone and changes nothing of the panel; a person decides whether it joins.
 """
@@ -15,9 +16,11 @@ from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.tables import COMPARISON_MATCHES
 
 REMEDY = (
-    "To pool them, add them to members = [...] of the preset's [panels...] table in the judges file and take them"
+    "To pool them, add them to members = [...] of the preset's [panels...] table in the "
+    "judges file and take them"
     " out of candidates; then `lunguage run` ranks the panel again and fits every batch again (ask"
-    " `lunguage estimate` first when language models judge). To keep the panel as it is, leave it so: this check"
+    " `lunguage estimate` first when language models judge). To keep the panel as it is, "
+    "leave it so: this check"
     " only warns."
 )
 

@@ -30,7 +30,8 @@ def plan_backfill(
     rebuild: bool = False,
     phrases: bool = True,
 ) -> list[Stage]:
-    """The stages that give one judge everything: its phrases and vocabulary (without `phrases`: not), comparisons,
+    """The stages that give one judge everything: its phrases and vocabulary (without `phrases`: not),
+    comparisons,
     ranking, fits, results and release; what is current is left out, unless `rebuild`.
 
     Raises:
@@ -42,7 +43,8 @@ def plan_backfill(
     vocabulary = standings.of("hedge_vocabulary", judges.extractor)
     if vocabulary.state == "stale":
         raise MethodError(
-            f"the hedge vocabulary of {judges.extractor!r} is {vocabulary}, and every judge's results rest on it."
+            f"the hedge vocabulary of {judges.extractor!r} is {vocabulary}, and every judge's "
+            "results rest on it."
             " Make it again with `lunguage run --rebuild-ranking`, or undo the change; then backfill."
         )
     request = Request(judge, tuple(batches) or None, rebuild, own_phrases=phrases)
@@ -77,7 +79,8 @@ def require_daemon(instance: dg.DagsterInstance) -> None:
     silent = silent_daemons(instance, _NEEDED_DAEMONS)
     if silent:
         raise NoDaemon(
-            f"no Dagster daemon works on this home ({', '.join(name.lower().replace('_', ' ') for name in silent)}:"
+            "no Dagster daemon works on this home "
+            f"({', '.join(name.lower().replace('_', ' ') for name in silent)}:"
             " no sign of life lately). Start `lunguage ui` (or the service) and say this again, or leave out"
             " --queue to do the work here and now."
         )
@@ -93,7 +96,9 @@ def _require_known(judges: JudgesConfiguration, judge: str) -> None:
             " changes), or choose its preset."
         )
     raise ConfigurationError(
-        f"judge {judge!r} is not known; expected one of {', '.join(judges.active_judges)}. Add [judges.{judge}] to"
-        f" a copy of the judges file, name it in candidates = [...] of [presets.{judges.preset}] there, and point"
+        f"judge {judge!r} is not known; expected one of {', '.join(judges.active_judges)}. Add "
+        f"[judges.{judge}] to"
+        f" a copy of the judges file, name it in candidates = [...] of [presets.{judges.preset}] "
+        "there, and point"
         " $LUNGUAGE_JUDGES at the copy."
     )

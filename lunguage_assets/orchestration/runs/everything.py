@@ -1,7 +1,8 @@
 """Job `everything`: what `lunguage run` does for what is registered, launched from the UI or a schedule.
 
-The op plans, and hands its plan to Dagster as one backfill: the daemon orders, queues and retries its runs, and
-the UI shows and cancels them. No `from __future__ import annotations` here: Dagster reads the op's annotations.
+The op plans, and hands its plan to Dagster as one backfill: the daemon orders, queues and retries its runs,
+and the UI shows and cancels them. No `from __future__ import annotations` here: Dagster reads the op's
+annotations.
 """
 
 import dagster as dg
@@ -46,7 +47,8 @@ def hand_over_everything(
 @dg.job(
     executor_def=dg.in_process_executor,
     description=(
-        "Take in, rank, fit, expand and release whatever is registered and not current, as `lunguage run` does."
+        "Take in, rank, fit, expand and release whatever is registered and not current, as "
+        "`lunguage run` does."
         " The work is one backfill, listed under Runs > Backfills; launching this again goes on from there."
     ),
 )

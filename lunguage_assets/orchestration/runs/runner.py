@@ -153,7 +153,8 @@ class Runner:
         """
         if not self._home.standings().exists("reference_ranking", ranker):
             raise RunFailed(
-                f"there is no ranking of {ranker!r} in {self._home.root} to analyse. Run `lunguage run` first."
+                f"there is no ranking of {ranker!r} in {self._home.root} to analyse. Run "
+                "`lunguage run` first."
             )
         outcome = self.run(Request(ranker), progress=progress, stages=[Stage("analyse", (ranker,))])
         self._build_catalog()
@@ -175,13 +176,15 @@ class Runner:
         except duckdb.Error as error:  # it has read no row, so that it can quote none
             said = str(error).splitlines()[0]
             raise RunFailed(
-                f"{home.database} cannot be written ({said}). Free space there, and run the same command again."
+                f"{home.database} cannot be written ({said}). Free space there, and run the same "
+                "command again."
             ) from None
 
     def _execute_all(self, stages: Sequence[Stage], progress: Progress, wanted: Request) -> Outcome:
         """Execute stages; one whose tables have come out current meanwhile is left out.
 
-        A vocabulary that is collected again and comes out the same leaves comparisons, ranking and fits current.
+        A vocabulary that is collected again and comes out the same leaves comparisons, ranking and fits
+        current.
         """
         outcome = Outcome()
         for done, stage in enumerate(stages):
