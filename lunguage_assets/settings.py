@@ -139,8 +139,8 @@ class ReleaseSettings(_Options):
     def _hiding(cls, small_cells: int) -> int:
         if small_cells != 1 and small_cells < 5:
             raise ValueError(
-                f"found {small_cells}; expected 5 or more, because less can be got back by "
-                "subtraction, or 1 for exact counts"
+                f"found {small_cells}; expected 5 or more, because less "
+                "can be got back by subtraction, or 1 for exact counts"
             )
         return small_cells
 

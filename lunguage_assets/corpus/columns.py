@@ -12,7 +12,8 @@ from lunguage_assets.tables import ATTRIBUTES, SECTIONS
 ROW_NUMBER = "row"
 REQUIRED = ("subject_id", "study_id", "section", "sent", "ent", "dx_status", "dx_certainty")
 OPTIONAL = (
-    ROW_NUMBER, "sequence", "report", "sent_idx", "ent_idx", "normed_ent", "cat", "location", "evidence", "associate", *ATTRIBUTES,
+    ROW_NUMBER, "sequence", "report", "sent_idx", "ent_idx", "normed_ent", "cat", "location", "evidence",
+    "associate", *ATTRIBUTES,
 )  # fmt: skip
 _ALIASES = {"": ROW_NUMBER, "unnamed:_0": ROW_NUMBER, "entity": "ent"}
 _STAND_INS = {"report_type": "section", "sentences": "sent"}

@@ -16,9 +16,9 @@ from lunguage_assets.corpus.vocabulary import Vocabulary, plain
 from lunguage_assets.tables import ATTRIBUTES, FINDINGS
 
 _COLUMNS = (
-    "finding_id", "subject_id", "study_id", "sequence", "section", "sent_idx", "sent", "ent_idx", "ent", "name", "cat", "status", "location",
-    "location_parts", *ATTRIBUTES, "evidence", "associate", "currency", "view_information", "row", "masked_sentence", "mask_state",
-    "same_name_in_sentence",
+    "finding_id", "subject_id", "study_id", "sequence", "section", "sent_idx", "sent", "ent_idx", "ent",
+    "name", "cat", "status", "location", "location_parts", *ATTRIBUTES, "evidence", "associate", "currency",
+    "view_information", "row", "masked_sentence", "mask_state", "same_name_in_sentence",
 )  # fmt: skip
 _PAST_HISTORY = tuple(ATTRIBUTES).index("past_hx")
 
@@ -48,10 +48,13 @@ class FindingsBuilder:
             past = row.section == "hist" or row.attributes[_PAST_HISTORY] != ""
             self._rows.append(
                 (
-                    row.finding_id, study.subject_id, study.study_id, study.sequence, row.section, row.sent_idx, row.sent, row.ent_idx, row.ent,
-                    name, row.cat, row.status, row.location, self._vocabulary.location_parts(row.location), *row.attributes,
-                    self._tokens(study, row, "evidence", row.evidence, references), self._tokens(study, row, "associate", row.associate, references),
-                    "past dx" if past else "current dx", view_information, row.row, sentence, state, (row.section, row.sent_idx, sentence) in twins,
+                    row.finding_id, study.subject_id, study.study_id, study.sequence, row.section,
+                    row.sent_idx, row.sent, row.ent_idx, row.ent, name, row.cat, row.status, row.location,
+                    self._vocabulary.location_parts(row.location), *row.attributes,
+                    self._tokens(study, row, "evidence", row.evidence, references),
+                    self._tokens(study, row, "associate", row.associate, references),
+                    "past dx" if past else "current dx", view_information, row.row, sentence, state,
+                    (row.section, row.sent_idx, sentence) in twins,
                 )
             )  # fmt: skip
 

@@ -301,8 +301,8 @@ def read_forms(path: Path) -> BuiltInForms:
             other = seen.setdefault(_blanks(plain(spelling)), form)
             if other != form:
                 raise ConfigurationError(
-                    f"{path}: spelling {spelling!r} is listed under {other!r} and {form!r}. Keep "
-                    "one of the two."
+                    f"{path}: spelling {spelling!r} is listed under "
+                    f"{other!r} and {form!r}. Keep one of the two."
                 )
     return forms
 

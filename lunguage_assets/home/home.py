@@ -162,10 +162,9 @@ class Home:
         present = self.corpus()
         if present is not None and present != corpus:
             raise CorpusMismatch(
-                f"{self.root} holds corpus {present.name!r} ({present.data_class}); found "
-                f"{corpus.name!r} ({corpus.data_class}). "
-                "One home holds one corpus and one data class: set LUNGUAGE_HOME (or --home) to "
-                "another folder, or name the same corpus with --corpus."
+                f"{self.root} holds corpus {present.name!r} ({present.data_class}); found {corpus.name!r} "
+                f"({corpus.data_class}). One home holds one corpus and one data class: set LUNGUAGE_HOME (or "
+                "--home) to another folder, or name the same corpus with --corpus."
             )
 
     def registered(self) -> list[Batch]:
@@ -182,8 +181,8 @@ class Home:
         if _KEY.fullmatch(key) and manifest.exists():
             return _read_batch(manifest)
         raise ConfigurationError(
-            f"batch {key!r} is not registered in {self.root}. Register its files first: lunguage "
-            f"register --data DIR --batch {key}"
+            f"batch {key!r} is not registered in {self.root}. Register "
+            f"its files first: lunguage register --data DIR --batch {key}"
         )
 
     def delivery(self, key: str) -> Delivery:
@@ -228,15 +227,15 @@ class Home:
         """
         if not _KEY.fullmatch(key):
             raise ConfigurationError(
-                f"batch key {key!r} is not usable; expected lower-case letters, digits, '.', '_' "
-                "and '-' only. Name it with --batch KEY."
+                f"batch key {key!r} is not usable; expected lower-case letters, digits, '.', '_' and '-' "
+                "only. Name it with --batch KEY."
             )
         delivery = find_delivery(folder)
         declared = delivery.declared
         if data_class is not None and declared.is_declared and data_class != declared.data_class:
             raise CorpusMismatch(
-                f"{folder / 'corpus.toml'} declares data class {declared.data_class!r}, the "
-                f"command line says {data_class!r}. Make the two agree."
+                f"{folder / 'corpus.toml'} declares data class {declared.data_class!r}, the command line "
+                f"says {data_class!r}. Make the two agree."
             )
         corpus = Corpus(corpus_name or declared.name or "unnamed", data_class or declared.data_class)
         self._require(corpus)
@@ -247,9 +246,8 @@ class Home:
                 if batch.sha256 == sha256:
                     return Registration(delivery, corpus, batch, is_new=False)
                 raise CorpusMismatch(
-                    f"batch {key!r} is registered with other content (sha256 {batch.sha256[:12]}, "
-                    f"found {sha256[:12]}). "
-                    "A batch never changes: give the new files another key with --batch."
+                    f"batch {key!r} is registered with other content (sha256 {batch.sha256[:12]}, found "
+                    f"{sha256[:12]}). A batch never changes: give the new files another key with --batch."
                 )
         number = 1 + max((batch.number for batch in batches), default=-1)
         new = Batch(key, number, sha256, tuple(path.name for path in delivery.files))

@@ -81,8 +81,8 @@ def write_table(table: Table, frame: pd.DataFrame, path: UPath | Path) -> pa.Tab
     except OSError as error:
         raise NotWritten(
             f"table {table.name}: could not be written to {path} "
-            f"({error.strerror or type(error).__name__}). What was stored before is kept."
-            " Free space there, or mend its permissions, and do the same again."
+            f"({error.strerror or type(error).__name__}). What was stored before is "
+            "kept. Free space there, or mend its permissions, and do the same again."
         ) from None
     return content
 
@@ -120,8 +120,8 @@ def _read(table: Table, path: UPath | Path) -> pa.Table:
             field.name for field in expected if not found.field(field.name).equals(field)
         ]
         raise InvalidTable(
-            f"table {table.name}: a stored partition was written under another schema (columns "
-            f"{wrong}). Materialise it again."
+            f"table {table.name}: a stored partition was written under "
+            f"another schema (columns {wrong}). Materialise it again."
         )
     return content
 
@@ -202,7 +202,7 @@ def create_catalog(connection: Connection, root: UPath | Path) -> None:
         columns = ", ".join([*keys, *(f'"{column.name}"' for column in table.columns)])
         pattern = str(UPath(root) / name / "**" / "*.parquet").replace("'", "''")
         connection.execute(
-            f"CREATE OR REPLACE VIEW {name} AS SELECT {columns} FROM read_parquet('{pattern}', "
-            "filename = true)"
+            f"CREATE OR REPLACE VIEW {name} AS SELECT {columns} "
+            f"FROM read_parquet('{pattern}', filename = true)"
         )
         connection.execute(f"COMMENT ON VIEW {name} IS '{table.description.replace(chr(39), chr(39) * 2)}'")

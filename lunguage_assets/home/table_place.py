@@ -62,8 +62,8 @@ def tables_place(home: Path) -> Path | UPath:
     if _record(home) is None and not (home / "corpus.json").exists():  # a home that is still to be made
         return open_place(named)
     raise ConfigurationError(
-        f"{home} keeps its tables at {kept}; found ${TABLES_VARIABLE} = {named}. Unset it, or "
-        f"move the tables first: lunguage tables move {named}"
+        f"{home} keeps its tables at {kept}; found ${TABLES_VARIABLE} = {named}. Unset it, or move the "
+        f"tables first: lunguage tables move {named}"
     )
 
 

@@ -33,8 +33,9 @@ FINDINGS_FILE, VOCABULARY_FILE, METADATA_FILE, ABOUT_FILE = (
 )
 
 LUNGUAGE_COLUMNS = (
-    "", "subject_id", "study_id", "sequence", "section", "report", "sent_idx", "sent", "ent_idx", "ent", "normed_ent", "cat",
-    "dx_status", "dx_certainty", "location", "evidence", "associate", *ATTRIBUTES.values(),
+    "", "subject_id", "study_id", "sequence", "section", "report", "sent_idx", "sent", "ent_idx", "ent",
+    "normed_ent", "cat", "dx_status", "dx_certainty", "location", "evidence", "associate",
+    *ATTRIBUTES.values(),
 )  # fmt: skip
 """Columns of Lunguage.csv in order; the first has no name."""
 
@@ -103,8 +104,8 @@ def _refuse_to_replace(out: Path) -> None:
         (out / name).exists() for name in (FINDINGS_FILE, VOCABULARY_FILE, METADATA_FILE, ABOUT_FILE)
     ):
         raise ConfigurationError(
-            f"{out} holds a delivery that is not declared synthetic; a sample would replace it. "
-            "Name another folder."
+            f"{out} holds a delivery that is not declared synthetic; "
+            "a sample would replace it. Name another folder."
         )
 
 
@@ -165,11 +166,12 @@ def finding_rows(study: Study, first: int, rng: random.Random) -> list[list[obje
                 for name, value in fact.attributes.items():
                     attributes[_ATTRIBUTE_PLACE[name]] = value
                 row: list[object] = [
-                    first + len(rows), subject, name_of_study, study.sequence, section, study.report, position,
-                     sentence.text, fact.number, _cased(fact.words, rng), fact.term.canonical, _cased(fact.term.cat, rng, 0.01),
-                     _status(polarity, "positive|negative", rng), _status(certainty, "definitive|tentative", rng),
-                    fact.location, _references(fact, fact.evidence, numbers, rng), _references(fact, fact.associate, numbers, rng),
-                    *attributes,
+                    first + len(rows), subject, name_of_study, study.sequence, section, study.report,
+                    position, sentence.text, fact.number, _cased(fact.words, rng), fact.term.canonical,
+                    _cased(fact.term.cat, rng, 0.01), _status(polarity, "positive|negative", rng),
+                    _status(certainty, "definitive|tentative", rng), fact.location,
+                    _references(fact, fact.evidence, numbers, rng),
+                    _references(fact, fact.associate, numbers, rng), *attributes,
                 ]  # fmt: skip
                 _mark_absent(row, rng)
                 rows.append(row)

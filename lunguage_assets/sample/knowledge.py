@@ -224,8 +224,8 @@ def _hedge(phrase: str, value: dict[str, Any], published: bool) -> Hedge:
     )
     if (singular or plural) and not forms["clauses"]:
         raise ConfigurationError(
-            f"resources/synthetic/hedges.yaml, {phrase}: asks for a number of the sign, so it "
-            "needs clauses without a sign."
+            f"resources/synthetic/hedges.yaml, {phrase}: asks for a "
+            "number of the sign, so it needs clauses without a sign."
         )
     return Hedge(
         phrase,
@@ -340,12 +340,13 @@ def knowledge() -> Knowledge:
     for term in terms.values():
         if set(term.sites) - groups:
             raise ConfigurationError(
-                f"resources/synthetic/findings.csv, {term.words}: no site of sites.csv is in "
-                f"group {term.sites}."
+                f"resources/synthetic/findings.csv, {term.words}: "
+                f"no site of sites.csv is in group {term.sites}."
             )
     return Knowledge(
         terms, sites, hedges, disorders, statements, words, _yaml(folder / "details.yaml"),
-        tuple(_situation(value) for value in views["situations"]), limits, views["sizes"], tuple(statement(value, terms) for value in remarks), _yaml(folder / "wording.yaml"),
+        tuple(_situation(value) for value in views["situations"]), limits, views["sizes"],
+        tuple(statement(value, terms) for value in remarks), _yaml(folder / "wording.yaml"),
     )  # fmt: skip
 
 

@@ -187,8 +187,8 @@ class Repertoire:
                 self.main = self.main or (chosen if status != "tn" else None)
                 return chosen
         raise MethodError(
-            f"resources/synthetic: nothing is left to say of {self.disorder.name} with status "
-            f"{status}. Add diagnoses to it."
+            "resources/synthetic: nothing is left to say of "
+            f"{self.disorder.name} with status {status}. Add diagnoses to it."
         )
 
     def name(
@@ -217,8 +217,9 @@ class Repertoire:
         )
         printed = None if shares or implied or (plain and site is not None and not site.before) else site
         mention = self.mention(
-            term, status, printed, number=number or self.phraser.number(term, site), adorned=beside is None and not plain and not bare, headline=headline,
-            extra=self.disorder.extra, attributive=plain or beside is not None,
+            term, status, printed, number=number or self.phraser.number(term, site),
+            adorned=beside is None and not plain and not bare, headline=headline, extra=self.disorder.extra,
+            attributive=plain or beside is not None,
         )  # fmt: skip
         if beside is not None and site is not None and printed is None and self.rng.random() < 0.85:
             mention.fact.location = beside.location if shares else site.canonical

@@ -135,8 +135,8 @@ BELIEF: tuple[Column, ...] = (
     probability("p_high", "Upper end of the interval of prob"),
     probability(
         "support",
-        "How strongly the row is claimed: p for positive, 1 - p for negative, the parent's for a "
-        "generated row",
+        "How strongly the row is claimed: p for positive, 1 "
+        "- p for negative, the parent's for a generated row",
     ),
     Column("p_source", "string", "Where prob comes from", choices=(*P_SOURCES, "pathway")),
     Column("prob_is_bound", "bool", "prob follows from a pathway: a bound, not an estimate"),

@@ -150,8 +150,8 @@ ORIGINS: dict[str, Origin] = {
     "fit_validation": Origin(
         passes={"reference_ranking": "ranking_version"},
         computed={
-            "step mean_distance sd_distance sd_between_seeds mean_distance_stopped stopped_share "
-            "playing unfitted": (
+            "step mean_distance sd_distance sd_between_seeds "
+            "mean_distance_stopped stopped_share playing unfitted": (
                 "comparison_matches: phrase_a phrase_b repetition answer winner",
                 "reference_ranking: phrase mu sigma rank",
             ),
@@ -258,10 +258,14 @@ ORIGINS: dict[str, Origin] = {
     ),
     "lunguage_plus_plus": Origin(
         passes={
-            "deduplicated_findings": f"finding_id {_OF_THE_STUDY} sent ent name cat status location location_parts "
-            "p_source prob_is_bound encoder mode",
-            "expansions": f"finding_id {_OF_THE_STUDY} sent ent name cat status location location_parts "
-            "p_source prob_is_bound",
+            "deduplicated_findings": (
+                f"finding_id {_OF_THE_STUDY} sent ent name cat status "
+                "location location_parts p_source prob_is_bound encoder mode"
+            ),
+            "expansions": (
+                f"finding_id {_OF_THE_STUDY} sent ent name cat status "
+                "location location_parts p_source prob_is_bound"
+            ),
             "pathway_matches": "pathway_id pathway",
             "fitted_probabilities": "ranking_version",
             "reference_ranking": "ranking_version",

@@ -141,8 +141,8 @@ class Table:
         for column, array in zip(self.columns, arrays, strict=True):
             if array.null_count and not column.nullable:
                 raise InvalidTable(
-                    f"table {self.name}, column {column.name}: {array.null_count} empty values "
-                    "where none are allowed"
+                    f"table {self.name}, column {column.name}: "
+                    f"{array.null_count} empty values where none are allowed"
                 )
         table = pa.Table.from_arrays(arrays, schema=self.arrow)
         problems = self.violations(frame)
@@ -167,8 +167,8 @@ class Table:
         extra = [str(name) for name in frame.columns if name not in self.names]
         if missing or extra:
             raise InvalidTable(
-                f"table {self.name}: missing columns {missing}, unexpected columns {extra}; "
-                f"expected {self.names}"
+                f"table {self.name}: missing columns {missing}, "
+                f"unexpected columns {extra}; expected {self.names}"
             )
         wrong = [c.name for c in self.columns if not _dtype_fits(c, frame[c.name])]
         if wrong:

@@ -79,8 +79,7 @@ def _of_judge(judge: str, frame: pd.DataFrame, phrases: pd.Index, version: str, 
     missing = int((outcomes == _UNKNOWN).sum()) // 2
     if missing:
         raise MethodError(
-            f"matches of judge {judge!r}: {missing} are missing, or they are of another "
-            f"vocabulary; expected {repetitions} for every pair of the "
-            f"{len(phrases)} ranked phrases. {_REMEDY}"
+            f"matches of judge {judge!r}: {missing} are missing, or they are of another vocabulary; expected "
+            f"{repetitions} for every pair of the {len(phrases)} ranked phrases. {_REMEDY}"
         )
     return outcomes

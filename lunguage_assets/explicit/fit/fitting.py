@@ -160,7 +160,8 @@ def fit_pairs(
 def _places(fits: Fits, reference: Reference) -> Places:
     centre, mu_sd = posterior_of_a_panel(fits.won, fits.lost, reference)
     return Places(
-        fits.mu, np.sqrt(fits.variance), fits.rank, centre, mu_sd, fits.steps + fits.void, fits.answers, fits.invalid, fits.stop
+        fits.mu, np.sqrt(fits.variance), fits.rank, centre, mu_sd, fits.steps + fits.void, fits.answers,
+        fits.invalid, fits.stop
     )  # fmt: skip
 
 

@@ -56,8 +56,8 @@ def collect_pairs(findings: pd.DataFrame, hedges: pd.DataFrame) -> list[Pair]:
     ids = rows["finding_id"].tolist()
     if set(ids) != set(phrases):
         raise MethodError(
-            f"hedge_phrases is about {len(phrases)} pairs, findings has {len(ids)}, and they are "
-            "not the same ones. Materialise hedge_phrases again."
+            f"hedge_phrases is about {len(phrases)} pairs, findings has {len(ids)}, and they are not the "
+            "same ones. Materialise hedge_phrases again."
         )
     columns = [
         rows[name].tolist() for name in ("study_id", "masked_sentence", "mask_state", "same_name_in_sentence")

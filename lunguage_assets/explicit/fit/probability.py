@@ -162,8 +162,8 @@ def calibrate(ranking: pd.DataFrame, anchors: Sequence[Anchor]) -> Calibration:
     alpha = float((spread * logits).sum()) / total
     if alpha <= 0.0:
         raise MethodError(
-            f"the anchors {names} are inverted: the more probable one is not ranked as more "
-            f"certain. {_REMEDY}"
+            f"the anchors {names} are inverted: the more probable "
+            f"one is not ranked as more certain. {_REMEDY}"
         )
     ascending = np.argsort(mus, kind="stable")
     return Calibration(

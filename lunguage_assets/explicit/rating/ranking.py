@@ -118,9 +118,9 @@ def _require_same_matches(matches: Mapping[str, pd.DataFrame], vocabulary_versio
     for judge, frame in matches.items():
         if set(frame["vocabulary_version"]) != {vocabulary_version} or set(frame["match_id"]) != expected:
             raise MethodError(
-                f"matches of judge {judge!r}: found {len(frame)} of {len(expected)}, or of "
-                "another vocabulary; expected one answer to every "
-                "match of the vocabulary that is ranked. Materialise comparison_matches of that judge again."
+                f"matches of judge {judge!r}: found {len(frame)} of {len(expected)}, or of another "
+                "vocabulary; expected one answer to every match of the vocabulary that is ranked. "
+                "Materialise comparison_matches of that judge again."
             )
 
 
@@ -138,8 +138,8 @@ def collect_answers(phrases: Sequence[str], matches: Mapping[str, pd.DataFrame])
                 continue
             if a not in number or b not in number:
                 raise MethodError(
-                    f"matches of judge {judge!r} are about phrases outside the vocabulary. "
-                    "Materialise comparison_matches again."
+                    f"matches of judge {judge!r} are about phrases outside "
+                    "the vocabulary. Materialise comparison_matches again."
                 )
             rows.append((match_id, judge, winner, b if winner == a else a, (sentence_a, sentence_b)))
     rows.sort(key=lambda row: row[:2])

@@ -58,8 +58,8 @@ def pair_cosines(
         found = np.asarray(embedder.cosines(phrases, first, second), dtype=np.float64)
         if found.shape != (len(first),) or not np.isfinite(found).all():
             raise MethodError(
-                f"encoder {embedder.identity}: found cosines of shape {found.shape}, expected "
-                f"{len(first)} finite ones."
+                f"encoder {embedder.identity}: found cosines of shape "
+                f"{found.shape}, expected {len(first)} finite ones."
             )
         return np.round(found, DECIMALS)
     vectors = checked_vectors(embedder.identity, embedder.encode(phrases), len(phrases))
@@ -80,8 +80,8 @@ def checked_vectors(identity: str, answer: NDArray[np.float32], rows: int) -> ND
     vectors = np.asarray(answer)
     if vectors.ndim != 2 or len(vectors) != rows or not unit_rows(vectors).all():
         raise MethodError(
-            f"encoder {identity}: found an array of shape {vectors.shape}, expected {rows} finite "
-            "vectors of length 1."
+            f"encoder {identity}: found an array of shape "
+            f"{vectors.shape}, expected {rows} finite vectors of length 1."
         )
     return vectors
 

@@ -116,8 +116,8 @@ class LexicalEmbedder:
         if column is None:
             if len(self._taken) == _WIDTH:
                 raise MethodError(
-                    f"encoder {self.identity}: more than {_WIDTH} different words. Encode fewer "
-                    "phrases with one embedder."
+                    f"encoder {self.identity}: more than {_WIDTH} different "
+                    "words. Encode fewer phrases with one embedder."
                 )
             column = int.from_bytes(blake2b(word.encode(), digest_size=8).digest(), "big") % _WIDTH
             while column in self._taken:

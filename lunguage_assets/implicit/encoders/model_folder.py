@@ -62,8 +62,8 @@ def find_model(name: str, revision: str) -> ModelFolder:
 def _local(folder: Path, revision: str) -> ModelFolder:
     if not folder.is_dir():
         raise ConfigurationError(
-            f"encoder_model: found no folder {folder}; expected one with a sentence encoder, or a "
-            "name on the hub."
+            f"encoder_model: found no folder {folder}; expected "
+            "one with a sentence encoder, or a name on the hub."
         )
     problem = _incomplete(folder)
     if problem:
@@ -71,9 +71,9 @@ def _local(folder: Path, revision: str) -> ModelFolder:
     digest = _digest(folder)
     if revision and (len(revision) < _SHORTEST_DIGEST or not digest.startswith(revision.lower())):
         raise ConfigurationError(
-            f"encoder_revision: the files in {folder} have SHA-256 {digest[:16]}..., expected "
-            f"{revision}. Name at least {_SHORTEST_DIGEST} digits of "
-            "it, leave encoder_revision empty to take the files as they are, or restore them."
+            f"encoder_revision: the files in {folder} have SHA-256 {digest[:16]}..., expected {revision}. "
+            f"Name at least {_SHORTEST_DIGEST} digits of it, leave encoder_revision empty to take the files "
+            "as they are, or restore them."
         )
     return ModelFolder(folder, f"{folder.resolve().name}@sha256:{digest[:16]}")
 
@@ -83,11 +83,10 @@ def _of_the_hub(name: str, revision: str) -> ModelFolder:
     folder, problem = _snapshot(name, revision)
     if folder is None:
         raise ConfigurationError(
-            f"encoder_model: {name!r}, revision {revision!r}, is not on this machine and cannot "
-            f"be fetched ({problem}). Check name and revision; or "
-            f"fetch it where the hub can be reached (hf download {name} --revision {revision} "
-            "--local-dir FOLDER), bring the folder here and "
-            "name it as encoder_model."
+            f"encoder_model: {name!r}, revision {revision!r}, is not on this machine "
+            f"and cannot be fetched ({problem}). Check name and revision; or fetch it "
+            f"where the hub can be reached (hf download {name} --revision {revision} "
+            "--local-dir FOLDER), bring the folder here and name it as encoder_model."
         )
     problem = _incomplete(folder)
     if problem:
@@ -133,8 +132,8 @@ def _incomplete(folder: Path) -> str:
         return "is no sentence encoder; expected a model saved by sentence-transformers, with a modules.json"
     if not any(path.suffix == ".safetensors" for path in _files(folder)):
         return (
-            "has no safetensors; other formats can hold code and are not read. Save the model again "
-            "with safe_serialization=True"
+            "has no safetensors; other formats can hold code and are "
+            "not read. Save the model again with safe_serialization=True"
         )
     return ""
 

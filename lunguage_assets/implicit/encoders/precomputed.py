@@ -26,8 +26,8 @@ ENCODER_KEY = b"lunguage encoder"
 _AT_ONCE = 16_384
 _SHORTEST = 1e-12
 _FORM = (
-    "Parquet with the columns 'phrase' (text) and 'vector' (a list of numbers), as `lunguage "
-    "encode vectors` writes it"
+    "Parquet with the columns 'phrase' (text) and 'vector' (a "
+    "list of numbers), as `lunguage encode vectors` writes it"
 )
 
 
@@ -134,9 +134,9 @@ class PrecomputedEmbedder:
                 str(self._path),
                 f"no vector for {missing} of {len(found)} phrases",
                 "one for every phrase that is compared",
-                "`lunguage encode phrases --out FILE` writes the phrases that have none; encode "
-                "them (`lunguage encode vectors FILE --out OTHER`) and put "
-                "both files of vectors into one folder, named as implicit.encoder_vectors.",
+                "`lunguage encode phrases --out FILE` writes the phrases that have none; encode them "
+                "(`lunguage encode vectors FILE --out OTHER`) and put both files of vectors into one folder, "
+                "named as implicit.encoder_vectors.",
                 column="phrase",
             )
 

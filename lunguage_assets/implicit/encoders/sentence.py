@@ -119,8 +119,8 @@ class SentenceEmbedder:
             problem = type(error).__name__
         if problem:
             raise ConfigurationError(
-                f"encoder {self.identity} cannot be loaded on device {where!r} ({problem}). "
-                "Expected the files of a sentence encoder without code of "
-                "its own, and a device that torch knows: implicit.encoder_model, implicit.encoder_device."
+                f"encoder {self.identity} cannot be loaded on device {where!r} ({problem}). Expected the "
+                "files of a sentence encoder without code of its own, and a device that torch knows: "
+                "implicit.encoder_model, implicit.encoder_device."
             )
         return model.eval()

@@ -44,8 +44,8 @@ _PASSING = frozenset(
 
 _TABLES = (
     "CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS vectors (phrase BLOB PRIMARY KEY, vector BLOB NOT NULL, "
-    "checksum INTEGER NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS vectors (phrase BLOB PRIMARY "
+    "KEY, vector BLOB NOT NULL, checksum INTEGER NOT NULL)",
 )
 _log = logging.getLogger(__name__)
 

@@ -65,8 +65,8 @@ class Blacklist:
         """The paper's pairs alone, for mode `paper`; raises `ConfigurationError` when the file lists none."""
         if not self._paper_pairs:
             raise ConfigurationError(
-                "the blacklist has no paper_pairs, and mode 'paper' uses nothing else. Restore "
-                "them, or use mode 'method'."
+                "the blacklist has no paper_pairs, and mode 'paper' "
+                "uses nothing else. Restore them, or use mode 'method'."
             )
         return Blacklist((), (), self._paper_pairs)
 

@@ -35,7 +35,8 @@ _NUMBER_WORDS = {
 }
 _WORD = re.compile(r"\b(?:" + "|".join(_NUMBER_WORDS) + r")\b")
 _LEVEL = re.compile(
-    r"(?<![a-z0-9])([ctls])-?(\d{1,2})(?:\s?(?:-|to|through|/)\s?([ctls])?(\d{1,2}))?(?!\d|\.\d|[ ]?(?:mm|cm)\b)"
+    r"(?<![a-z0-9])([ctls])-?(\d{1,2})(?:\s?(?:-|to|through|/)\s?([ctls])?(\d{1,2}))?"
+    r"(?!\d|\.\d|[ ]?(?:mm|cm)\b)"
 )
 _QUANTITY = re.compile(r"\d+(?:\.\d+)?(?:\s?(?:x|×|-|to|by|/)\s?\d+(?:\.\d+)?)*(?:\s?(mm|cm)(?![a-z]))?")
 _DIGITS = re.compile(r"\d+(?:\.\d+)?")

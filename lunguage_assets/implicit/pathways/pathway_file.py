@@ -290,8 +290,8 @@ def _check_exclusive(source: AnnotatedYaml, place: Place, diagnosis: Diagnosis) 
                 situation = ", ".join(view for view in VIEWS if view in views) or "unknown view"
                 raise source.error(
                     (*place, *matching[1][0]),
-                    f"{matching[0][1]} and {matching[1][1]} both apply to refinement "
-                    f"{refinement!r} with views {situation!r}",
+                    f"{matching[0][1]} and {matching[1][1]} both apply to "
+                    f"refinement {refinement!r} with views {situation!r}",
                     "At most one pathway may apply: narrow a `when`.",
                 )
 

@@ -95,7 +95,7 @@ class PathwayDictionary:
         self._normal_forms = {form: next(iter(names)) for form, names in claims.items() if len(names) == 1}
 
     # recognising
-    # ------------------------------------------------------------------------------------------------------------------
+    # --------------------------------------------------------------------------------------------------------
 
     def recognise(self, name: str, ent: str = "") -> str | None:
         """The diagnosis that a finding is, from its canonical name or else its wording; None when it is not a
@@ -146,7 +146,7 @@ class PathwayDictionary:
         return len(self.diagnoses) if diagnosis is None else self.order[diagnosis]
 
     # choosing
-    # ---------------------------------------------------------------------------------------------------------------------
+    # --------------------------------------------------------------------------------------------------------
 
     def choose(
         self, diagnosis: str, refinements: Sequence[str], views: frozenset[str]
@@ -190,7 +190,7 @@ class PathwayDictionary:
         return stated - {"abnormal"}
 
     # building
-    # ---------------------------------------------------------------------------------------------------------------------
+    # --------------------------------------------------------------------------------------------------------
 
     def pathways_of(self, diagnosis: str) -> tuple[MatchedPathway, ...]:
         """All pathways of a diagnosis, unions last."""

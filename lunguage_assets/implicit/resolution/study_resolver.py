@@ -118,7 +118,7 @@ class StudyResolver:
         return min(self._dictionary.rank(row.name, row.ent) for row in rows)
 
     # one key
-    # ----------------------------------------------------------------------------------------------------------------------
+    # --------------------------------------------------------------------------------------------------------
 
     def _settle(self, rows: Sequence[Row]) -> None:
         if len(rows) < 2:
@@ -225,7 +225,7 @@ class StudyResolver:
                 self._limit_support(grandchild, child)
 
     # the whole study
-    # --------------------------------------------------------------------------------------------------------------
+    # --------------------------------------------------------------------------------------------------------
 
     def _mend_references(self, row: Row) -> None:
         """References follow merged rows token by token; what refers to nothing any more is dropped and

@@ -83,8 +83,8 @@ def make_survey(
     ranked = [phrase for phrase in ranking.sort_values("rank")["phrase"].tolist() if phrase in sentences]
     if len(ranked) < 2:
         raise MethodError(
-            f"{len(ranked)} phrases are ranked; a survey needs two at least. Use a larger corpus, "
-            'or ruler = "published".'
+            f"{len(ranked)} phrases are ranked; a survey needs two "
+            'at least. Use a larger corpus, or ruler = "published".'
         )
     chosen = spread_pairs(ranked, pairs, seed)
     chosen.sort(key=lambda pair: text_hash(seed, "order of questions", *pair))
@@ -175,8 +175,8 @@ def _keep_filled_in(folder: Path, contents: Mapping[str, str]) -> None:
         path = folder / name
         if path.exists() and path.read_bytes() != content.encode("utf-8"):
             raise ConfigurationError(
-                f"{path} exists with other content, perhaps filled in. Name another folder with "
-                "--out, or move the file."
+                f"{path} exists with other content, perhaps filled "
+                "in. Name another folder with --out, or move the file."
             )
 
 
