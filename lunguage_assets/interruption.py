@@ -18,8 +18,9 @@ _SOON = 0.05
 """Seconds until a signal that was swallowed is answered again."""
 
 _POOLS = ("NullPool", "QueuePool", "SingletonThreadPool")
-"""SQLAlchemy's connection pools, which log any exception that comes up while they close a connection, and
-then raise it.
+"""SQLAlchemy's connection pools.
+
+They log any exception that is raised while they close a connection, and then raise it.
 """
 
 
@@ -34,8 +35,7 @@ def is_interruption(error: object) -> bool:
 
 @contextmanager
 def answering_signals() -> Iterator[None]:
-    """Ctrl-C and SIGTERM raise KeyboardInterrupt in the main thread, also in a process that a script started
-    in the background.
+    """Ctrl-C and SIGTERM raise KeyboardInterrupt in the main thread, also in a background process.
 
     What is started in the background ignores SIGINT. Dagster answers SIGTERM as it answers SIGINT, so that
     nothing but SIGKILL would stop it.
@@ -54,9 +54,7 @@ def answering_signals() -> Iterator[None]:
 
 @contextmanager
 def answering_swallowed_signals() -> Iterator[None]:
-    """The answer to a signal that Python swallows is given again a moment later, and neither Python nor
-    SQLAlchemy tells of it.
-    """
+    """Repeat signals that Python swallows, without Python's and SQLAlchemy's reports of them."""
     before = sys.unraisablehook
 
     def again(unraisable: sys.UnraisableHookArgs) -> None:
@@ -81,8 +79,7 @@ def answering_swallowed_signals() -> Iterator[None]:
 
 @contextmanager
 def noticing_signals() -> Iterator[Callable[[], bool]]:
-    """Tells whether this process was asked to stop since it was asked before, even if the exception never
-    arrived.
+    """Whether this process was asked to stop since the last call, even if no exception arrived.
 
     Whatever becomes of the exception, the wake-up descriptor gets every signal. In other threads than the
     main one nothing is noticed.

@@ -17,9 +17,7 @@ OPTIONAL = (
 )  # fmt: skip
 _ALIASES = {"": ROW_NUMBER, "unnamed:_0": ROW_NUMBER, "entity": "ent"}
 _STAND_INS = {"report_type": "section", "sentences": "sent"}
-"""What the structured output of the `lunguage-score` package has instead: read in that place when the column
-itself is missing.
-"""
+"""Columns of `lunguage-score` output that stand for missing ones, read at the place of the missing one."""
 _ABSENT = {"", "nan", "null", "<na>"}
 _LIST_WITH_NAN = re.compile(r"(?:^|,)\s*nan\s*(?:,|$)", re.IGNORECASE)
 _BLANKS = re.compile(r"[\s_]+")
@@ -94,8 +92,9 @@ def map_columns(header: Sequence[str], file: str) -> ColumnMap:
 
 
 def described(header: Sequence[str], known: Collection[str]) -> str:
-    """A header as an error may show it: names of the format only, because a file without a header line has
-    report text there.
+    """A header as an error may show it: names of the format only.
+
+    A file without a header line has report text there.
     """
     names = [name.strip() for name in header if name.strip() and folded_name(name) in known]
     others = sum(bool(name.strip()) for name in header) - len(names)
@@ -168,8 +167,9 @@ def certainty(value: str) -> str | None:
 
 
 def said_once(value: str) -> str:
-    """`x` of `x, x`, which `lunguage-score` writes when a model says the same of a finding twice; parts that
-    differ stay as they are.
+    """`x` for `x, x`; parts that differ stay as they are.
+
+    `lunguage-score` writes the first form when a model states a value of a finding twice.
     """
     parts = {part.strip() for part in value.split(",")}
     return parts.pop() if len(parts) == 1 else value

@@ -1,5 +1,6 @@
-"""A delivery: the folder of files a user hands over, found by name; nothing is parsed here but the corpus
-declaration.
+"""A delivery: a user's folder of files, found by name.
+
+Only the corpus declaration is parsed here.
 """
 
 from __future__ import annotations
@@ -49,8 +50,9 @@ class Delivery:
 
 
 def find_delivery(folder: Path) -> Delivery:
-    """The delivery in a folder: `Lunguage.csv`, and if present the vocabulary, the image metadata and raw
-    reports (each also `.gz`).
+    """The delivery in a folder.
+
+    `Lunguage.csv`, and if present the vocabulary, the image metadata and raw reports (each also `.gz`).
 
     Letter case does not matter; the findings may also be `Lunguage.parquet`.
 

@@ -23,8 +23,9 @@ def shows_mask(sentence: str) -> bool:
 
 
 class Masker:
-    """Finds findings in sentences, with the plurals and spellings of a vocabulary; patterns are made once per
-    finding.
+    """Finds findings in sentences, with the plurals and spellings of a vocabulary.
+
+    The pattern of a finding is compiled once.
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
@@ -32,8 +33,9 @@ class Masker:
         self._patterns: dict[tuple[str, ...], re.Pattern[str] | None] = {}
 
     def masked(self, sentence: str, ent: str, normed_ent: str = "") -> str | None:
-        """The sentence with every mention of the finding as `<finding>`, or None when it is not mentioned or
-        the mask is already there.
+        """The sentence with every mention of the finding as `<finding>`.
+
+        None when the finding is not mentioned or the mask is already there.
 
         The finding is sought as it is worded; only when that does not occur, in its canonical form; only then
         in the vocabulary's other spellings of it, the longest first.
@@ -63,8 +65,9 @@ class Masker:
         return re.compile(r"(?<![^\W_])(?:" + "|".join(bodies) + r")(?![^\W_])", re.IGNORECASE)
 
     def _body(self, wording: str) -> str:
-        """White space, hyphens and slashes stand for each other; a hyphen may also be left out
-        ("re-expansion", "reexpansion").
+        """Pattern of a name in which white space, hyphens and slashes stand for each other.
+
+        A hyphen may also be left out ("re-expansion", "reexpansion").
         """
         pieces = _GAP.split(wording.strip(" \t\r\n.,;:-/"))
         if not any(character.isalnum() for character in wording):

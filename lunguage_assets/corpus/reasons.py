@@ -1,5 +1,4 @@
-"""Short codes for what can be wrong with, or noticed about, a delivered row: what was expected and what a
-person can do.
+"""Codes of rejections and notes about delivered rows, each with what was expected and a remedy.
 
 The one list of codes; counts by code are shown in the UI, so no code or text here may depend on a row's
 content.
@@ -44,9 +43,11 @@ REJECTIONS: dict[str, Reason] = {
     "finding-empty": Reason("the name of a finding", "Fill in the finding."),
     "number": Reason("a whole number, zero or more", "Correct the number."),
 }
-"""Why a row is in `rejected`; of several reasons the first in this order is given. Nothing is guessed: of two
-rows with one number the
-first stays, and of a study under two patients only the rows of its first row's patient stay."""
+"""Reasons for a rejection, by precedence.
+
+Of two rows with one number the first stays. Of a study under two patients only the rows of the first row's
+patient stay. Nothing is guessed.
+"""
 
 NOTES: dict[str, str] = {
     "vocabulary-missing": (

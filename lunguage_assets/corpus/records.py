@@ -30,9 +30,7 @@ from lunguage_assets.corpus.columns import folded_name
 from lunguage_assets.errors import InputError
 
 LINES_PER_RECORD = 20_000
-"""A record of more physical lines than this has an unclosed quote: the longest report is a few hundred
-lines.
-"""
+"""A record of more physical lines has an unclosed quote: the longest report is a few hundred lines."""
 BROKEN_TOLERATED = 1000
 """With more broken records than this, and more broken than good ones, the file as a whole is not CSV."""
 _CELL_LIMIT = 16 * 1024 * 1024
@@ -63,8 +61,9 @@ class Record:
 def read_records(
     path: Path, id_columns: Sequence[str] = (), *, may_be_empty: bool = False
 ) -> tuple[list[str], Iterator[Record]]:
-    """Header and records of a CSV file (UTF-8 with or without BOM, any newline, quoted newlines, `.gz` by
-    name) or a `.parquet` file.
+    """Header and records of a CSV or Parquet file.
+
+    CSV: UTF-8 with or without BOM, any newline, quoted newlines, `.gz` by name.
 
     `id_columns` are header names, as `folded_name` gives them, whose values tell where a record begins. A
     file with a header only is refused unless it `may_be_empty`.
@@ -145,9 +144,7 @@ def _refuse_repeated(header: Sequence[str], file: str) -> None:
 
 
 def _start_of_record(header: Sequence[str], id_columns: Sequence[str]) -> re.Pattern[str] | None:
-    """What the first line of a record looks like: ids where the header says so; None when the header has no
-    id column.
-    """
+    """Pattern of the first line of a record, from the header's id columns; None without one."""
     places = [place for place, name in enumerate(header) if folded_name(name) in id_columns]
     if not places:
         return None
@@ -171,9 +168,7 @@ class _Lines:
         self.start: re.Pattern[str] | None = None
         """What the first line of a record looks like; no further line of a record may look so."""
         self.damaged = False
-        """A line of the current record has bytes that are not UTF-8, a NUL, or a replacement character from
-        an earlier loss.
-        """
+        """Whether the current record has bytes that are not UTF-8, a NUL, or a replacement character."""
 
     def __iter__(self) -> _Lines:
         return self
@@ -283,8 +278,9 @@ def _tolerable(records: Iterator[Record], file: str) -> Iterator[Record]:
 
 
 def shown(text: str) -> str:
-    r"""Text that can be stored: undecodable bytes as `\xNN`, so that nothing is lost and nothing is
-    guessed.
+    r"""Text that can be stored, with undecodable bytes as `\xNN`.
+
+    Nothing is lost and nothing is guessed.
     """
     return (
         text.encode("utf-8", "surrogateescape")

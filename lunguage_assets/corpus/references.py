@@ -1,5 +1,4 @@
-"""Reading `evidence` and `associate` cells and resolving them to rows of the same study (implicit.md section
-1).
+"""Reads `evidence` and `associate` cells and resolves them to rows of a study (implicit.md section 1).
 
 The easy version looks for "idx1" in the cell's text: it finds it in "idx11" too, and mistakes the finding 3
 of the impression for the finding 3 of the history.
@@ -20,8 +19,9 @@ _NUMBER = re.compile(r"idx\s*(\d{1,15})", re.IGNORECASE | re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """One reference: the comma parts in front of a number (the last ones are its name), or a bare name when
-    `number` is None.
+    """One reference: comma parts before a number, whose last ones are its name.
+
+    `number` is None for a bare name.
 
     A number that follows no name has no parts.
     """
@@ -53,8 +53,9 @@ class Resolved:
 
 
 def parse_references(cell: str) -> list[Reference]:
-    """The references of a flat list `name, idxN, name, idxN`, token by token; bare names and bare numbers
-    survive.
+    """The references of a flat list `name, idxN, name, idxN`.
+
+    Bare names and bare numbers survive.
 
     Commas inside names and bare names before a pair look alike: such parts stay together until the study's
     rows decide.

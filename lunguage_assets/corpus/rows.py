@@ -48,8 +48,9 @@ class DeliveredRow:
 
 @dataclass(slots=True)
 class DeliveredStudy:
-    """What the findings file has of one study, rejected rows included where they are only counted or referred
-    to.
+    """The findings file's rows of one study.
+
+    Rejected rows are included as counts and as targets of references.
     """
 
     study_id: str
@@ -77,8 +78,9 @@ class _Rejection(Exception):
 
 
 class _Reading(dict[str, _Value]):
-    """What a cell means, worked out once per distinct text: in a million rows coded columns repeat a
-    handful.
+    """Meanings of cells, computed once per distinct text.
+
+    In a million rows coded columns repeat a handful.
     """
 
     def __init__(self, meaning: Callable[[str], _Value]) -> None:
@@ -203,8 +205,9 @@ class RowReader:
             study.refused.append(self._refused_target(record))
 
     def _refused_target(self, record: Record) -> Target:
-        """A rejected row as something that may be referred to: a reference to it must not find another row in
-        its stead.
+        """A rejected row as the target of references.
+
+        A reference to it must not find another row instead.
         """
         ent, normed = self._cell(record, "ent"), first_alternative(self._cell(record, "normed_ent"))
         section = columns.section(self._cell(record, "section")) or ""
@@ -287,8 +290,9 @@ class RowReader:
         return number
 
     def _counted(self, values: list[str], study: DeliveredStudy) -> tuple[int, int, str]:
-        """Numbers by file order inside the section, for a file that gives none: sentence from 0, finding from
-        1; and the sentence.
+        """Numbers by file order inside the section, for a file without its own.
+
+        Sentences count from 0, findings from 1.
 
         Rejected rows count too, so that their absence changes no number.
         """

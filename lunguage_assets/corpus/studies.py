@@ -1,6 +1,4 @@
-"""A study as a whole: names, places, references, masked sentences, and its place in the patient's time
-line.
-"""
+"""A study as a whole: names, places, references, masked sentences, place in the patient's time line."""
 
 from __future__ import annotations
 
@@ -128,8 +126,9 @@ class FindingsBuilder:
     def _identically_masked(
         self, rows: list[DeliveredRow], masked: list[tuple[str | None, str]]
     ) -> set[tuple[str, int, str | None]]:
-        """Masked sentences of tentative findings that another finding of the sentence, definitive ones
-        included, masks in the same way.
+        """Masked sentences of tentative findings that another finding of the sentence masks identically.
+
+        Definitive findings count too.
         """
         asked = {
             (row.section, row.sent_idx)

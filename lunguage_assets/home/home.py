@@ -1,5 +1,4 @@
-"""The home: the one folder that holds everything a corpus produces, and the register of its delivered
-batches.
+"""The home: the folder with everything that a corpus produces, and the register of its batches.
 
 A home holds one corpus of one data class; a batch, once registered, never changes. Nothing here knows what is
 inside the files.
@@ -41,8 +40,9 @@ class Corpus:
 
 @dataclass(frozen=True)
 class Batch:
-    """One delivered set of reports; `number` counts registrations, so that of two versions of a study the
-    newer is known.
+    """One delivered set of reports.
+
+    `number` counts registrations: of two versions of a study the one with the higher number is newer.
     """
 
     key: str
@@ -53,9 +53,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Registration:
-    """What registering a delivery would come to: its files, its corpus, and the batch that it is already or
-    would become.
-    """
+    """Preview of a registration: files, corpus, and the batch of the delivery, new or registered."""
 
     delivery: Delivery
     corpus: Corpus
@@ -193,8 +191,9 @@ class Home:
     def register(
         self, folder: Path, key: str, corpus_name: str | None = None, data_class: DataClass | None = None
     ) -> Batch:
-        """Copy a delivery into the home as an immutable batch; the same content under the same key again
-        changes nothing.
+        """Copy a delivery into the home as an immutable batch.
+
+        The same content under the same key changes nothing.
 
         Raises:
             LunguageError: as `examine`.
@@ -271,8 +270,9 @@ def batch_key(folder: Path) -> str:
 
 
 def usable_key(name: str) -> str:
-    """A partition key from any name: lower case, other characters become hyphens, at most a hundred
-    characters.
+    """A partition key from any name.
+
+    Lower case; other characters become hyphens; at most a hundred characters.
     """
     return re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-.")[:100].strip("-.") or "batch"
 

@@ -1,5 +1,4 @@
-"""Where tables lie: one Parquet file per table partition, replaced atomically, and a DuckDB file with a view
-per table.
+"""The store: one Parquet file per table partition, replaced atomically, and DuckDB views over them.
 
 The layout (which table is partitioned by what) is declared here once; partitions in Dagster and columns of
 the views follow it.
@@ -49,9 +48,7 @@ PARTITIONED_BY: dict[str, tuple[str, ...]] = {
     "lunguage_plus_plus": ("ranker", "report_batch"),
     "accounting": ("ranker", "report_batch"),
 }
-"""Table -> partition dimensions, in the order in which they make the path
-`tables/<table>/<first>/<second>.parquet`.
-"""
+"""Partition dimensions per table, in the order of the path `tables/<table>/<first>/<second>.parquet`."""
 
 _EMPTY = "+schema.parquet"  # '+' occurs in no partition key, so the file can never be taken for a partition
 
@@ -68,8 +65,9 @@ def partition_path(root: UPath | Path, table: str, *keys: str) -> UPath:
 
 
 def write_table(table: Table, frame: pd.DataFrame, path: UPath | Path) -> pa.Table:
-    """Validate, then write under a temporary name, then rename: readers see the old table or the new one,
-    never a part.
+    """Validate a frame, write it under a temporary name, then rename.
+
+    Readers see the old table or the new one, never a part.
 
     Raises:
         InvalidTable: the frame does not fit the schema; nothing is stored.
@@ -139,8 +137,9 @@ def read_sound_table(table: Table, path: UPath | Path) -> pd.DataFrame:
 
 
 def read_sound_batches(table: Table, paths: Mapping[str, UPath | Path]) -> pd.DataFrame:
-    """Stored partitions of several batches, asserted like `read_sound_table`, in the given order, with a
-    further column `report_batch`.
+    """Stored partitions of several batches in the given order, with a further column `report_batch`.
+
+    Each is asserted as by `read_sound_table`.
 
     All rows are looked at together: hundreds of small batches take little longer than one large one.
 
@@ -161,8 +160,9 @@ def read_sound_batches(table: Table, paths: Mapping[str, UPath | Path]) -> pd.Da
 
 
 def is_stored(table: Table, path: UPath | Path) -> bool:
-    """Whether a partition is there and of this version's schema: one written by an older version must be
-    materialised again.
+    """Whether a partition is stored with this version's schema.
+
+    One of an older version must be materialised again.
     """
     try:
         with UPath(path).open("rb") as stream:
@@ -172,8 +172,9 @@ def is_stored(table: Table, path: UPath | Path) -> bool:
 
 
 def remove_abandoned_files(root: UPath | Path, older_than_s: float = 3600.0) -> int:
-    """Remove temporary files that a killed writer left in a local store; none that a living one can still be
-    writing. Returns how many.
+    """Remove temporary files of killed writers from a local store and return how many.
+
+    Files that a living writer can still be writing stay.
     """
     if not is_local(root):  # an upload that was broken off is no object
         return 0

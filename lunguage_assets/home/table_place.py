@@ -1,5 +1,4 @@
-"""Where a home's tables lie: a folder in the home, or a place on shared or object storage that belongs to
-this home alone.
+"""Where a home's tables lie: a folder in the home, or shared or object storage of this home alone.
 
 `$LUNGUAGE_TABLES` names such a place, as any fsspec URL, when the home is made; the home keeps it, so that no
 process can look for the tables elsewhere later. A small file at the place says whose it is, so that two homes
@@ -30,8 +29,9 @@ def is_local(place: Path | UPath) -> bool:
 
 
 def open_place(named: str) -> Path | UPath:
-    """A place by its path or URL. Remote listings are never kept: another machine may have added a table
-    since.
+    """A place by its path or URL.
+
+    Remote listings are never kept: another machine may have added a table since.
 
     Raises:
         ConfigurationError: no installed package can open such a URL.
@@ -86,8 +86,7 @@ def claim_place(home: Path) -> None:
 
 
 def load_tables(home: Path, folder: Path, place: Path | UPath | None = None) -> int:
-    """Copy tables of a back-up to where the home keeps its tables, or to another place, which it keeps from
-    now on; returns how many.
+    """Copy tables of a back-up to the home's place, or to another place from now on; returns their number.
 
     Raises:
         CorpusMismatch: the place belongs to another home.
@@ -103,8 +102,9 @@ def load_tables(home: Path, folder: Path, place: Path | UPath | None = None) -> 
 
 
 def move_tables(home: Path, place: Path | UPath) -> int:
-    """Copy a home's tables to a place and keep them there from now on; returns how many files. The old copy
-    stays.
+    """Copy a home's tables to a place and keep them there from now on; returns the number of files.
+
+    The old copy stays.
 
     Raises:
         CorpusMismatch: the place belongs to another home.

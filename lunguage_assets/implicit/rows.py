@@ -118,9 +118,7 @@ class Row:
 
     @property
     def claim(self) -> float:
-        """By what a row is preferred to others of its kind: its support, or in mode `paper` its
-        probability.
-        """
+        """The number by which rows are preferred: support, or in mode `paper` the probability."""
         return round(self.prob, CLAIM_DECIMALS) if self.mode == PAPER else self.support
 
 
@@ -129,8 +127,9 @@ _DEFAULTS = {f.name: f.default for f in fields(Row) if f.name not in FINDING_COL
 
 
 def read_rows(frame: pd.DataFrame, columns: Sequence[str]) -> list[Row]:
-    """The frame's rows with the named columns, those of a finding among them; missing text is None, lists are
-    tuples.
+    """The frame's rows with the named columns, which include those of a finding.
+
+    Missing text is None, lists are tuples.
     """
     wanted = frozenset(columns)
     last = max(number for number, name in enumerate(ROW_FIELDS) if name in wanted)
@@ -161,8 +160,9 @@ def write_rows(table: Table, rows: Sequence[Any]) -> pd.DataFrame:
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """Rows make no cycles, and there are very many: without this the cyclic collector takes a quarter of the
-    time looking for some.
+    """Pause the cyclic garbage collector.
+
+    Rows make no cycles, and there are very many: the collector takes a quarter of the time looking for some.
 
     It runs again when the stage ends, also by an error; an outer pause stays in force.
     """
@@ -202,15 +202,17 @@ def report_position(row: Row) -> Position:
 
 
 def claim_preference(row: Row) -> tuple[float, int, Any]:
-    """Sorts the preferred row first: highest claim, impression before findings, report order (implicit.md
-    section 2).
+    """Sort key, preferred row first (implicit.md section 2).
+
+    Highest claim, then impression before findings, then report order.
     """
     return -row.claim, _SECTION_PREFERENCE[row.section], report_position(row)
 
 
 def resolution_preference(row: Row) -> tuple[float, int, int, Any]:
-    """Sorts the preferred row first: highest claim, dp > tp > tn > dn, impression before findings, report
-    order (section 5).
+    """Sort key, preferred row first (implicit.md section 5).
+
+    Highest claim, then dp > tp > tn > dn, then impression before findings, then report order.
     """
     return -row.claim, _STATUS_ORDER[row.status], _SECTION_PREFERENCE[row.section], report_position(row)
 

@@ -1,5 +1,6 @@
-"""From a plan to a finished study: problems, special statements, devices, small findings, normal statements,
-history, report text.
+"""From a plan to a finished study.
+
+Problems, special statements, devices, small findings, normal statements, history, report text.
 
 Normal statements fill the report up to its planned number of findings and deny only what the report says
 nothing else about.
@@ -72,8 +73,9 @@ class _Draft:
         return sum(len(sentence.facts) for sentence in (*self.find, *self.impr))
 
     def add(self, section: str, sentences: Sequence[Sentence]) -> None:
-        """Put sentences into the section, or into the only one; what they speak of is no longer denied by
-        normal statements.
+        """Put sentences into the section, or into the only one.
+
+        Normal statements no longer deny their topics.
         """
         target = self.find if section in ("find", "text") else self.impr
         if section not in (*self.layout, "text") or "find" not in self.layout:
@@ -147,8 +149,7 @@ class _Draft:
             self.find.append(Sentence("No other finding.", []))
 
     def _add_statements(self, kind: str, section: str, wanted: int) -> None:
-        """Add up to `wanted` statements of the kind, drawn by weight, until the report has its number of
-        rows.
+        """Add up to `wanted` statements of the kind, drawn by weight, while the report lacks rows.
 
         A statement must fit the views and the sequence, deny nothing that is stated and repeat nothing of its
         section.
@@ -191,8 +192,9 @@ class _Draft:
     # -- the finished report
 
     def sections(self) -> dict[str, list[Sentence]]:
-        """hist, find, impr; findings in anatomical order, problems first in the impression; a remark now and
-        then.
+        """The sections hist, find, impr in their final order.
+
+        Findings are in anatomical order, the impression has problems first, a remark stands now and then.
         """
         self.find.sort(key=lambda sentence: sentence.order)
         remark = self.rng.choice(

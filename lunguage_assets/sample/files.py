@@ -1,5 +1,4 @@
-"""Writes a synthetic sample in the published file formats (implicit.md section 1); the formats and their
-untidiness live here.
+"""Writes a synthetic sample in the published file formats, with their untidiness (implicit.md section 1).
 
 Like the published files, the findings vary a little in case, write some statuses as `x|y`, mix empty cells
 with `nan`, and name some references without a number.
@@ -49,8 +48,9 @@ ABOUT = (
 
 @dataclass(frozen=True, slots=True)
 class SampleSummary:
-    """Counts of a written sample. `findings` counts rows of findings and impression, `tentative` those of
-    them in doubt.
+    """Counts of a written sample.
+
+    `findings` counts rows of findings and impression, `tentative` those of them in doubt.
     """
 
     reports: int
@@ -73,8 +73,9 @@ def synthetic_studies(reports: int, seed: int) -> Iterator[Study]:
 
 
 def write_sample(out: Path, reports: int = 800, seed: int = 0) -> SampleSummary:
-    """Write a synthetic corpus into the folder `out`: Lunguage.csv, Lunguage_vocab.csv, the image metadata
-    and corpus.toml.
+    """Write a synthetic corpus into the folder `out`.
+
+    Files: Lunguage.csv, Lunguage_vocab.csv, the image metadata and corpus.toml.
 
     Byte-identical for (reports, seed). A smaller sample of the same seed is the beginning of a larger one.
     Every file is written beside its place and renamed, so that a reader sees whole files only. Raises
@@ -203,8 +204,9 @@ def _status(value: str, both: str, rng: random.Random) -> str:
 def _references(
     fact: Fact, targets: list[Fact], numbers: set[tuple[str, int, str]], rng: random.Random
 ) -> str:
-    """The flat list `name, idxN, name, idxN`; a few names stand bare, at the end, as does one whose number
-    means another row here.
+    """The flat list `name, idxN, name, idxN`, with a few bare names at the end.
+
+    A name stands bare too when its number means another row here.
     """
     numbered: list[str] = []
     bare: list[str] = []

@@ -279,8 +279,9 @@ def findings_in(text: str) -> tuple[Marked, ...]:
 
 
 def statement(value: dict[str, Any], terms: dict[str, Term]) -> Statement:
-    """A statement of statements.yaml; its topics are those of its findings, of which the report then says
-    nothing else.
+    """A statement of statements.yaml.
+
+    Its topics are those of its findings, about which the report then says nothing else.
     """
     texts: dict[str, str] = {key: value[key] for key in ("text", "find", "impr") if key in value}
     words = [mark.words.lower() for text in texts.values() for mark in findings_in(text)]

@@ -14,8 +14,9 @@ from lunguage_assets.sample.knowledge import Situation, Term
 
 @dataclass(slots=True, eq=False)
 class Fact:
-    """One finding of one sentence. `hedges` are the phrases that were written about it, in order of
-    writing.
+    """One finding of one sentence.
+
+    `hedges` are the phrases about it, in order of writing.
     """
 
     words: str

@@ -1,5 +1,6 @@
-"""What may be said of one problem: its sign, its diagnoses, their noun phrases, in keeping with what the
-report already claims.
+"""The words for one problem: its sign, its diagnoses, their noun phrases.
+
+They agree with what the report already claims.
 
 A diagnosis is never given another status than the report gave it before, so contradictions arise only where
 the plan wants them.
@@ -50,8 +51,9 @@ def akin(one: str, other: str) -> bool:
 
 
 class Repertoire:
-    """One problem's words. `sign` and `main` (diagnosis) stay the same through the report once they are
-    chosen.
+    """One problem's words.
+
+    `sign` and `main` (diagnosis) stay the same through the report once they are chosen.
     """
 
     def __init__(self, desk: Desk, episode: Episode) -> None:
@@ -102,9 +104,7 @@ class Repertoire:
     # -- the sign
 
     def signs(self, wish: str) -> list[Term]:
-        """Signs that can stand in the number that the words around ask for ('' any, 'one' or mass,
-        'many').
-        """
+        """Signs that can stand in a grammatical number ('' any, 'one' or mass, 'many')."""
         if self.sign is not None:
             return [self.sign] if not wish or (self.sign_number == "many") == (wish == "many") else []
         terms = [self.knowledge.terms[words] for words in self.disorder.signs]
@@ -115,8 +115,9 @@ class Repertoire:
         return self.phraser.number(term, self.phraser.fitting_site(term, self.episode.place), wish)
 
     def show_sign(self, headline: bool, wish: str = "", trend: str | None = None) -> Mention:
-        """A mention of the problem's sign, full the first time, plainer afterwards. `trend` replaces the
-        problem's own.
+        """A mention of the problem's sign, full the first time, plainer afterwards.
+
+        `trend` replaces the problem's own.
         """
         first = self.sign is None
         if self.sign is None:
@@ -142,8 +143,9 @@ class Repertoire:
         grave: bool = False,
         number: str = "",
     ) -> Term:
-        """A diagnosis that may have this status: the planned variant first, the main one again, or a new one
-        by weight.
+        """A diagnosis that may have this status.
+
+        The planned variant comes first, then the main one again, or a new one by weight.
 
         It overlaps with nothing of `avoid`; `grave`: it is no harmless finding; `number`: 'one' rules out
         plurals.
@@ -202,8 +204,9 @@ class Repertoire:
         plain: bool = False,
         bare: bool = False,
     ) -> Mention:
-        """A mention of a diagnosis. Beside a finding of the same place, the place is not said again but
-        recorded.
+        """A mention of a diagnosis.
+
+        Beside a finding of the same place, the place is recorded and not repeated.
 
         `bare`: no adjectives; `plain`: no adjectives and the place only as an adjective, as two alternatives
             that share it need it.

@@ -1,6 +1,4 @@
-"""Tables of the agreement analyses: judges with each other, extractors with each other, experts with the
-ranking and the judges.
-"""
+"""Tables of agreement: between judges, between extractors, and of experts with ranking and judges."""
 
 from __future__ import annotations
 

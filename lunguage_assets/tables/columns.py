@@ -62,8 +62,9 @@ A_STATED_ROW = f"{A_STUDY}:-?[0-9]+"
 A_ROW = f"{A_STATED_ROW}(?:/[0-9]+)*"
 A_HASH = "[0-9a-f]+"
 MASK_SHOWN = "<finding>"
-"""Forms of what is identified: a stated row is a study and its row number; a generated one appends the edges
-that lead to it.
+"""Patterns of identifiers.
+
+A stated row is a study and its row number; a generated one appends the edges that lead to it.
 """
 
 

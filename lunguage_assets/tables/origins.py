@@ -1,5 +1,4 @@
-"""Where every column of every table comes from: what passes unchanged, what is computed from what, what is
-new.
+"""The origin of every column of every table: unchanged, computed, or new.
 
 One declaration per table, in terms of the tables that its producer reads. The column lineage of the UI is
 derived from it; what the columns mean is in their schemas. Only what decides a value is named, not what
@@ -315,8 +314,9 @@ def described(name: str) -> Table:
 
 
 def sources(name: str) -> dict[str, tuple[Source, ...]]:
-    """The columns of a table that come from columns of other tables, with those; columns in schema order,
-    sources in the order declared.
+    """The columns of a table that come from columns of other tables, with those.
+
+    Columns are in schema order, sources in the order declared.
     """
     origin = ORIGINS[name]
     found: dict[str, dict[Source, None]] = {}
@@ -331,9 +331,7 @@ def sources(name: str) -> dict[str, tuple[Source, ...]]:
 
 
 def taken_over(name: str) -> dict[str, tuple[Source, ...]]:
-    """The columns of a table that hold nothing but values of the same column elsewhere, with where those may
-    be.
-    """
+    """The columns of a table that hold only values of the same column elsewhere, with its places."""
     origin = ORIGINS[name]
     not_only = {
         column for columns in (*origin.changes.values(), *origin.computed) for column in _named(columns, name)
@@ -361,8 +359,9 @@ def _written(text: str) -> list[Source]:
 
 
 def explained(name: str) -> dict[str, str]:
-    """Where each column of a table comes from in a few words, for people; nothing for tables that are read
-    from the delivered files.
+    """The origin of each column of a table in a few words.
+
+    Empty for tables that are read from the delivered files.
     """
     if ALL in ORIGINS[name].new:
         return {}

@@ -1,6 +1,4 @@
-"""The paper's tables, counted on any corpus, and the comparison of both modes (implicit.md sections 6 and
-7).
-"""
+"""The paper's tables on any corpus, and the comparison of both modes (implicit.md sections 6 and 7)."""
 
 from __future__ import annotations
 

@@ -97,8 +97,9 @@ class Table:
         raise KeyError(f"table {self.name} has no column {name}")
 
     def frame(self, rows: Iterable[Mapping[str, Any]] | Mapping[str, Sequence[Any]] = ()) -> pd.DataFrame:
-        """A typed, validated frame from row mappings or from a mapping of column sequences; an empty one
-        keeps its types.
+        """A typed, validated frame from row mappings or from column sequences.
+
+        An empty one keeps its types.
         """
         if isinstance(rows, Mapping):
             columns: dict[str, Any] = {name: list(rows[name]) for name in self.names}
@@ -133,8 +134,9 @@ class Table:
         return pd.DataFrame(data, columns=self.names)
 
     def to_arrow(self, frame: pd.DataFrame) -> pa.Table:
-        """The validated Arrow form of a frame, ready to be written; raises `InvalidTable` and stores nothing
-        otherwise.
+        """The validated Arrow form of a frame, ready to be written.
+
+        Raises `InvalidTable` otherwise, and stores nothing.
         """
         self._check_columns(frame)
         arrays = [self._typed(column, frame[column.name]) for column in self.columns]
@@ -151,8 +153,9 @@ class Table:
         return table
 
     def _typed(self, column: Column, values: Any) -> pa.Array:
-        """The values as the column's Arrow type. Arrow's own message quotes a value, which may be report
-        text: only kinds go on.
+        """The values as the column's Arrow type.
+
+        Arrow's own message quotes a value, which may be report text: only kinds are shown.
         """
         try:
             return pa.array(values, type=_ARROW[column.type], from_pandas=True)
@@ -176,8 +179,7 @@ class Table:
             raise InvalidTable(f"table {self.name}: wrongly typed columns {found}")
 
     def violations(self, frame: pd.DataFrame, within: Sequence[str] = ()) -> list[str]:
-        """Value rules that the rows break, as counts with up to five keys each; never a value of a restricted
-        column.
+        """Broken value rules with counts and up to five keys each; never a value of a restricted column.
 
         Args:
             frame: rows of one partition; or of several, and then
@@ -209,8 +211,9 @@ class Table:
             )
 
     def _rules(self, frame: pd.DataFrame, within: Sequence[str]) -> Iterator[tuple[str, pd.Series]]:
-        """Every rule about values in words, with which rows break it; column by column, whole columns at a
-        time.
+        """Every rule about values in words, with the rows that break it.
+
+        Whole columns at a time, column by column.
         """
         for column in self.columns:
             yield from _column_rules(column, frame[column.name])

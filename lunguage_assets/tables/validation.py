@@ -1,6 +1,4 @@
-"""Tables that say how far the ranking and the fit can be trusted: half of the comparisons, phrases fitted
-back.
-"""
+"""Tables about trust in ranking and fit: half of the comparisons, phrases fitted back."""
 
 from __future__ import annotations
 

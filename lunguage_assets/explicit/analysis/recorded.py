@@ -1,6 +1,4 @@
-"""The recorded comparison matches as a table of outcomes, from which validation draws answers instead of
-asking judges.
-"""
+"""The recorded matches as a table of outcomes. Validation draws answers from it and asks no judge."""
 
 from __future__ import annotations
 
@@ -19,8 +17,9 @@ _UNKNOWN = -9
 
 @dataclass(frozen=True)
 class RecordedMatches:
-    """Answers of shape (phrases, phrases, judges, repetitions): 1 the first phrase won, 0 it lost, -1 the
-    answer was invalid.
+    """Recorded answers, shape (phrases, phrases, judges, repetitions).
+
+    1: the first phrase won, 0: it lost, -1: the answer was invalid.
 
     Phrases are in ranking order, judges in panel order. A phrase has no match with itself (-1).
     """

@@ -1,5 +1,6 @@
-"""State of fits: where every sentence stands, what it has played and what was answered. How a fit proceeds is
-in `fitting.py` and `economy.py`.
+"""State of fits: places, plays and answers per sentence.
+
+How a fit proceeds is in `fitting.py` and `economy.py`.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""Placing tentative findings in the reference ranking: masked sentences play reference phrases, in lockstep
-(explicit.md section 5).
+"""The paper's fit: masked sentences play reference phrases, in lockstep (explicit.md section 5).
 
 A sentence's steps are sequential, but sentences are independent: every round chooses all opponents at once,
 asks each judge once for all sentences, and updates all. The paper's fit is here, the economical one in
@@ -107,8 +106,7 @@ def fit_pairs(
     keep_log: Callable[[pa.Table], None] | None = None,
     at_once: int = SENTENCES_AT_ONCE,
 ) -> pd.DataFrame:
-    """Every tentative finding with its place and probability, a `FITTED_PROBABILITIES` frame sorted by study
-    and row.
+    """Place and probability of every tentative finding, a `FITTED_PROBABILITIES` frame by study and row.
 
     Args:
         findings: `FINDINGS` frame of a batch.
@@ -172,8 +170,9 @@ def fit_sentences(
     settings: ExplicitSettings,
     log: FitLog | None = None,
 ) -> Fits:
-    """Fit distinct masked sentences in lockstep rounds, with one call per judge and round, noting every step
-    in `log`.
+    """Fit distinct masked sentences in lockstep rounds, with one call per judge and round.
+
+    Every step is noted in `log`.
     """
     fits = Fits.start(len(sentences), len(reference.mu), len(panel))
     asker = Asker.of(sentences, reference, panel, settings)

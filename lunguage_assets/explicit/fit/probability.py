@@ -1,6 +1,4 @@
-"""From a place on the ranking to a probability with an interval, through anchor phrases of known probability
-(explicit.md section 6).
-"""
+"""From a place on the ranking to a probability with an interval, through anchors (explicit.md section 6)."""
 
 from __future__ import annotations
 
@@ -31,9 +29,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """A phrase whose probability is known from ratings, with its 95% confidence interval; all strictly
-    between 0 and 1.
-    """
+    """A phrase of known probability, with its 95% confidence interval; all strictly between 0 and 1."""
 
     phrase: str
     probability: float
@@ -68,8 +64,9 @@ class Calibration:
 
 
 def load_anchors(path: Path | None = None) -> tuple[Anchor, ...]:
-    """Anchors from a ratings CSV (rater, phrase, sentence, rating 0-100) when `path` exists, else the
-    published ones.
+    """Anchors from a ratings CSV when `path` exists, else the published ones.
+
+    Columns: rater, phrase, sentence, rating (0-100).
 
     Raises:
         InputError: the ratings file cannot be used.
@@ -95,8 +92,7 @@ def load_anchors(path: Path | None = None) -> tuple[Anchor, ...]:
 
 
 def anchors_from_ratings(path: Path) -> tuple[Anchor, ...]:
-    """One anchor per rated phrase: the mean rating with the 95% confidence interval of that mean, in order of
-    the phrase.
+    """One anchor per rated phrase: its mean rating with a 95% confidence interval, sorted by phrase.
 
     Ratings are the unit, as published. The interval is kept inside (0, 1). A phrase with a single rating has
     no interval of its
@@ -120,8 +116,7 @@ def anchors_from_ratings(path: Path) -> tuple[Anchor, ...]:
 
 
 def require_anchors(phrases: Collection[str], anchors: Sequence[Anchor]) -> None:
-    """Refuse anchors that are too few or not among the ranked phrases; asked before any comparison is paid
-    for.
+    """Refuse too few anchors and anchors that are not ranked, before any comparison is paid for.
 
     Raises:
         MethodError: fewer than two anchors, or an anchor phrase that is not ranked.
@@ -137,8 +132,9 @@ def require_anchors(phrases: Collection[str], anchors: Sequence[Anchor]) -> None
 
 
 def calibrate(ranking: pd.DataFrame, anchors: Sequence[Anchor]) -> Calibration:
-    """The line through the anchors on the logit scale: exact for two, least squares for more (explicit.md
-    section 6).
+    """The line through the anchors on the logit scale (explicit.md section 6).
+
+    It is exact for two anchors and a least-squares fit for more.
 
     Raises:
         MethodError: fewer than two anchors, an anchor phrase that is not ranked or has no place, anchors at

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from lunguage_assets.errors import MethodError
 
 DECIMALS = 6
-"""Cosines are rounded to this many decimals before any comparison, so that no platform's last bit decides a
-merge.
+"""Cosines are rounded to this many decimals before any comparison.
+
+No platform's last bit then decides a merge.
 """
 
 _AT_ONCE = 8192

@@ -101,9 +101,7 @@ class LexicalEmbedder:
         return " ".join(self._vocabulary.location_parts(span))
 
     def _singular(self, word: str) -> str:
-        """The vocabulary's form of one word that is one word again, as a finding or else as a place; else the
-        word itself.
-        """
+        """The vocabulary's one-word form of a word, as a finding or else as a place; else the word itself."""
         found = self._singulars.get(word)
         if found is None:
             forms = (tokens(self._vocabulary.finding(word)), tokens(self._place(word)))

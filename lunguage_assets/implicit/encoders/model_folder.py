@@ -1,5 +1,4 @@
-"""Where the files of a sentence encoder are, and which revision they are: a folder, or a model of the hub on
-this machine.
+"""The files of a sentence encoder and their revision: a folder, or a model of the hub.
 
 Files of the hub are fetched when the machine does not have them. Only safetensors are read, and no code of a
 model's own is run.
@@ -99,8 +98,9 @@ def _of_the_hub(name: str, revision: str) -> ModelFolder:
 
 
 def _snapshot(name: str, revision: str) -> tuple[Path | None, str]:
-    """The folder of a snapshot, named by its commit; or None and why not. A commit that is here already is
-    not asked for.
+    """The folder of a snapshot, named by its commit; or None and the reason.
+
+    A commit that is here already is not asked for.
     """
     from huggingface_hub import snapshot_download
 

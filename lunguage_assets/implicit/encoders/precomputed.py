@@ -32,8 +32,9 @@ _FORM = (
 
 
 class PrecomputedEmbedder:
-    """Vectors from a file, normalised to length 1. Its identity names the encoder that the file names, and
-    the file's content.
+    """Vectors from a file, normalised to length 1.
+
+    Its identity names the encoder that the file names, and the file's content.
     """
 
     def __init__(self, path: Path) -> None:
@@ -191,8 +192,9 @@ def _matrix(file: Path, column: pa.Array) -> NDArray[np.float64]:
 
 
 def write_vectors(path: Path, phrases: Sequence[str], vectors: NDArray[np.float32], encoder: str) -> None:
-    """A file that `PrecomputedEmbedder` reads, of n phrases and an n x d array; readable by its owner only,
-    as phrases are report text.
+    """Write a file for `PrecomputedEmbedder` from n phrases and an n x d array.
+
+    Only its owner can read it: phrases are report text.
     """
     width = vectors.shape[1]
     table = pa.table(
@@ -220,8 +222,9 @@ def _write(path: Path, table: pa.Table) -> None:
 
 
 def read_phrases(path: Path) -> list[str]:
-    """The distinct phrases of a file that `write_phrases` wrote, sorted; raises `InputError` when it has
-    another form.
+    """The distinct phrases of a file from `write_phrases`, sorted.
+
+    Raises `InputError` when the file has another form.
     """
     if not path.is_file():
         raise InputError(

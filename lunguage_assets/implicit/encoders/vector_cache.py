@@ -67,8 +67,9 @@ class VectorCache:
         self._seen: int | None = None
 
     def read(self, phrases: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-        """An n x d array and which of its rows are known; the others are undefined. d is 0 while nothing is
-        kept.
+        """An n x d array and which of its rows are known; the other rows are undefined.
+
+        d is 0 while nothing is kept.
         """
         nothing = np.empty((len(phrases), 0), dtype=np.float32), np.zeros(len(phrases), dtype=bool)
         if not self._usable or not self.path.exists():
@@ -79,8 +80,9 @@ class VectorCache:
         return nothing
 
     def add(self, phrases: Sequence[str], vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Keep the vectors of distinct phrases (n x d); what another process kept first stays. Returns those
-        that are kept now.
+        """Keep the vectors of distinct phrases (n x d) and return the kept ones.
+
+        Where another process kept a vector first, that one stays.
         """
         if not self._usable:
             return vectors
@@ -145,8 +147,9 @@ class VectorCache:
         return {"encoder": self._identity, "format": _FORMAT, "length": str(width)}
 
     def _width(self, file: sqlite3.Connection) -> int:
-        """Length of the vectors, 0 when nothing is kept yet; raises `_Damaged` when the file is not this
-        encoder's.
+        """Length of the vectors, 0 when nothing is kept yet.
+
+        Raises `_Damaged` when the file is not this encoder's.
         """
         if not file.execute("SELECT 1 FROM sqlite_master WHERE name = 'about'").fetchall():
             return 0
@@ -170,8 +173,9 @@ class VectorCache:
 
     @contextmanager
     def _locked(self, kind: int) -> Iterator[None]:
-        """Shared by those who use the file, exclusive for the one who throws it away; a new file would take
-        the old one's journal for its own.
+        """A lock: shared for use of the file, exclusive for its removal.
+
+        Without it a new file would take the old one's journal for its own.
         """
         with self._lock.open("rb") as stream:
             fcntl.flock(stream, kind)

@@ -35,8 +35,9 @@ _ATTRIBUTES_OF = attribute_values(ATTRIBUTE_NAMES)
 _NO_ATTRIBUTES = dict.fromkeys(ATTRIBUTE_NAMES, "")
 
 _Places = dict[tuple[str, tuple[str, ...], str], tuple[str, tuple[str, ...]]]
-"""Location and location set of a sub-finding by the parent's and the pathway's: few, and asked for again and
-again.
+"""Location and location set of a sub-finding, by the parent's and the pathway's.
+
+They are few and needed often.
 """
 
 
@@ -61,8 +62,9 @@ class _Child(Row):
 
 @collector_paused()
 def expand(deduplicated: pd.DataFrame, dictionary: PathwayDictionary, vocabulary: Vocabulary) -> Expansion:
-    """DEDUPLICATED_FINDINGS to PATHWAY_MATCHES and EXPANSIONS, sorted by study and report order, each child
-    after its parent.
+    """DEDUPLICATED_FINDINGS to PATHWAY_MATCHES and EXPANSIONS.
+
+    Both are sorted by study and report order, each child after its parent.
 
     A sub-finding that the report already states is in EXPANSIONS with outcome `already stated` and the row
     that states it; it has no row in PATHWAY_MATCHES, because it is not a finding of its own.
@@ -203,8 +205,9 @@ class _StudyExpander:
         return found
 
     def _already_stated(self, child: _Child) -> Row | None:
-        """The row that states the child already: the best claimed one; a merged row counts through its
-        survivor.
+        """The row with the strongest claim that states the child already.
+
+        A merged row counts through its survivor.
         """
         found = {}
         for row in self._stated.get((child.name, child.currency, child.positive), ()):
@@ -222,8 +225,9 @@ def compatible_places(existing: frozenset[str], child: frozenset[str]) -> bool:
 
 
 def _inherit_attributes(child: Row, parent: Row, edge: Edge) -> None:
-    """The parent's attributes united with the pathway's; a negative sub-finding has the pathway's alone, a
-    symptom no clinical ones.
+    """Unite the parent's attributes with the pathway's.
+
+    A negative sub-finding has the pathway's alone, a symptom no clinical ones.
     """
     for name, own in edge.attributes.items():
         setattr(child, name, own)

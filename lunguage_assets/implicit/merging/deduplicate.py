@@ -1,5 +1,6 @@
-"""Findings that say the same thing inside one study are merged into one survivor; nothing the report says is
-rewritten (implicit.md section 2).
+"""Findings of one study with the same meaning are merged into one survivor (implicit.md section 2).
+
+Nothing that the report says is rewritten.
 
 A positive and a negative never meet here: contradictions are left to `resolve.py`. The easy version,
 clustering by similarity in chains, let "lower lung" carry a right-sided finding over to the left; groups here
@@ -45,8 +46,9 @@ def deduplicate(
     blacklist: Blacklist,
     settings: ImplicitSettings,
 ) -> pd.DataFrame:
-    """FINDINGS and FITTED_PROBABILITIES to DEDUPLICATED_FINDINGS: every finding with its probability, merged
-    and history rows marked.
+    """FINDINGS and FITTED_PROBABILITIES to DEDUPLICATED_FINDINGS.
+
+    Every finding gets its probability; merged rows and history rows are marked.
 
     One row per finding, sorted by study and report order whatever the order of the input. A tentative finding
     without a row in `probabilities` has no information (p 0.5, interval 0-1, `none`). Survivors have the
@@ -74,8 +76,9 @@ def deduplicate(
 
 
 def compared_phrases(findings: pd.DataFrame, blacklist: Blacklist, settings: ImplicitSettings) -> list[str]:
-    """The distinct phrases of FINDINGS whose vectors `deduplicate` needs, sorted: those that are compared
-    with another phrase.
+    """The distinct phrases whose vectors `deduplicate` needs, sorted.
+
+    They are the phrases of FINDINGS that are compared with another phrase.
     """
     rows = read_rows(findings, FINDING_COLUMNS)
     _take_part(rows, "", settings)
@@ -244,8 +247,9 @@ def complete_link(size: int, pairs: Sequence[Pair]) -> list[list[int]]:
 
 
 def _merge(group: Sequence[Row], cosines: dict[tuple[str, str], float]) -> None:
-    """The survivor keeps its wording, place, sentence and probability, and takes over attributes and
-    references of the others.
+    """Merge a group into its survivor, which takes over the others' attributes and references.
+
+    It keeps its wording, place, sentence and probability.
     """
     survivor = min(group, key=claim_preference)
     others = [row for row in group if row is not survivor]

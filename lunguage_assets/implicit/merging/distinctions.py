@@ -44,8 +44,9 @@ _DIGITS = re.compile(r"\d+(?:\.\d+)?")
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """Vertebral levels, lengths in millimetres, and other numbers (counts, ribs, percentages) that a finding
-    states.
+    """Values that a finding states: vertebral levels, lengths in millimetres, other numbers.
+
+    Other numbers are counts, ribs, percentages.
     """
 
     levels: frozenset[str]
@@ -66,8 +67,9 @@ NO_MARKS = Marks(frozenset(), frozenset(), frozenset())
 
 @lru_cache(maxsize=200_000)
 def marks(phrase: str) -> Marks:
-    """The values that a phrase states; number words and ordinals count ("eighth rib" = "8th rib"),
-    centimetres are millimetres.
+    """The values that a phrase states.
+
+    Number words and ordinals count ("eighth rib" = "8th rib"), centimetres are millimetres.
     """
     text = _WORD.sub(lambda word: _NUMBER_WORDS[word.group()], phrase.lower())
     if not _DIGITS.search(text):

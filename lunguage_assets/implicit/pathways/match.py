@@ -16,8 +16,9 @@ from lunguage_assets.implicit.rows import ATTRIBUTE_NAMES, Row, attribute_values
 from lunguage_assets.tables import VIEWS
 
 ABOUT_THE_EXAMINATION = frozenset({"comparison", "other_source", "assessment_limitations"})
-"""Attributes that speak of films and sources, not of the finding: "compared with the old film" does not make
-a fracture old.
+"""Attributes about films and sources, not about the finding.
+
+"Compared with the old film" does not make a fracture old.
 """
 
 _NOT_TAKING_PART = {"excluded": "history section", "merged": "merged"}

@@ -34,9 +34,7 @@ class _Entry(BaseModel):
 
 
 class SubFinding(_Entry):
-    """One edge of a pathway: what the diagnosis shows, as it would be stated if the diagnosis were
-    certain.
-    """
+    """One edge of a pathway: a sub-finding, as it would be stated if the diagnosis were certain."""
 
     finding: str = ""
     diagnosis: str = ""

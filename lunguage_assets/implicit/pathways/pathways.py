@@ -1,5 +1,6 @@
-"""The dictionary of expert pathways: recognising diagnoses, choosing a pathway, the paper's notation, the
-statistics (implicit.md section 3).
+"""The dictionary of expert pathways (implicit.md section 3).
+
+It recognises diagnoses, chooses a pathway, and writes the paper's notation and statistics.
 
 The form of the file and the checks that need the file alone are in `pathway_file.py`; what a row states is
 read in `match.py`.
@@ -55,8 +56,9 @@ class MatchedPathway:
 
 @dataclass(frozen=True, slots=True)
 class DiagnosisStatistics:
-    """The structure of one diagnosis: spellings, pathways, longest chain of diagnoses, distinct leaf
-    names.
+    """The structure of one diagnosis.
+
+    Spellings, pathways, longest chain of diagnoses, distinct leaf names.
     """
 
     diagnosis: str
@@ -98,8 +100,7 @@ class PathwayDictionary:
     # --------------------------------------------------------------------------------------------------------
 
     def recognise(self, name: str, ent: str = "") -> str | None:
-        """The diagnosis that a finding is, from its canonical name or else its wording; None when it is not a
-        diagnosis.
+        """The diagnosis that a finding names, by its canonical name, else by its wording; else None.
 
         A spelling that is not listed is recognised when it is a listed one plus refinement words ("acute on
         chronic bronchitis").
@@ -132,8 +133,9 @@ class PathwayDictionary:
 
     @cached_property
     def order(self) -> dict[str, int]:
-        """Topological position of every diagnosis: a diagnosis comes before the diagnoses among its
-        sub-findings.
+        """Topological position of every diagnosis.
+
+        A diagnosis comes before the diagnoses among its sub-findings.
         """
         done: dict[str, int] = {}
         for name in sorted(self.diagnoses, key=lambda diagnosis: (-self._depth(diagnosis), diagnosis)):
@@ -151,8 +153,9 @@ class PathwayDictionary:
     def choose(
         self, diagnosis: str, refinements: Sequence[str], views: frozenset[str]
     ) -> tuple[MatchedPathway | None, str]:
-        """The pathway for the most specific refinement and the study's views, with the reason (one of
-        `tables.MATCH_REASONS`).
+        """The pathway for the most specific refinement and the study's views, with the reason.
+
+        Reasons are those of `tables.MATCH_REASONS`.
         """
         refinement = refinements[0] if refinements else PLAIN
         candidates = [pathway for pathway in self._edges[diagnosis] if refinement in pathway.when.refinements]
@@ -224,9 +227,7 @@ class PathwayDictionary:
         )
 
     def check_acyclic(self, source: AnnotatedYaml) -> None:
-        """Raise `ConfigurationError` when a diagnosis implies itself through any chain, in this
-        vocabulary.
-        """
+        """Raise `ConfigurationError` when a diagnosis implies itself through any chain."""
         numbers = {name: number for number, name in enumerate(self.diagnoses)}
         state: dict[str, int] = {}
 
@@ -264,9 +265,7 @@ class PathwayDictionary:
         return leaves
 
     def statistics(self) -> list[DiagnosisStatistics]:
-        """Per diagnosis: variants, pathways, depth, width (the table of implicit.md section 3), in the order
-        of the file.
-        """
+        """Variants, pathways, depth and width per diagnosis, in file order (implicit.md section 3)."""
         return [
             DiagnosisStatistics(
                 name,
@@ -280,8 +279,9 @@ class PathwayDictionary:
 
 
 def load_dictionary(path: Path | None, vocabulary: Vocabulary) -> PathwayDictionary:
-    """The packaged dictionary, or the file at `path`, checked; raises `ConfigurationError` naming line and
-    field.
+    """The packaged dictionary, or the file at `path`.
+
+    Raises `ConfigurationError` that names line and field.
     """
     source = read_annotated(path if path is not None else resource("pathways.yaml"))
     content = source.validated(PathwayFile)
@@ -292,8 +292,9 @@ def load_dictionary(path: Path | None, vocabulary: Vocabulary) -> PathwayDiction
 
 
 def _notation(pathway: MatchedPathway) -> str:
-    """`view: ap, pa, lateral > ent: opacity > status: dp > loc: airspace && ent: ...`, attributes under their
-    published names.
+    """The paper's notation, attributes under their published names.
+
+    `view: ap, pa, lateral > ent: opacity > status: dp > loc: airspace && ent: ...`
     """
     described = []
     for edge in pathway.edges:

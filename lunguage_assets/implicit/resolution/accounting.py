@@ -1,5 +1,6 @@
-"""Where every delivered row went, per study, counted from the stages' own tables (implicit.md section 5:
-nothing vanishes silently).
+"""Accounts per study: where every delivered row went (implicit.md section 5).
+
+They are counted from the stages' own tables.
 """
 
 from __future__ import annotations

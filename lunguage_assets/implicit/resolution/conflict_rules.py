@@ -1,6 +1,4 @@
-"""The three rules by which one row of a key is kept, each on what the previous one left (implicit.md section
-5).
-"""
+"""The three rules that keep one row of a key, each on what the previous one left (implicit.md section 5)."""
 
 from __future__ import annotations
 

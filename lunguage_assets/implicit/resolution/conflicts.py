@@ -1,6 +1,4 @@
-"""Which rows of one key disagree or repeat each other, by type and source, before anything is resolved
-(implicit.md section 5).
-"""
+"""Conflicts between rows of one key, by type and source, before resolution (implicit.md section 5)."""
 
 from __future__ import annotations
 
@@ -83,9 +81,7 @@ def detect(groups: dict[Key, list[Row]]) -> list[Conflict]:
 
 
 def suppressed(children: Sequence[tuple[Row, Row]]) -> list[Conflict]:
-    """Children never generated, with the row that already states them: a conflict of certainty when that
-    differs.
-    """
+    """Conflicts of certainty between a child that was not generated and the row that states it."""
     return [
         Conflict(
             child.study_id,

@@ -1,5 +1,6 @@
-"""What must hold after resolution, checked on the result alone (implicit.md section 5); the blocking asset
-checks call this.
+"""What must hold after resolution, checked on the result alone (implicit.md section 5).
+
+The blocking asset checks call this.
 
 Written apart from the code that establishes it, and shares none of its state.
 """

@@ -136,8 +136,9 @@ class StudyResolver:
                 self._remove(row, rule, "polarity")
 
     def _merge(self, loser: Row, survivor: Row, rule: str) -> None:
-        """The survivor keeps its wording, probability and parent; attributes and references are united, the
-        loser's children move over.
+        """Merge a row into the survivor, which keeps its wording, probability and parent.
+
+        Attributes and references are united; the loser's children move over.
         """
         contradictory = self._dictionary.contradictory(survivor.measurement, loser.measurement)
         for name in ATTRIBUTE_NAMES:
@@ -228,8 +229,9 @@ class StudyResolver:
     # --------------------------------------------------------------------------------------------------------
 
     def _mend_references(self, row: Row) -> None:
-        """References follow merged rows token by token; what refers to nothing any more is dropped and
-        logged.
+        """Redirect references to merged rows, token by token.
+
+        A reference to a removed row is dropped and logged.
         """
         row.evidence = self._mended(row, row.evidence)
         row.associate = self._mended(row, row.associate)

@@ -1,5 +1,4 @@
-"""The two files of an expert study, read and validated: what each expert chose, and who the experts are
-(explicit.md section 4).
+"""The two files of an expert study: each expert's choices, and who the experts are (explicit.md section 4).
 
 A survey is filled in by people in spreadsheets. What can be used is used; every cell, row and column that
 cannot is named with its place and the remedy, and never quoted. What the answers say about ranking and judges
@@ -57,8 +56,9 @@ class Responses:
 
 @dataclass(frozen=True)
 class Expert:
-    """One expert: whether reports are written or read, the occupation, years of experience (None: not
-    said).
+    """One expert.
+
+    `role`: writes or reads reports; `years` of experience, None when not stated.
     """
 
     name: str
@@ -211,8 +211,9 @@ def _entry(
 
 
 def load_experts(path: Path | None) -> Experts:
-    """Who the experts are, from a CSV (expert, role, occupation, years_of_experience); no file describes
-    nobody.
+    """Who the experts are, from a CSV; without a file nobody is described.
+
+    Columns: expert, role, occupation, years_of_experience.
 
     The role is `writer` (of reports), `reader`, or empty. A row without a name, with a name that an earlier
     row has, or a broken one is left out; an unreadable role or number of years counts as not said.
@@ -302,9 +303,7 @@ def _expert(
 
 
 def undescribed(responses: Responses, experts: Experts) -> tuple[list[str], list[str]]:
-    """Experts who answered but are not described (or have no role), and described ones without answers; both
-    sorted.
-    """
+    """Experts with answers but no described role, and described experts without answers; both sorted."""
     answered = set(responses.experts)
     return sorted(name for name in answered if not experts.role(name)), sorted(
         set(experts.described) - answered

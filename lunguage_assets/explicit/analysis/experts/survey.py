@@ -1,5 +1,4 @@
-"""A survey of phrase pairs for human experts: which pairs, which sentences show them, and the files to fill
-in (explicit.md section 4).
+"""A survey for human experts: phrase pairs, example sentences, files to fill in (explicit.md section 4).
 
 The files contain masked sentences of the corpus; whoever writes them decides who may read them (`restrict`).
 """
@@ -33,9 +32,7 @@ RESPONSES_FILE, EXPERTS_FILE, FORM_FILE, INSTRUCTIONS_FILE = (
 
 @dataclass(frozen=True)
 class Question:
-    """A pair in the order in which it is shown: each phrase with its masked example sentences; `number`
-    counts from 1.
-    """
+    """Two phrases in the order shown, each with its masked example sentences; `number` counts from 1."""
 
     number: int
     sides: tuple[tuple[str, tuple[str, ...]], tuple[str, tuple[str, ...]]]
@@ -43,8 +40,10 @@ class Question:
 
 @dataclass(frozen=True)
 class Survey:
-    """What experts are asked. `available` is the number of pairs that there are; `has_report_text`: sentences
-    of the corpus, not bundled ones.
+    """The questions of a survey.
+
+    `available` counts the pairs that could be asked; `has_report_text` is true for sentences of the corpus,
+    false for bundled ones.
     """
 
     questions: tuple[Question, ...]
@@ -128,8 +127,9 @@ def spread_pairs(ranked: Sequence[str], pairs: int, seed: int) -> list[tuple[str
 def _examples(
     phrase: str, other: str, sentences: Mapping[str, Sequence[str]], count: int, key: int
 ) -> tuple[str, ...]:
-    """The sentences of a phrase with the smallest hashes, those that do not show the other phrase too
-    first.
+    """The example sentences of a phrase with the smallest hashes.
+
+    Sentences that also show the other phrase come last.
     """
     known = sentences[phrase]
     if not known:
@@ -140,8 +140,9 @@ def _examples(
 
 
 def write_survey(survey: Survey, folder: Path, *, experts: int = 6, restrict: bool = False) -> list[Path]:
-    """Write the CSV of pairs, the printable form, the CSV that describes the experts, and the instructions;
-    returns the files.
+    """Write the survey's four files and return their paths.
+
+    They are the CSV of pairs, the printable form, the CSV that describes the experts, and the instructions.
 
     Args:
         experts: empty columns for experts in the CSV.
@@ -181,8 +182,9 @@ def _keep_filled_in(folder: Path, contents: Mapping[str, str]) -> None:
 
 
 def response_rows(survey: Survey, experts: int) -> list[list[str]]:
-    """Header and rows of the CSV to fill in: pair, both phrases, one column per example sentence, one empty
-    column per expert.
+    """Header and rows of the CSV to fill in.
+
+    Columns: pair, both phrases, one per example sentence, one empty column per expert.
     """
     width = max((len(examples) for question in survey.questions for _, examples in question.sides), default=0)
     header = ["pair", "phrase_1", "phrase_2"]

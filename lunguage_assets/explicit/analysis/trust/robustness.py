@@ -1,6 +1,4 @@
-"""How much the ranking changes when every phrase pair is compared half as often (explicit.md section 3,
-robustness figures).
-"""
+"""The change of the ranking when every phrase pair is compared half as often (explicit.md section 3)."""
 
 from __future__ import annotations
 
@@ -70,8 +68,9 @@ def ranking_robustness(
 
 
 def kept_answers(answers: Answers, comparisons: int, seed: Any) -> Integers:
-    """Numbers of the answers to the `comparisons` comparisons of every phrase pair with the smallest hashes,
-    ascending.
+    """Numbers of the answers to the `comparisons` comparisons of every pair with the smallest hashes.
+
+    They are ascending.
 
     Comparisons without any valid answer are not among those to choose from.
     """

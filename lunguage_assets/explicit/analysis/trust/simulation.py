@@ -1,5 +1,4 @@
-"""Simulated judges and corpora whose truth is known: the ground on which intervals and fits are tried
-(explicit.md sections 5 and 6).
+"""Simulated judges and corpora of known truth, to try intervals and fits on (explicit.md sections 5 and 6).
 
 Nothing here is part of a run on reports. A simulated judge answers from the true certainty of a sentence and
 a noise model, as a function of a seed and the question alone; a simulated corpus is the vocabulary, the
@@ -61,15 +60,17 @@ ASSUMED = Noise()
 """What TrueSkill assumes: normal, independent from answer to answer."""
 
 ADVERSE = Noise(deviation=1.5, tails=3.0, lapse=0.05, position=1.0, reading=3.0, wording=3.0)
-"""What it does not: heavy tails, coin tosses, a preferred position, readings that persist, sentences that
-stray from their phrase.
+"""Noise outside TrueSkill's assumptions.
+
+Heavy tails, coin tosses, a preferred position, persistent readings, sentences that stray from their phrase.
 """
 
 
 @dataclass
 class SimulatedJudge:
-    """A judge that knows the true certainty of every sentence and errs by `noise`; it counts what it is
-    asked.
+    """A judge that knows the true certainty of every sentence and errs by `noise`.
+
+    `asked` counts its questions.
     """
 
     key: str
@@ -173,8 +174,9 @@ _ANCHOR_LOGIT_SE = 0.055
 def simulated_corpus(
     seed: int, phrases: int = 42, examples: int = 40, targets: int = 200, noise: Noise = ASSUMED
 ) -> SimulatedCorpus:
-    """Phrases spread as widely as the published ones, examples that stray from them by `noise.wording`,
-    targets anywhere among them.
+    """A corpus of known truth, with phrases spread as widely as the published ones.
+
+    Examples stray from their phrase by `noise.wording`; targets lie anywhere among the phrases.
 
     The anchors are the lowest and the highest phrase; their ratings err as widely as their intervals say. At
     least two phrases.
