@@ -1,10 +1,9 @@
 """Reading a delimited file record by record, so that one broken record costs itself and nothing after it.
 
 The standard csv module parses, strictly; what is added is the recovery. An unclosed quote swallows the
-records behind it, in the worst case without
-any parse error: it may end at a later stray quote with just the right number of values. So no further line
-of a record may begin like a record of its own (an id in every id column): reading resumes there and only the
-broken record is lost. What the columns mean is in `columns.py`.
+records behind it, in the worst case without any parse error: it may end at a later stray quote with just the
+right number of values. So no further line of a record may begin like a record of its own (an id in every id
+column): reading resumes there and only the broken record is lost. What the columns mean is in `columns.py`.
 
 The easy version, `pandas.read_csv`, either raises on the first bad record, or skips it, or swallows the
 records behind it.
@@ -70,8 +69,8 @@ def read_records(
 
     Raises:
         InputError: the file is empty, has a header only, is not text, repeats a column, or is for the most
-            part not CSV. The message
-            shows no cell: a file without a header line has report text in its first line.
+            part not CSV. The message shows no cell: a file without a header line has report text in its first
+            line.
     """
     if path.name.lower().endswith(".parquet"):
         header, records = _parquet_records(path)

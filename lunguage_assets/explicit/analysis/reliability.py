@@ -1,9 +1,8 @@
 """Coefficients of agreement between raters, and their bootstrap intervals.
 
 Point values come from statsmodels (Fleiss' kappa) and krippendorff (Krippendorff's alpha). Both coefficients
-are functions of sums over units, so a resample of
-units is a weighted sum: all resamples are one matrix product, where calling the packages for each would take
-minutes.
+are functions of sums over units, so a resample of units is a weighted sum: all resamples are one matrix
+product, where calling the packages for each would take minutes.
 
 Ratings are integers of shape (units, raters): a category from 0 on, any negative number for a missing rating.
 """

@@ -95,8 +95,8 @@ def anchors_from_ratings(path: Path) -> tuple[Anchor, ...]:
     """One anchor per rated phrase: its mean rating with a 95% confidence interval, sorted by phrase.
 
     Ratings are the unit, as published. The interval is kept inside (0, 1). A phrase with a single rating has
-    no interval of its
-    own: it is given that of the widest binomial with one observation's information (standard error 0.5).
+    no interval of its own: it is given that of the widest binomial with one observation's information
+    (standard error 0.5).
 
     Raises:
         InputError: missing columns, a row with too few or too many values, an unreadable rating, no rating at
@@ -138,8 +138,7 @@ def calibrate(ranking: pd.DataFrame, anchors: Sequence[Anchor]) -> Calibration:
 
     Raises:
         MethodError: fewer than two anchors, an anchor phrase that is not ranked or has no place, anchors at
-            the same place, or a line
-            that falls.
+            the same place, or a line that falls.
     """
     place = {phrase: i for i, phrase in enumerate(ranking["phrase"].tolist())}
     require_anchors(place, anchors)
@@ -184,8 +183,7 @@ def probability(
         mu_sd: standard error of each place, from its own comparisons.
         calibration: the line through the anchors.
         centre: places around which the intervals are made, when they are not `mu`: a fit's mu and the mean of
-            the place given the
-            same answers differ a little. An interval always contains p.
+            the place given the same answers differ a little. An interval always contains p.
 
     The interval is a delta-method interval on the logit scale, so it stays inside (0, 1). It covers three
     sources: the place itself (few comparisons, one sentence), the ranking it is measured on (bootstrap over

@@ -56,8 +56,7 @@ def hedge_phrases(
         findings: `FINDINGS` frame.
         judge: the extractor.
         corrections: (finding_id, phrases separated by ';') as `load_corrections` returns it; a correction
-            overrides answer and filters.
-            Ids of other batches are left alone; see `unknown_corrections`.
+            overrides answer and filters. Ids of other batches are left alone; see `unknown_corrections`.
     """
     rows = tentative_rows(findings)
     names = ("finding_id", "study_id", "ent", "sent", "same_name_in_sentence", *_FILTER_CELLS)

@@ -74,8 +74,8 @@ def reference_ranking(
 
     A phrase without a valid match stays at the prior (mu 25, sigma 8.333). For the published ruler the
     published mu and sigma are returned, whatever the matches; no interval is published for them (sigma is the
-    filter's steady state, not an error bar), so
-    they are taken as given: mu_sd is 0 and the interval is a point.
+    filter's steady state, not an error bar), so they are taken as given: mu_sd is 0 and the interval is a
+    point.
 
     Raises:
         MethodError: no valid match at all; matches of another vocabulary; a judge that lacks matches which

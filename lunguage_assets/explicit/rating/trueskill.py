@@ -1,9 +1,8 @@
 """TrueSkill for two players without draws, for many sequences of matches at once (explicit.md section 3).
 
 Only the rating arithmetic is here; what the players are, and why they play in which order, is in `ranking.py`
-and `fitting.py`.
-Sequences are replayed exactly: matches of one sequence that share no player commute, so they are gathered
-into waves, and one wave of all sequences is one vectorised step.
+and `fitting.py`. Sequences are replayed exactly: matches of one sequence that share no player commute, so
+they are gathered into waves, and one wave of all sequences is one vectorised step.
 """
 
 from __future__ import annotations
@@ -66,8 +65,7 @@ def play(winners: ArrayLike, losers: ArrayLike, n_players: int, orders: ArrayLik
     Args:
         winners, losers: player numbers in 0..n_players-1, shape (matches,).
         orders: match numbers in the order of play, shape (orders, length). A match may occur any number of
-            times (a bootstrap
-            resample); -1 is no match (padding).
+            times (a bootstrap resample); -1 is no match (padding).
 
     Returns:
         mu and sigma, each of shape (orders, n_players); exactly those of sequential play.

@@ -82,9 +82,8 @@ def load_responses(path: Path) -> Responses:
     """Responses from a CSV with the columns phrase_1, phrase_2 and one per expert.
 
     An entry is one of the two phrases, or 1 or 2, or empty. Columns pair and example..., and those named
-    comment, note, number or id, are not experts. A pair that an earlier
-    row has (in either order), equal phrases and broken rows are left out; an entry that is neither phrase
-    counts as missing.
+    comment, note, number or id, are not experts. A pair that an earlier row has (in either order), equal
+    phrases and broken rows are left out; an entry that is neither phrase counts as missing.
 
     Raises:
         InputError: not a CSV, no column of phrases or of an expert, or no usable row.

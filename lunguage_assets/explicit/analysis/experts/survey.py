@@ -104,9 +104,8 @@ def spread_pairs(ranked: Sequence[str], pairs: int, seed: int) -> list[tuple[str
 
     All pairs are sorted by the distance of their ranks and cut into as many equal strata as pairs are wanted;
     each stratum gives one, so that near and far pairs occur as often as among all pairs. Within a stratum the
-    pair whose phrases were used least so far is taken,
-    ties by hash: no phrase is asked about much more often than another. From far to near, because far pairs
-    leave the least choice.
+    pair whose phrases were used least so far is taken, ties by hash: no phrase is asked about much more often
+    than another. From far to near, because far pairs leave the least choice.
     """
     place = {phrase: i for i, phrase in enumerate(ranked)}
     every = [(a, b) for a, b in combinations(sorted(ranked), 2)]

@@ -79,8 +79,7 @@ def fit_validation(
         settings: seed; N and K of the product's fit, which are part of the grid; patience and step limit,
             which end no fit here.
         seeds: repetitions with other random draws. Draws do not depend on the configuration, so that
-            configurations differ by what
-            they do, not by luck.
+            configurations differ by what they do, not by luck.
 
     Raises:
         MethodError: matches that are not those of the ranking.
