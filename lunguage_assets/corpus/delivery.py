@@ -53,7 +53,6 @@ def find_delivery(folder: Path) -> Delivery:
     """The delivery in a folder.
 
     `Lunguage.csv`, and if present the vocabulary, the image metadata and raw reports (each also `.gz`).
-
     Letter case does not matter; the findings may also be `Lunguage.parquet`.
 
     Raises:

@@ -35,10 +35,9 @@ class Masker:
     def masked(self, sentence: str, ent: str, normed_ent: str = "") -> str | None:
         """The sentence with every mention of the finding as `<finding>`.
 
-        None when the finding is not mentioned or the mask is already there.
-
-        The finding is sought as it is worded; only when that does not occur, in its canonical form; only then
-        in the vocabulary's other spellings of it, the longest first.
+        None when the finding is not mentioned or the mask is already there. The finding is sought as it is
+        worded; only when that does not occur, in its canonical form; only then in the vocabulary's other
+        spellings of it, the longest first.
         """
         if shows_mask(sentence):
             return None

@@ -21,9 +21,7 @@ _NUMBER = re.compile(r"idx\s*(\d{1,15})", re.IGNORECASE | re.ASCII)
 class Reference:
     """One reference: comma parts before a number, whose last ones are its name.
 
-    `number` is None for a bare name.
-
-    A number that follows no name has no parts.
+    `number` is None for a bare name. A number that follows no name has no parts.
     """
 
     parts: tuple[str, ...]
@@ -55,10 +53,8 @@ class Resolved:
 def parse_references(cell: str) -> list[Reference]:
     """The references of a flat list `name, idxN, name, idxN`.
 
-    Bare names and bare numbers survive.
-
-    Commas inside names and bare names before a pair look alike: such parts stay together until the study's
-    rows decide.
+    Bare names and bare numbers survive. Commas inside names and bare names before a pair look alike: such
+    parts stay together until the study's rows decide.
     """
     references: list[Reference] = []
     pending: list[str] = []

@@ -292,9 +292,8 @@ class RowReader:
     def _counted(self, values: list[str], study: DeliveredStudy) -> tuple[int, int, str]:
         """Numbers by file order inside the section, for a file without its own.
 
-        Sentences count from 0, findings from 1.
-
-        Rejected rows count too, so that their absence changes no number.
+        Sentences count from 0, findings from 1. Rejected rows count too, so that their absence changes no
+        number.
         """
         section = self._sections[values[self._at["section"]]] or ""
         sentences, last, findings = study.places.get(section, (-1, "", 0))

@@ -1,9 +1,7 @@
 """The optional files of a delivery: vocabulary, image metadata, raw reports.
 
-A missing file is noted and stops nothing.
-
-A row that cannot be used is noted, never put among the rejected rows: those are rows of findings and are
-accounted for one by one.
+A missing file is noted and stops nothing. A row that cannot be used is noted, never put among the rejected
+rows: those are rows of findings and are accounted for one by one.
 """
 
 from __future__ import annotations
@@ -133,9 +131,7 @@ def _rows(
 ) -> Iterator[tuple[int, tuple[str, ...]]]:
     """Record number and cleaned values of the required, then the optional columns.
 
-    A broken record is noted under `ignored`.
-
-    A file with a header and no row stops nothing: it is noted.
+    A broken record is noted under `ignored`. A file with a header and no row stops nothing: it is noted.
     """
     header, records = read_records(path, ("subject_id", "study_id"), may_be_empty=True)
     place = {folded_name(name): position for position, name in enumerate(header)}

@@ -1,10 +1,8 @@
 """One name for every finding and place (implicit.md section 3).
 
-The delivered vocabulary is joined with the built-in forms.
-
-Only the form of names is decided here. What a finding implies is in `implicit/pathways/pathways.py`; which
-rows are the same is decided in `implicit/merging/deduplicate.py`. The built-in forms are data:
-`resources/terms.yaml`.
+The delivered vocabulary is joined with the built-in forms. Only the form of names is decided here. What a
+finding implies is in `implicit/pathways/pathways.py`; which rows are the same is decided in
+`implicit/merging/deduplicate.py`. The built-in forms are data: `resources/terms.yaml`.
 
 The easy version is one dictionary lookup followed by `rstrip("s")`: it makes "atelectasi" of atelectasis,
 misses a plural of a listed term, follows no chain of entries, and answers differently when asked for its own

@@ -139,9 +139,8 @@ def read_sound_table(table: Table, path: UPath | Path) -> pd.DataFrame:
 def read_sound_batches(table: Table, paths: Mapping[str, UPath | Path]) -> pd.DataFrame:
     """Stored partitions of several batches in the given order, with a further column `report_batch`.
 
-    Each is asserted as by `read_sound_table`.
-
-    All rows are looked at together: hundreds of small batches take little longer than one large one.
+    Each is asserted as by `read_sound_table`. All rows are looked at together: hundreds of small batches take
+    little longer than one large one.
 
     Raises:
         FileNotFoundError, InvalidTable: as of `read_sound_table`, of the first batch that is not sound.

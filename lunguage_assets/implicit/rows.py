@@ -163,7 +163,6 @@ def collector_paused() -> Iterator[None]:
     """Pause the cyclic garbage collector.
 
     Rows make no cycles, and there are very many: the collector takes a quarter of the time looking for some.
-
     It runs again when the stage ends, also by an error; an outer pause stays in force.
     """
     running = gc.isenabled()

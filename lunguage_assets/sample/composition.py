@@ -1,9 +1,8 @@
 """From a plan to a finished study.
 
-Problems, special statements, devices, small findings, normal statements, history, report text.
-
-Normal statements fill the report up to its planned number of findings and deny only what the report says
-nothing else about.
+Problems, special statements, devices, small findings, normal statements, history, report text. Normal
+statements fill the report up to its planned number of findings and deny only what the report says nothing
+else about.
 """
 
 from __future__ import annotations

@@ -75,12 +75,10 @@ def synthetic_studies(reports: int, seed: int) -> Iterator[Study]:
 def write_sample(out: Path, reports: int = 800, seed: int = 0) -> SampleSummary:
     """Write a synthetic corpus into the folder `out`.
 
-    Files: Lunguage.csv, Lunguage_vocab.csv, the image metadata and corpus.toml.
-
-    Byte-identical for (reports, seed). A smaller sample of the same seed is the beginning of a larger one.
-    Every file is written beside its place and renamed, so that a reader sees whole files only. Raises
-    `ConfigurationError` for less than one report, and when the folder holds files of a corpus that is not
-    declared synthetic.
+    Files: Lunguage.csv, Lunguage_vocab.csv, the image metadata and corpus.toml. Byte-identical for (reports,
+    seed). A smaller sample of the same seed is the beginning of a larger one. Every file is written beside
+    its place and renamed, so that a reader sees whole files only. Raises `ConfigurationError` for less than
+    one report, and when the folder holds files of a corpus that is not declared synthetic.
     """
     if reports < 1:
         raise ConfigurationError(

@@ -1,9 +1,7 @@
 """The words for one problem: its sign, its diagnoses, their noun phrases.
 
-They agree with what the report already claims.
-
-A diagnosis is never given another status than the report gave it before, so contradictions arise only where
-the plan wants them.
+They agree with what the report already claims. A diagnosis is never given another status than the report gave
+it before, so contradictions arise only where the plan wants them.
 """
 
 from __future__ import annotations
@@ -145,10 +143,8 @@ class Repertoire:
     ) -> Term:
         """A diagnosis that may have this status.
 
-        The planned variant comes first, then the main one again, or a new one by weight.
-
-        It overlaps with nothing of `avoid`; `grave`: it is no harmless finding; `number`: 'one' rules out
-        plurals.
+        The planned variant comes first, then the main one again, or a new one by weight. It overlaps with
+        nothing of `avoid`; `grave`: it is no harmless finding; `number`: 'one' rules out plurals.
         """
 
         def free(term: Term) -> bool:

@@ -19,9 +19,8 @@ _UNKNOWN = -9
 class RecordedMatches:
     """Recorded answers, shape (phrases, phrases, judges, repetitions).
 
-    1: the first phrase won, 0: it lost, -1: the answer was invalid.
-
-    Phrases are in ranking order, judges in panel order. A phrase has no match with itself (-1).
+    1: the first phrase won, 0: it lost, -1: the answer was invalid. Phrases are in ranking order, judges in
+    panel order. A phrase has no match with itself (-1).
     """
 
     judges: tuple[str, ...]

@@ -40,10 +40,8 @@ class Estimate:
 class Resampling:
     """Resamples of clusters with replacement; the units of one cluster always go together.
 
-    `cluster` has 0-based numbers, shape (units,).
-
-    A resample is a function of seed, resample number and the number of clusters alone. Fewer than two
-    resamples: no intervals.
+    `cluster` has 0-based numbers, shape (units,). A resample is a function of seed, resample number and the
+    number of clusters alone. Fewer than two resamples: no intervals.
     """
 
     cluster: Integers

@@ -47,10 +47,9 @@ class Schedule:
 def comparison_matches(vocabulary: pd.DataFrame, judge: Judge, settings: ExplicitSettings) -> pd.DataFrame:
     """One judge's answers for all matches of a vocabulary, a `COMPARISON_MATCHES` frame.
 
-    It is sorted by phrases and repetition.
-
-    Every unordered pair of retained phrases is compared `repetitions` times. The published ruler needs no
-    matches and gives an empty frame, as does a vocabulary of no or one phrase.
+    It is sorted by phrases and repetition. Every unordered pair of retained phrases is compared `repetitions`
+    times. The published ruler needs no matches and gives an empty frame, as does a vocabulary of no or one
+    phrase.
     """
     plan = schedule(vocabulary, settings)
     answers = ask_to_compare(judge, plan.questions(), may_wait=True)

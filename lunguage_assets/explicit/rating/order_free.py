@@ -33,11 +33,9 @@ Integers = NDArray[np.int64]
 class OrderFreePlaces:
     """Posterior mode and standard deviation per phrase, shape (phrases,).
 
-    `iterations` are those of Newton's method.
-
-    The deviation is that of the normal approximation at the mode, and takes answers as independent. Answers
-    of several judges to one sentence pair are not, so it is too narrow as an error bar: the ranking's
-    bootstrap is the error bar.
+    `iterations` are those of Newton's method. The deviation is that of the normal approximation at the mode,
+    and takes answers as independent. Answers of several judges to one sentence pair are not, so it is too
+    narrow as an error bar: the ranking's bootstrap is the error bar.
     """
 
     mu: Floats
@@ -88,9 +86,8 @@ def order_free_places(winners: ArrayLike, losers: ArrayLike, n_phrases: int) -> 
 def compare_with_order(ranking: pd.DataFrame) -> OrderFreeAgreement | None:
     """Agreement of the two estimates in a `REFERENCE_RANKING` frame.
 
-    None for the published ruler, which has no matches.
-
-    Spearman's correlation is None where it is undefined (all places equal).
+    None for the published ruler, which has no matches. Spearman's correlation is None where it is undefined
+    (all places equal).
     """
     known = ranking[ranking["mu_order_free"].notna()]
     if known.empty:

@@ -33,11 +33,9 @@ _SQRT_2_OVER_PI = math.sqrt(2.0 / math.pi)
 def corrections(t: Any) -> tuple[Any, Any]:
     """V = pdf(t)/cdf(t) and W = V (V + t), the corrections of mean and variance after a win.
 
-    The normalised surprise of the win is -t.
-
-    Written with the scaled complementary error function, so that neither a sure win nor an impossible one
-    loses digits: cdf(t) itself is 0 in doubles below t = -38. W lies in [0, 1] by definition; rounding beyond
-    about t = -1e7 is clipped back.
+    The normalised surprise of the win is -t. Written with the scaled complementary error function, so that
+    neither a sure win nor an impossible one loses digits: cdf(t) itself is 0 in doubles below t = -38. W lies
+    in [0, 1] by definition; rounding beyond about t = -1e7 is clipped back.
     """
     with np.errstate(over="ignore"):
         v = _SQRT_2_OVER_PI / erfcx(-_INV_SQRT2 * t)
@@ -47,9 +45,8 @@ def corrections(t: Any) -> tuple[Any, Any]:
 def update(mu: Any, variance: Any, opponent_mu: Any, opponent_variance: Any, won: Any) -> tuple[Any, Any]:
     """Mean and variance of one side after a match (explicit.md section 5, step 3).
 
-    The other side is not touched.
-
-    Arrays broadcast; `won` is boolean. Both variances grow by tau squared before the match, as in `play`.
+    The other side is not touched. Arrays broadcast; `won` is boolean. Both variances grow by tau squared
+    before the match, as in `play`.
     """
     own, other = variance + TAU**2, opponent_variance + TAU**2
     c2 = 2.0 * BETA**2 + own + other

@@ -37,10 +37,8 @@ class SentenceEmbedder:
     def encode(self, phrases: Sequence[str]) -> NDArray[np.float32]:
         """One vector per phrase, n x d.
 
-        Phrases are sorted by length, then by the alphabet: batches do not depend on the order of the input.
-
-        A row depends on the phrases that share its batch in the last bits only; cosines are rounded above
-        them.
+        Phrases are sorted by length, then by the alphabet: batches do not depend on the order of the input. A
+        row depends on the phrases that share its batch in the last bits only; cosines are rounded above them.
 
         Raises:
             ConfigurationError: the model cannot be loaded.

@@ -64,10 +64,9 @@ class _Child(Row):
 def expand(deduplicated: pd.DataFrame, dictionary: PathwayDictionary, vocabulary: Vocabulary) -> Expansion:
     """DEDUPLICATED_FINDINGS to PATHWAY_MATCHES and EXPANSIONS.
 
-    Both are sorted by study and report order, each child after its parent.
-
-    A sub-finding that the report already states is in EXPANSIONS with outcome `already stated` and the row
-    that states it; it has no row in PATHWAY_MATCHES, because it is not a finding of its own.
+    Both are sorted by study and report order, each child after its parent. A sub-finding that the report
+    already states is in EXPANSIONS with outcome `already stated` and the row that states it; it has no row in
+    PATHWAY_MATCHES, because it is not a finding of its own.
     """
     rows = read_rows(deduplicated, DEDUPLICATED_FINDINGS.names)
     matches: list[Match] = []

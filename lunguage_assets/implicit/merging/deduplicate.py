@@ -1,10 +1,8 @@
 """Findings of one study with the same meaning are merged into one survivor (implicit.md section 2).
 
-Nothing that the report says is rewritten.
-
-A positive and a negative never meet here: contradictions are left to `resolve.py`. The easy version,
-clustering by similarity in chains, let "lower lung" carry a right-sided finding over to the left; groups here
-are complete links.
+Nothing that the report says is rewritten. A positive and a negative never meet here: contradictions are left
+to `resolve.py`. The easy version, clustering by similarity in chains, let "lower lung" carry a right-sided
+finding over to the left; groups here are complete links.
 """
 
 from __future__ import annotations
@@ -48,12 +46,11 @@ def deduplicate(
 ) -> pd.DataFrame:
     """FINDINGS and FITTED_PROBABILITIES to DEDUPLICATED_FINDINGS.
 
-    Every finding gets its probability; merged rows and history rows are marked.
-
-    One row per finding, sorted by study and report order whatever the order of the input. A tentative finding
-    without a row in `probabilities` has no information (p 0.5, interval 0-1, `none`). Survivors have the
-    attributes and references of their group united; references to merged rows point to the survivor
-    everywhere in the study. Raises `MethodError` when the encoder answers wrongly.
+    Every finding gets its probability; merged rows and history rows are marked. One row per finding, sorted
+    by study and report order whatever the order of the input. A tentative finding without a row in
+    `probabilities` has no information (p 0.5, interval 0-1, `none`). Survivors have the attributes and
+    references of their group united; references to merged rows point to the survivor everywhere in the study.
+    Raises `MethodError` when the encoder answers wrongly.
 
     The mode is decided here and goes with the rows (column `mode`): the later stages cannot use another. In
     mode `paper` the paper's blacklist pairs alone keep rows apart (implicit.md section 6).

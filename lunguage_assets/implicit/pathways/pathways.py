@@ -1,9 +1,8 @@
 """The dictionary of expert pathways (implicit.md section 3).
 
-It recognises diagnoses, chooses a pathway, and writes the paper's notation and statistics.
-
-The form of the file and the checks that need the file alone are in `pathway_file.py`; what a row states is
-read in `match.py`.
+It recognises diagnoses, chooses a pathway, and writes the paper's notation and statistics. The form of the
+file and the checks that need the file alone are in `pathway_file.py`; what a row states is read in
+`match.py`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """What must hold after resolution, checked on the result alone (implicit.md section 5).
 
-The blocking asset checks call this.
-
-Written apart from the code that establishes it, and shares none of its state.
+The blocking asset checks call this. Written apart from the code that establishes it, and shares none of its
+state.
 """
 
 from __future__ import annotations

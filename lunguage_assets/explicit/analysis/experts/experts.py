@@ -212,10 +212,9 @@ def _entry(
 def load_experts(path: Path | None) -> Experts:
     """Who the experts are, from a CSV; without a file nobody is described.
 
-    Columns: expert, role, occupation, years_of_experience.
-
-    The role is `writer` (of reports), `reader`, or empty. A row without a name, with a name that an earlier
-    row has, or a broken one is left out; an unreadable role or number of years counts as not said.
+    Columns: expert, role, occupation, years_of_experience. The role is `writer` (of reports), `reader`, or
+    empty. A row without a name, with a name that an earlier row has, or a broken one is left out; an
+    unreadable role or number of years counts as not said.
 
     Raises:
         InputError: not a CSV, or a missing column expert or role.

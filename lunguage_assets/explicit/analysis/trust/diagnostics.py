@@ -175,9 +175,8 @@ def pair_votes(frame: pd.DataFrame) -> Votes:
 def _majority_share(votes: Votes, settings: ExplicitSettings) -> tuple[Estimate, dict[str, int]]:
     """Mean over phrase pairs of the majority's share of the answers.
 
-    It is 1 for a judge that always says the same, and 0.62 for ten coins.
-
-    The interval resamples phrase pairs.
+    It is 1 for a judge that always says the same, and 0.62 for ten coins. The interval resamples phrase
+    pairs.
     """
     n = votes.for_a + votes.for_b
     repeated = n > 1

@@ -70,9 +70,7 @@ def ranking_robustness(
 def kept_answers(answers: Answers, comparisons: int, seed: Any) -> Integers:
     """Numbers of the answers to the `comparisons` comparisons of every pair with the smallest hashes.
 
-    They are ascending.
-
-    Comparisons without any valid answer are not among those to choose from.
+    They are ascending. Comparisons without any valid answer are not among those to choose from.
     """
     size = len(answers.phrases)
     matches, first, of_answer = np.unique(answers.match, return_index=True, return_inverse=True)

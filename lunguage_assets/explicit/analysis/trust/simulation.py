@@ -176,10 +176,9 @@ def simulated_corpus(
 ) -> SimulatedCorpus:
     """A corpus of known truth, with phrases spread as widely as the published ones.
 
-    Examples stray from their phrase by `noise.wording`; targets lie anywhere among the phrases.
-
-    The anchors are the lowest and the highest phrase; their ratings err as widely as their intervals say. At
-    least two phrases.
+    Examples stray from their phrase by `noise.wording`; targets lie anywhere among the phrases. The anchors
+    are the lowest and the highest phrase; their ratings err as widely as their intervals say. At least two
+    phrases.
     """
     random = np.random.default_rng(seed)
     places = np.sort(np.concatenate([[_LOWEST, _HIGHEST], random.uniform(_LOWEST, _HIGHEST, phrases - 2)]))

@@ -100,7 +100,6 @@ def grid(judges: Sequence[str], settings: ExplicitSettings) -> list[Configuratio
     """The configurations of the study, for both strategies.
 
     All judges with K varied at the product's N, and with N varied at its K; every judge alone with N varied.
-
     A judge that answers alone answers at every step, whatever K is. A ranker of one judge has no `all`.
     """
     limits = sorted({*OPPONENT_LIMITS, settings.opponent_limit})
