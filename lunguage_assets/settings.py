@@ -85,7 +85,7 @@ class ImplicitSettings(_Options):
 
 
 class AutomationSettings(_Options):
-    """What runs without a person (docs/automation.md)."""
+    """Automatic runs (docs/automation.md)."""
 
     enabled: bool = Field(default=False, description="Whether sensor and nightly release start by themselves")
     nightly: str = Field(default="0 2 * * *", description="When releases are written, as cron writes it")
@@ -146,7 +146,7 @@ class ReleaseSettings(_Options):
 
 
 class CheckSettings(_Options):
-    """From where on a check warns (docs/checks.md)."""
+    """Thresholds of the checks that warn (docs/checks.md)."""
 
     rejected_share: float = Field(
         default=0.05, ge=0.0, le=1.0, description="Share of a batch's rows that may be rejected"

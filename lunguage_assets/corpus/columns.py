@@ -1,4 +1,4 @@
-"""Which delivered column is which, and what a cell says once absent values and letter case are put aside."""
+"""Names of delivered columns, and the content of cells without blanks, absent values and letter case."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SENTENCE_NUMBER = re.compile(r"\((\d{1,4})\)", re.ASCII)
 
 @dataclass(frozen=True)
 class ColumnMap:
-    """Position of every column of the format that the file has, and what else it has or lacks.
+    """Positions of the format's columns in a file, and its missing and further columns.
 
     With `sentence_in_passage` the column of the sentence holds a numbered passage, of which `sent_idx`
     chooses a sentence.
@@ -102,12 +102,12 @@ def described(header: Sequence[str], known: Collection[str]) -> str:
 
 
 def unnamed(place: int) -> str:
-    """What a column without a name is called, by its 0-based place."""
+    """The name of a column without a name, by its 0-based place."""
     return f"unnamed column {place + 1}"
 
 
 def folded_name(name: str) -> str:
-    """A column name as it is compared: lower case, one underscore for blanks and underscores."""
+    """The form in which column names are compared: lower case, one underscore for blanks and underscores."""
     return _BLANKS.sub("_", name.strip().lower())
 
 
@@ -143,7 +143,7 @@ def study_id(value: str) -> str | None:
 
 
 def is_plainly_study(value: str) -> bool:
-    """The id is written so that no other column could be meant."""
+    """Whether the id is written so that no other column could be meant."""
     return value[:1] in ("s", "S") or _EIGHT_DIGITS.fullmatch(value) is not None
 
 

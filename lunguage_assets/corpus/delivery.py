@@ -23,7 +23,7 @@ DECLARATION = "corpus.toml"
 
 @dataclass(frozen=True)
 class CorpusDeclaration:
-    """What a folder says of its corpus; undeclared text counts as patient data."""
+    """The name and data class of a corpus; undeclared text counts as patient data."""
 
     name: str = ""
     data_class: Literal["synthetic", "credentialed"] = "credentialed"
@@ -43,7 +43,7 @@ class Delivery:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files that are there, findings first."""
+        """The files of the delivery that exist, findings first."""
         return tuple(
             path for path in (self.findings, self.vocabulary, self.metadata, self.reports) if path is not None
         )
@@ -103,7 +103,7 @@ def content_hash(delivery: Delivery) -> str:
 
 
 def read_declaration(path: Path) -> CorpusDeclaration:
-    """What a `corpus.toml` says; a missing one declares nothing.
+    """The declaration of a `corpus.toml`; a missing file declares nothing.
 
     Raises:
         InputError: it is not TOML, or says something else than name and data class.

@@ -1,4 +1,4 @@
-"""Replacing the mentions of a finding in its sentence by `<finding>` (explicit.md section 0).
+"""Replaces the mentions of a finding in its sentence by `<finding>` (explicit.md section 0).
 
 The easy version, `sentence.replace(ent, "<finding>")`, misses "Nodules" for nodule and "ground glass" for
 ground-glass, and masks half of "opacification".
@@ -18,7 +18,10 @@ _LETTERS = re.compile(r"[^\W\d_]{3,}")
 
 
 def shows_mask(sentence: str) -> bool:
-    """The sentence itself contains the mask: what would be masked could not be told from it."""
+    """Whether the sentence itself contains the mask.
+
+    The masked finding could then not be found again.
+    """
     return MASK in sentence.lower()
 
 

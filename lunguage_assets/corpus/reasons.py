@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Reason:
-    """What was expected, and what to do about it."""
+    """The expected form, and the remedy."""
 
     expected: str
     remedy: str
@@ -109,4 +109,4 @@ NOTES: dict[str, str] = {
         "cannot be masked; the pair is never sent to a judge."
     ),
 }
-"""What a line of `intake_notes` means and what was done."""
+"""Codes of `intake_notes`: their meaning, and what was done."""

@@ -1,4 +1,4 @@
-"""Reading a delimited file record by record, so that one broken record costs itself and nothing after it.
+"""Reads a delimited file record by record, so that one broken record costs itself and nothing after it.
 
 The standard csv module parses, strictly; what is added is the recovery. An unclosed quote swallows the
 records behind it, in the worst case without any parse error: it may end at a later stray quote with just the
@@ -152,11 +152,11 @@ def _start_of_record(header: Sequence[str], id_columns: Sequence[str]) -> re.Pat
 
 
 class _Swallowed(Exception):
-    """The record has run into the next one, or has more lines than any report."""
+    """The record ran into the next one, or has more lines than any report."""
 
 
 class _Lines:
-    """Physical lines with a memory of those of the current record, and the possibility to give lines back."""
+    """Physical lines of a file; those of the current record are kept and can be given back."""
 
     def __init__(self, path: Path) -> None:
         csv.field_size_limit(_CELL_LIMIT)
@@ -165,7 +165,7 @@ class _Lines:
         self._file = path.name
         self.taken: list[str] = []
         self.start: re.Pattern[str] | None = None
-        """What the first line of a record looks like; no further line of a record may look so."""
+        """Pattern of the first line of a record; no further line of a record may match it."""
         self.damaged = False
         """Whether the current record has bytes that are not UTF-8, a NUL, or a replacement character."""
 
@@ -255,7 +255,7 @@ def _parsed(lines: _Lines, width: int) -> Iterator[Record]:
 
 
 def _salvaged(line: str) -> list[str]:
-    """What can be read of the first line of a broken record, to tell at least whose it is."""
+    """The readable cells of a broken record's first line, which show at least its study."""
     try:
         return [shown(value) for value in next(csv.reader([line]), [])]
     except csv.Error:

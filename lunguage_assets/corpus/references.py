@@ -43,7 +43,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A token of the table, and the note's reason code when it is bare."""
+    """A resolved reference: its token in the table, and the reason code of its note when it is bare."""
 
     token: str
     written: str

@@ -1,4 +1,4 @@
-"""One delivered record at a time: either a typed row, or a rejection with its reason.
+"""Reads one delivered record: either a typed row, or a rejection with its reason.
 
 What concerns a row alone, and what it may not share with earlier ones (its number, its study's patient), is
 decided here; what needs the study as a whole is in `studies.py`.
@@ -151,7 +151,7 @@ class RowReader:
             log.note(reason, self.file, column=name)
 
     def read(self) -> dict[str, DeliveredStudy]:
-        """All studies whose id can be read; what is rejected goes to the log."""
+        """All studies with a readable id; rejections go to the log."""
         for record in self._records:
             record.values.append("")
             if self._passage_at is not None and not record.broken:
@@ -304,7 +304,7 @@ class RowReader:
         return sentences, findings + 1, last
 
     def _learn(self, record: Record, study: DeliveredStudy, sequence: int | None) -> None:
-        """What is the same in all rows of a study: its report and its place in time."""
+        """Note the report and the place in time, which all rows of a study share."""
         if study.sequence is None:
             study.sequence = sequence
         elif sequence is not None and sequence != study.sequence:

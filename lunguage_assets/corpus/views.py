@@ -84,7 +84,10 @@ def _in_procedure(text: str) -> frozenset[str]:
 
 
 def _postures(text: str) -> set[str]:
-    """Half upright is neither upright nor lying: such words say nothing."""
+    """Postures that a text names.
+
+    Half upright is neither upright nor lying: such words say nothing.
+    """
     said = _SEMI.sub(" ", text)
     postures = {posture for posture, words in _POSTURE_WORDS if words.search(said)}
     if _DECUBITUS.search(said):

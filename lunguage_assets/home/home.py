@@ -32,7 +32,7 @@ _KEY = re.compile(r"[a-z0-9._-]+")
 
 @dataclass(frozen=True)
 class Corpus:
-    """What a home holds: a named corpus and whether its text is patient data."""
+    """The corpus of a home: its name, and whether its text is patient data."""
 
     name: str
     data_class: DataClass
@@ -74,7 +74,7 @@ class Home:
 
     @property
     def tables(self) -> Path | UPath:
-        """The folder of the tables, or the place on other storage that this home keeps them at."""
+        """The folder of the tables, or the home's place on other storage."""
         return tables_place(self.root)
 
     @property
@@ -100,7 +100,7 @@ class Home:
 
     @property
     def binding_file(self) -> Path:
-        """What every judge that has answered here stands for (`judges.binding_record`)."""
+        """The record of the model behind every judge that has answered here (`judges.binding_record`)."""
         return self.root / "judges.json"
 
     @property
@@ -134,7 +134,7 @@ class Home:
         return self.root / "experts.csv"
 
     def review_queue(self, judge: str, batch: str) -> Path:
-        """Pairs of a batch that a person should look at, as one judge's extraction left them."""
+        """The review queue of a batch, by one judge's extraction."""
         return self.root / "review" / judge / f"{batch}.csv"
 
     def create(self) -> None:
@@ -142,7 +142,7 @@ class Home:
         self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
 
     def corpus(self) -> Corpus | None:
-        """What the home was made for; None while it is empty."""
+        """The corpus of this home; None while it is empty."""
         path = self.root / "corpus.json"
         if not path.exists():
             return None
@@ -217,7 +217,7 @@ class Home:
     def examine(
         self, folder: Path, key: str, corpus_name: str | None = None, data_class: DataClass | None = None
     ) -> Registration:
-        """What `register` would do, without doing it.
+        """Preview what `register` would do.
 
         Raises:
             CorpusMismatch: the home holds another corpus or data class, or the key is taken by other content.
@@ -283,7 +283,7 @@ def _read_batch(manifest: Path) -> Batch:
 
 
 def _is_staging(folder: Path) -> bool:
-    """Whether a registration that is not finished, or was killed, has made the folder."""
+    """Whether the folder belongs to an unfinished or killed registration."""
     return folder.name.startswith(".") and folder.name.endswith(".tmp")
 
 

@@ -54,7 +54,7 @@ _EMPTY = "+schema.parquet"  # '+' occurs in no partition key, so the file can ne
 
 
 class Connection(Protocol):
-    """What is needed of a DuckDB connection."""
+    """The methods of a DuckDB connection that the views need."""
 
     def execute(self, query: str) -> object: ...
 

@@ -20,7 +20,7 @@ from lunguage_assets.files import replace_file, replace_text
 TABLES_VARIABLE = "LUNGUAGE_TABLES"
 _RECORD = "tables_at.json"
 OWNER = "+home.json"  # '+' occurs in no table's name
-"""The file at the place that says which home it belongs to."""
+"""The file at a place that names its home."""
 
 
 def is_local(place: Path | UPath) -> bool:
@@ -68,13 +68,13 @@ def tables_place(home: Path) -> Path | UPath:
 
 
 def kept_place(home: Path) -> Path | UPath:
-    """Where a home says that its tables lie, whatever the environment says."""
+    """The recorded place of a home's tables, without regard to the environment."""
     record = _record(home)
     return open_place(record["tables"]) if record else home / "tables"
 
 
 def claim_place(home: Path) -> None:
-    """Make the place that `$LUNGUAGE_TABLES` names this home's own; without one nothing is to be done.
+    """Take the place that `$LUNGUAGE_TABLES` names for this home; do nothing without one.
 
     Raises:
         CorpusMismatch: the place belongs to another home.
@@ -118,7 +118,7 @@ def move_tables(home: Path, place: Path | UPath) -> int:
 
 
 def require_no_tables(place: Path | UPath) -> None:
-    """Refuse to mix tables with what is at a place.
+    """Refuse a place that already holds tables.
 
     Raises:
         ConfigurationError: there are tables already.
@@ -130,7 +130,9 @@ def require_no_tables(place: Path | UPath) -> None:
 
 
 def copy_tables(source: Path | UPath, target: Path | UPath) -> int:
-    """Copy every table file, and nothing half-written; returns how many. What the target has besides stays.
+    """Copy every whole table file and return the number.
+
+    Further files of the target stay.
 
     Raises:
         ConfigurationError: a file did not arrive whole.
@@ -168,7 +170,7 @@ def _bind(home: Path, place: Path | UPath) -> None:
 
 
 def _require_free(home: Path, place: Path | UPath) -> tuple[str, str | None]:
-    """The home's identity, and the same or None as the place has it."""
+    """The home's identity, and the identity recorded at the place (None: none)."""
     record, owner = _record(home), _owner(place)
     identity = record["home"] if record else uuid.uuid4().hex
     if owner not in (None, identity):

@@ -32,7 +32,7 @@ _GONE = ("merged", "removed", "discarded")
 
 @dataclass(frozen=True)
 class ModeResult:
-    """What one mode came to: DEDUPLICATED_FINDINGS, LUNGUAGE_PLUS_PLUS and RESOLUTION_LOG."""
+    """The result of one mode: DEDUPLICATED_FINDINGS, LUNGUAGE_PLUS_PLUS and RESOLUTION_LOG."""
 
     deduplicated: pd.DataFrame
     rows: pd.DataFrame
@@ -111,7 +111,7 @@ def causes(differences: pd.DataFrame) -> pd.DataFrame:
 
 
 class _Mode:
-    """The rows of a mode by id, the group that each was merged in, and what became of those that are gone."""
+    """The rows of a mode by id, their groups before merging, and the fate of lost rows."""
 
     def __init__(self, result: ModeResult) -> None:
         names = ("finding_id", "study_id", "name", "status", "source", *_BELIEF, *_CONTENT)
@@ -130,7 +130,7 @@ class _Mode:
         self.fate = {own: (stage, rule) for own, stage, rule in zip(*columns, strict=True)}
 
     def group(self, own: str) -> set[str]:
-        """The rows that deduplication took for the same as this one; empty for a generated row."""
+        """The rows that were merged with this one; empty for a generated row."""
         return self._groups.get(self._survivor.get(own, own), set())
 
 

@@ -1,4 +1,4 @@
-"""Findings as plain objects, grouped by study: what the implicit stages work on between two frames.
+"""Findings as plain objects, grouped by study, for the work between two frames.
 
 Only reading from and writing to frames, positions in the report and the preference between rows are here; no
 rule of the method is.
@@ -24,7 +24,7 @@ CLAIM_DECIMALS = 12
 """Claims are rounded to this many decimals before any comparison: 1 - 0.9 must tie with 0.1."""
 
 PAPER = "paper"
-"""The mode that keeps what the paper did where the method departs from it (implicit.md section 6)."""
+"""The mode that follows the paper where the method departs from it (implicit.md section 6)."""
 
 BARE = "~"
 """First character of a reference that is a bare name and resolves to no row."""
@@ -183,12 +183,12 @@ def by_study(rows: Iterable[Row]) -> list[list[Row]]:
 
 
 def natural(finding_id: str) -> tuple[int, str]:
-    """Orders the ids of a study: s1:2 before s1:11, a parent before its children, children by their edge."""
+    """Sort key of the ids of a study: s1:2 before s1:11, a parent before its children."""
     return len(finding_id), finding_id
 
 
 def report_position(row: Row) -> Position:
-    """Where a row stands in the report: section, sentence, finding, id."""
+    """The position of a row in the report: section, sentence, finding, id."""
     if row.position is None:
         row.position = (
             _SECTION_ORDER[row.section],

@@ -21,7 +21,7 @@ from lunguage_assets.sample.records import Sentence, Study, stream
 from lunguage_assets.sample.repertoire import Desk, Repertoire
 
 _DRAWS = 64
-"""Statements that are tried at most when a report is filled up: some do not fit, some repeat."""
+"""The most statements that are tried to fill a report up: some do not fit, some repeat."""
 
 
 def compose(plan: StudyPlan, seed: int, knowledge: Knowledge) -> Study:
@@ -57,7 +57,7 @@ def _deck(kind: str, section: str) -> tuple[tuple[Statement, ...], tuple[int, ..
 
 
 class _Draft:
-    """The findings and impression of one study while they grow."""
+    """One study's findings and impression while they grow."""
 
     def __init__(self, plan: StudyPlan, desk: Desk, knowledge: Knowledge) -> None:
         self.plan, self.desk, self.knowledge, self.rng = plan, desk, knowledge, desk.phraser.rng
@@ -126,7 +126,7 @@ class _Draft:
     # -- what is said besides the problems
 
     def write_extras(self) -> None:
-        """Devices and small findings that happen to be there."""
+        """Add incidental devices and small findings."""
         portable = self.plan.situation.portable
         devices = self.rng.choice([0, 0, 1, 1, 2, 3]) if portable else self.rng.choice([0, 0, 0, 0, 0, 1])
         small = self.rng.choice([0, 0, 0, 1, 1])
@@ -205,7 +205,7 @@ class _Draft:
         return {"hist": history(self.desk), "find": self.find, "impr": self.impr}
 
     def report(self, sections: dict[str, list[Sentence]]) -> str:
-        """The full text with headings; every sentence stands in it as it is."""
+        """The full text with headings; every sentence stands in it unchanged."""
         headings = self.knowledge.wording["headings"]
         compared = self.rng.choice(headings["comparison_later" if self.plan.later else "comparison"])
         parts = [self.plan.situation.title]

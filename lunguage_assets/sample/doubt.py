@@ -1,4 +1,4 @@
-"""Hedged statements about one problem: every allotted phrase in a sentence whose grammar suits it.
+"""Hedged statements about one problem: every allotted phrase in a sentence of suitable grammar.
 
 A sentence hedges one diagnosis, two alternatives, or two diagnoses by different phrases; most begin with the
 sign that is seen.

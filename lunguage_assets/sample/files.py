@@ -96,7 +96,7 @@ def write_sample(out: Path, reports: int = 800, seed: int = 0) -> SampleSummary:
 
 
 def _refuse_to_replace(out: Path) -> None:
-    """A folder with a delivery that is not declared synthetic is never written into."""
+    """Refuse a folder with a delivery that is not declared synthetic."""
     about = out / ABOUT_FILE
     declared = about.exists() and 'data_class = "synthetic"' in about.read_text(encoding="utf-8").splitlines()
     if not declared and any(
@@ -185,7 +185,7 @@ def _mark_absent(row: list[object], rng: random.Random) -> None:
 
 
 def _cased(text: str, rng: random.Random, share: float = 0.03) -> str:
-    """Mostly as it is; now and then with a capital."""
+    """The text, now and then with a capital."""
     return (text.capitalize() if not text.isupper() else text.lower()) if rng.random() < share else text
 
 

@@ -27,7 +27,7 @@ PREPOSITION = re.compile(r"^(?:in|at|of|on|within) (?:the )?(?:both )?")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Term:
-    """A finding as it is written (findings.csv), with what it may be combined with.
+    """A finding of findings.csv, with its possible combinations.
 
     `kind`: mass (takes no article), count, plural (has no singular), authored (occurs in written-out
         statements only). `sites`: groups of sites.csv that it may stand in. `details`: group of details.yaml
@@ -76,7 +76,7 @@ class Hedge:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Disorder:
-    """What a study can be about; see disorders.yaml."""
+    """A possible subject of a study; see disorders.yaml."""
 
     name: str
     place: str
@@ -124,7 +124,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """How a study was taken, and its rows of image metadata."""
+    """The circumstances of an examination, and its rows of image metadata."""
 
     name: str
     per_block: int
@@ -136,7 +136,7 @@ class Situation:
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """Everything that is read from `resources/synthetic/`."""
+    """The content of `resources/synthetic/`."""
 
     terms: dict[str, Term]
     sites: tuple[Site, ...]

@@ -84,7 +84,7 @@ class Phraser:
         return Mention(fact, noun, number, (*before, *place), after, chosen)
 
     def _other_words(self, term: Term) -> Term:
-        """In the impression a finding may be abbreviated or reworded."""
+        """The finding's words in the impression, perhaps abbreviated or reworded."""
         wording = self.knowledge.wording
         draw = self.rng.random()
         if draw < 0.12 and term.words in wording["short"]:

@@ -17,7 +17,7 @@ from lunguage_assets.sample.knowledge import Disorder, Hedge, Knowledge, Site, S
 from lunguage_assets.sample.records import stream
 
 IGNORED_TOPICS = frozenset({"lungs"})
-"""Too general to make two statements about it clash."""
+"""Topics too general to make two statements clash."""
 
 
 @dataclass(slots=True)
@@ -42,7 +42,7 @@ class Special:
 
 @dataclass(slots=True)
 class Allotment:
-    """What a block deals to one study."""
+    """The share of a study in its block's quotas."""
 
     situation: Situation
     hedges: list[Hedge] = field(default_factory=list)
@@ -99,7 +99,7 @@ def _patients(rng: random.Random, size: int, knowledge: Knowledge) -> list[int]:
 
 
 def deal(block: int, seed: int, knowledge: Knowledge) -> list[Allotment]:
-    """Deal the block's decks."""
+    """Deal the block's quotas to its studies."""
     share = knowledge.wording["proportions"]
     rng = stream(seed, "block", block)
     situations = [situation for situation in knowledge.situations for _ in range(situation.per_block)]
@@ -177,7 +177,7 @@ class _Patient:
         )
 
     def _first_visit(self, special: Special) -> Statement:
-        """A statement of the same kind that compares with nothing."""
+        """A statement of the same kind without a comparison."""
         return next(statement for statement in self.knowledge.statements[special.kind] if not statement.later)
 
     def _episodes(self, allotment: Allotment, special: Special | None) -> list[Episode]:

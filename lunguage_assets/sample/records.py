@@ -1,4 +1,4 @@
-"""What a synthetic study is made of: findings, sentences, sections. No prose and no files here.
+"""The parts of a synthetic study: findings, sentences, sections. No prose and no files here.
 
 A `Fact` is one row to be; a `Sentence` is printed text with its facts in order of appearance.
 """

@@ -21,7 +21,7 @@ from lunguage_assets.sample.records import Fact, Sentence
 
 @dataclass(slots=True)
 class Desk:
-    """What the report has said so far: `claims` maps canonical names to the status they were given."""
+    """The report's claims so far: `claims` maps canonical names to their status."""
 
     plan: StudyPlan
     phraser: Phraser
@@ -35,13 +35,13 @@ class Desk:
 
 
 def overlap(one: Term, other: Term) -> bool:
-    """Both name the same finding, or one's words contain the other's."""
+    """Whether both name the same finding, or one's words contain the other's."""
     return one.canonical == other.canonical or one.words in other.words or other.words in one.words
 
 
 @cache
 def akin(one: str, other: str) -> bool:
-    """Both belong to one family of diagnoses, which are no alternatives to each other."""
+    """Whether both belong to one family of diagnoses, which are no alternatives to each other."""
     families = knowledge().wording["families"]
     return any(
         any(stem in one for stem in family) and any(stem in other for stem in family) for family in families
@@ -66,7 +66,7 @@ class Repertoire:
 
     @property
     def signless(self) -> bool:
-        """The diagnosis that is due carries its own place and is said without a sign."""
+        """Whether the next diagnosis carries its own place and is stated without a sign."""
         variant = self.episode.variant
         return variant is not None and variant.words in self.disorder.apart
 

@@ -36,7 +36,7 @@ MATCH_REASONS = (
     "view not covered",
     "no pathway for this refinement",
 )
-"""Closed list: `matched`, or why a finding has no pathway that expands (implicit.md section 3)."""
+"""Closed list: `matched`, or the reason for no pathway (implicit.md section 3)."""
 
 ATTRIBUTES: dict[str, str] = {
     "placement": "placement",
@@ -69,7 +69,7 @@ A stated row is a study and its row number; a generated one appends the edges th
 
 
 def whole(form: str, *, or_empty: bool = False) -> str:
-    """The pattern of a string that is this form and nothing else."""
+    """The pattern of a whole string of this form."""
     return f"^(?:{form})?$" if or_empty else f"^{form}$"
 
 
@@ -142,4 +142,4 @@ BELIEF: tuple[Column, ...] = (
     Column("p_source", "string", "Where prob comes from", choices=(*P_SOURCES, "pathway")),
     Column("prob_is_bound", "bool", "prob follows from a pathway: a bound, not an estimate"),
 )
-"""What is believed of a finding, and on what ground."""
+"""The probability of a finding and its source."""

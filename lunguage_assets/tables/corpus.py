@@ -1,4 +1,4 @@
-"""Tables of the corpus: what was delivered, what was read from it, what was rejected."""
+"""Tables of the corpus: deliveries, findings, rejected rows."""
 
 from __future__ import annotations
 

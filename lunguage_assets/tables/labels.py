@@ -1,4 +1,4 @@
-"""Study-level labels: what a study says of each finding, for training classifiers (implicit.md section 6)."""
+"""Study-level labels, for training classifiers (implicit.md section 6)."""
 
 from __future__ import annotations
 

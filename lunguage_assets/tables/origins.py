@@ -19,7 +19,7 @@ Source = tuple[str, str]
 
 ALL = "*"
 LISTED = 6
-"""As many columns of one table are named in words."""
+"""Up to this many columns of one table are named in words."""
 
 
 @dataclass(frozen=True)
@@ -305,7 +305,7 @@ ORIGINS: dict[str, Origin] = {
         new={"report_batch ranker": "the partition"},
     ),
 }
-"""Asset -> where its columns come from."""
+"""Asset -> the origins of its columns."""
 
 
 def described(name: str) -> Table:
@@ -345,7 +345,7 @@ def taken_over(name: str) -> dict[str, tuple[Source, ...]]:
 
 
 def made_here(name: str) -> dict[str, str]:
-    """The columns of a table that come from no other table, with what they come from."""
+    """The columns of a table that come from no other table, with their origin."""
     return {column: why for columns, why in ORIGINS[name].new.items() for column in _named(columns, name)}
 
 

@@ -1,4 +1,4 @@
-"""What is released: the published columns and the Parquet file with the provenance of every row."""
+"""The released tables: the published columns, and the Parquet file with the provenance of every row."""
 
 from __future__ import annotations
 

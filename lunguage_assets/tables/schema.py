@@ -1,4 +1,4 @@
-"""What a table is: typed columns, a key, and the validation that runs before anything is stored.
+"""Schemas of tables: typed columns, a key, and the validation before anything is stored.
 
 Only the mechanism lives here; the tables themselves are in `tables/`. The Parquet types, the write-time
 validation, the Great Expectations suites, the data dictionary and the column lists shown in the UI are all
@@ -197,7 +197,9 @@ class Table:
         return problems
 
     def require(self, frame: pd.DataFrame, where: str) -> None:
-        """Assert the value rules of stored rows again; `where` says whose rows they are, for the message.
+        """Assert the value rules of stored rows again.
+
+        `where` names the rows in the message.
 
         Raises:
             InvalidTable: the stored file was changed by something other than this package.
@@ -244,7 +246,10 @@ def _column_rules(column: Column, values: pd.Series) -> Iterator[tuple[str, pd.S
 
 
 def _matches(values: pd.Series, pattern: str) -> pd.Series:
-    """Which strings show the pattern; Arrow looks at two hundred thousand in some twenty milliseconds."""
+    """Which strings match the pattern.
+
+    Arrow looks at two hundred thousand in some twenty milliseconds.
+    """
     found = pc.match_substring_regex(pa.array(values, type=pa.string(), from_pandas=True), pattern)
     return pd.Series(pc.fill_null(found, False).to_numpy(zero_copy_only=False), index=values.index)
 

@@ -17,7 +17,7 @@ from lunguage_assets.judges.protocol import ComparisonQuestion, Judge, ask_panel
 from lunguage_assets.settings import ExplicitSettings
 
 NOT_ASKED, INVALID, LOST, WON = -2, -1, 0, 1
-"""What a judge said of a sentence against its opponent."""
+"""Codes of a judge's answer about a sentence and its opponent."""
 
 Answers = NDArray[np.int8]
 _FIRST_WON = {"sentence_1": 1, "sentence_2": 0, "invalid": INVALID}

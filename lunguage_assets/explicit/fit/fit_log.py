@@ -23,7 +23,7 @@ _WORDS = {WON: "won", LOST: "lost", INVALID: "invalid"}
 
 @dataclass
 class FitLog:
-    """Collects the plays of one chunk of sentences; `judges` and `phrases` name what the arrays number."""
+    """Collects the plays of one chunk of sentences; `judges` and `phrases` are the names of the numbers."""
 
     judges: Sequence[str]
     phrases: Sequence[str]

@@ -27,7 +27,7 @@ STOPS = (
     "round limit",
 )
 RUNNING, STABLE, LIMIT, NO_OPPONENT, NO_ANSWERS, NARROW, ROUNDS = -1, 0, 1, 2, 3, 4, 5
-"""Why a fit ended, as numbers into `STOPS`; the last two are the economy fit's."""
+"""Reasons for the end of a fit, as numbers into `STOPS`; the last two are the economy fit's."""
 
 Counts = NDArray[np.int16]
 
@@ -103,7 +103,7 @@ _WHOLE = ("rank", "steps", "answers", "invalid", "stop")
 
 @dataclass(frozen=True)
 class Places:
-    """What fits came to; arrays over sentences.
+    """Places at the end of fits; arrays over sentences.
 
     mu, sigma, rank: the place that the fit states; `steps` includes those without a valid answer. `centre`,
     `mu_sd`: mean and deviation of the place given all answers, from which the interval is made

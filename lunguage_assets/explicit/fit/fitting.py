@@ -84,7 +84,7 @@ def fit_with_log(
     anchors: Sequence[Anchor],
     settings: ExplicitSettings,
 ) -> FitTables:
-    """What `fit_pairs` returns, with the log of every play; the log is empty when `settings.fit_log` is off.
+    """The frame of `fit_pairs` with the log of every play; the log is empty when `settings.fit_log` is off.
 
     Arguments and errors are those of `fit_pairs`.
     """

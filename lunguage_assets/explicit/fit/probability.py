@@ -47,7 +47,7 @@ class Anchor:
 
 @dataclass(frozen=True)
 class Calibration:
-    """The line logit p = alpha (mu - mu_half) through the anchors, and what its uncertainty follows from.
+    """The line logit p = alpha (mu - mu_half) through the anchors, with the sources of its uncertainty.
 
     Arrays over anchors: `anchor_mu`, `anchor_logit`, `anchor_mu_variance` (bootstrap of the ranking),
     `anchor_logit_variance` (ratings); over phrases, mu ascending: `phrase_mu`, `phrase_mu_sd`.

@@ -1,4 +1,4 @@
-"""Batches of one corpus as one table: of a study that came again only the newest version counts."""
+"""Batches of one corpus as one table, with the newest version of every study."""
 
 from __future__ import annotations
 

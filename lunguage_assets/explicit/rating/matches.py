@@ -22,7 +22,7 @@ from lunguage_assets.tables import COMPARISON_MATCHES
 
 @dataclass(frozen=True)
 class Schedule:
-    """What is compared; lists of equal length, one entry per match."""
+    """The comparisons; lists of equal length, one entry per match."""
 
     match_id: list[str]
     phrase_a: list[str]

@@ -11,7 +11,7 @@ from lunguage_assets.implicit.encoders.contract import Embedder, checked_vectors
 from lunguage_assets.implicit.encoders.vector_cache import VectorCache
 
 KEPT_EVERY = 4096
-"""Phrases that are encoded before their vectors are kept: what a run that is killed loses at most."""
+"""Phrases that are encoded before their vectors are kept: the most that a killed run loses."""
 
 
 class CachedEmbedder:

@@ -1,4 +1,4 @@
-"""What an encoder is, and the cosines that are made from its vectors (implicit.md section 2).
+"""The protocol of encoders, and cosines of their vectors (implicit.md section 2).
 
 An encoder is part of the provenance: its `identity` is stored with every row.
 """
@@ -73,7 +73,7 @@ def pair_cosines(
 
 
 def checked_vectors(identity: str, answer: NDArray[np.float32], rows: int) -> NDArray[np.float32]:
-    """An encoder's answer, if it is `rows` finite unit vectors.
+    """The encoder's answer as `rows` finite unit vectors.
 
     Raises:
         MethodError: it is not.

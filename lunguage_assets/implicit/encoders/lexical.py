@@ -90,7 +90,7 @@ class LexicalEmbedder:
     def _rewritten(
         self, known: dict[tuple[str, ...], tuple[str, ...]], said: tuple[str, ...], form: Callable[[str], str]
     ) -> tuple[str, ...]:
-        """The vocabulary's words for what is said; empty when word by word they are the same."""
+        """The vocabulary's words for some words; empty when they are the same, word by word."""
         found = known.get(said)
         if found is None:
             term = tuple(map(self._singular, tokens(form(" ".join(said)))))

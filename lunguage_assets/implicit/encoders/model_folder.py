@@ -21,7 +21,7 @@ BIOLORD = "FremyCompany/BioLORD-2023"
 """The encoder of the paper."""
 
 BIOLORD_REVISION = "167aab527b238a50ca65224e6319215d2ff4fc9f"
-"""Taken when the settings name no revision."""
+"""The default revision."""
 
 _READ = ("*.json", "*.txt", "*.model", "*.safetensors")
 _OTHER_FORMATS = ("onnx/*", "openvino/*")
@@ -115,7 +115,7 @@ def _snapshot(name: str, revision: str) -> tuple[Path | None, str]:
 
 
 def prepare_libraries() -> None:
-    """Nothing is reported to anybody, and nothing but errors is printed."""
+    """Switch off the libraries' telemetry and all of their messages but errors."""
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     os.environ.setdefault(
         "DISABLE_SAFETENSORS_CONVERSION", "1"
@@ -127,7 +127,7 @@ def prepare_libraries() -> None:
 
 
 def _incomplete(folder: Path) -> str:
-    """What a folder lacks to be a sentence encoder; empty when nothing."""
+    """The part that a folder lacks to be a sentence encoder; empty for a complete one."""
     if not (folder / "modules.json").is_file():
         return "is no sentence encoder; expected a model saved by sentence-transformers, with a modules.json"
     if not any(path.suffix == ".safetensors" for path in _files(folder)):

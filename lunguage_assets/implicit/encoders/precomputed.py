@@ -1,4 +1,4 @@
-"""Vectors that were made elsewhere, read from Parquet: on a machine with a GPU, or by any encoder at all.
+"""Vectors from Parquet files, made elsewhere: on a machine with a GPU, or by any encoder.
 
 A file has two columns, `phrase` (text) and `vector` (a list of numbers, of one length); a folder of such
 files counts as one. The encoder's name is in the metadata of files that `lunguage encode vectors` wrote.
@@ -64,7 +64,7 @@ class PrecomputedEmbedder:
         return f"precomputed {encoders.pop() or self._path.stem}, sha256:{content.hexdigest()[:16]}"
 
     def encode(self, phrases: Sequence[str]) -> NDArray[np.float32]:
-        """n x d; the file is read in pieces, and only what is asked for is kept.
+        """n x d; the file is read in pieces, and only the wanted vectors are kept.
 
         Raises:
             InputError: phrases without a vector (how many, and what to do), or a vector that is missing,
@@ -105,7 +105,7 @@ class PrecomputedEmbedder:
         return {phrase for _, names, _ in self._pieces() for phrase in names.to_pylist()}
 
     def _pieces(self) -> Iterator[tuple[Path, pa.Array, NDArray[np.float64]]]:
-        """Of every piece of every file: the file, its phrases, and its vectors as an n x d array."""
+        """Pieces of all files: the file, its phrases, and its vectors as an n x d array."""
         for file in self._files:
             with pq.ParquetFile(file) as source:
                 for piece in source.iter_batches(batch_size=_AT_ONCE, columns=["phrase", "vector"]):

@@ -55,7 +55,7 @@ class SentenceEmbedder:
         return vectors
 
     def _encoded(self, phrases: list[str]) -> NDArray[np.float32]:
-        """In batches half as large whenever memory runs out; the smaller size stays."""
+        """Encode in batches, half as large whenever memory runs out; the smaller size stays."""
         while True:
             problem: Exception
             try:

@@ -51,11 +51,14 @@ _log = logging.getLogger(__name__)
 
 
 class _Damaged(Exception):
-    """The file is not what was written."""
+    """The content of the file is damaged."""
 
 
 class VectorCache:
-    """Vectors of one encoder. What cannot be kept is encoded again: no trouble with the file stops a run."""
+    """Vectors of one encoder.
+
+    A vector that cannot be kept is computed again: no trouble with the file stops a run.
+    """
 
     def __init__(self, folder: Path, identity: str) -> None:
         self._identity = identity
@@ -162,7 +165,7 @@ class VectorCache:
         return int(length)
 
     def _create(self) -> None:
-        """The file, readable by its owner only from the first byte on."""
+        """Create the file, readable by its owner only from the first byte on."""
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         for path in (self._lock, self.path):
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
@@ -191,7 +194,7 @@ class VectorCache:
 
     @contextmanager
     def _trouble_noted(self, what: str) -> Iterator[None]:
-        """A damaged file goes; any other trouble leaves it, and this run does without."""
+        """Throw a damaged file away; after any other trouble this run does without the file."""
         try:
             yield
         except _Damaged as problem:
@@ -228,7 +231,7 @@ def _checksum(key: bytes, content: bytes) -> int:
 def _kept(
     file: sqlite3.Connection, keys: Sequence[bytes], width: int
 ) -> Iterator[tuple[bytes, NDArray[np.float32] | None]]:
-    """What is kept for some of the keys; None instead of a vector that is damaged."""
+    """Kept vectors of some keys; None for a damaged one."""
     for start in range(0, len(keys), _ASKED_AT_ONCE):
         part = keys[start : start + _ASKED_AT_ONCE]
         marks = ",".join("?" * len(part))

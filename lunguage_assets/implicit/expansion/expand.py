@@ -1,4 +1,4 @@
-"""Diagnoses expanded into the sub-findings that they imply, down to the leaves (implicit.md section 4).
+"""Expands diagnoses into their sub-findings, down to the leaves (implicit.md section 4).
 
 The rows of the report are read, never changed: that parents gain their children as evidence, and that
 contradictions go, is `resolve.py`.
@@ -82,7 +82,7 @@ def expand(deduplicated: pd.DataFrame, dictionary: PathwayDictionary, vocabulary
 
 
 class _StudyExpander:
-    """Expands the rows of one study; knows what the report already states."""
+    """Expands the rows of one study, with knowledge of its stated rows."""
 
     def __init__(
         self, study: Sequence[Row], dictionary: PathwayDictionary, vocabulary: Vocabulary, places: _Places
@@ -96,7 +96,10 @@ class _StudyExpander:
 
     @cached_property
     def _stated(self) -> dict[tuple[str, str, bool], list[Row]]:
-        """What the report says, merged rows included; only a study with a matched diagnosis asks."""
+        """The study's stated rows, merged ones included.
+
+        Only a study with a matched diagnosis needs them.
+        """
         stated: dict[tuple[str, str, bool], list[Row]] = {}
         for row in self._study:
             if row.disposition != "excluded" and not self._only_shares_the_name(row):
@@ -104,7 +107,10 @@ class _StudyExpander:
         return stated
 
     def _only_shares_the_name(self, row: Row) -> bool:
-        """A pericardial "effusion" does not state the pleural effusion of an edema."""
+        """Whether the row is another condition of the same name.
+
+        A pericardial "effusion" does not state the pleural effusion of an edema.
+        """
         diagnosis = self._dictionary.recognise(row.name)
         return diagnosis is not None and is_elsewhere(row, diagnosis, self._dictionary)
 
@@ -128,7 +134,7 @@ class _StudyExpander:
     def _distinct_children(
         self, parent: Row, pathway: MatchedPathway, root_id: str, depth: int
     ) -> list[_Child]:
-        """The same child of the same parent appears once, with the attributes of its repeats."""
+        """The children of a parent, each once, with the attributes of its repeats."""
         children: dict[tuple[str, bool, tuple[str, ...]], _Child] = {}
         for number, edge in enumerate(pathway.edges):
             child = self._child(parent, edge, number, root_id, depth)
@@ -219,7 +225,7 @@ class _StudyExpander:
 
 
 def compatible_places(existing: frozenset[str], child: frozenset[str]) -> bool:
-    """Existing contains all of the child's parts, or existing is non-empty and contained in the child's."""
+    """Whether existing contains all of the child's parts, or is non-empty and contained in them."""
     return existing >= child or bool(existing and existing <= child)
 
 

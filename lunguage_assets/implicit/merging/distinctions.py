@@ -104,7 +104,7 @@ class Course:
     worsened: bool
 
     def differs(self, other: Course) -> bool:
-        """Whether one improved and the other worsened, or both state directions and none in common."""
+        """Whether one improved and the other worsened, or their directions have nothing in common."""
         if self is NO_COURSE or other is NO_COURSE:
             return False
         if (self.improved and other.worsened) or (self.worsened and other.improved):
@@ -120,7 +120,7 @@ NO_COURSE = Course(improved=False, no_change=False, worsened=False)
 
 
 def course(improved: str, no_change: str, worsened: str) -> Course:
-    """From the cells of a finding; an empty cell states nothing."""
+    """The course in the cells of a finding; an empty cell states nothing."""
     return (
         Course(bool(improved), bool(no_change), bool(worsened))
         if improved or no_change or worsened

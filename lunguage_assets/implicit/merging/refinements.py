@@ -140,7 +140,7 @@ class RefinementRule:
         return self._elsewhere.in_any(location)
 
     def without_refinements(self, wording: str) -> str | None:
-        """The wording less this diagnosis' refinement words and their negations; None when it has none."""
+        """The wording without this diagnosis' refinement words and their negations; None without any."""
         kept: list[str] = []
         removed = False
         for part in self._reader.read(wording):

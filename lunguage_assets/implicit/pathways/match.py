@@ -1,4 +1,4 @@
-"""Which pathway a finding matches, or why none (implicit.md section 3).
+"""The pathway of a finding, or the reason for none (implicit.md section 3).
 
 Precedence of the reasons, first that applies: the row takes no part (history section, merged); it is no
 diagnosis; it is about a device; it is past; it is negative; nothing is known of its certainty; and only then
@@ -70,7 +70,7 @@ def match(row: Row, dictionary: PathwayDictionary) -> Match:
 
 
 def diagnosis_of(row: Row, dictionary: PathwayDictionary) -> str | None:
-    """The diagnosis that a row is; None when it is none, or when its place makes it another condition."""
+    """The diagnosis of a row; None without one, or when its place makes it another condition."""
     diagnosis = dictionary.recognise(row.name, row.ent)
     return None if diagnosis is None or is_elsewhere(row, diagnosis, dictionary) else diagnosis
 

@@ -1,4 +1,4 @@
-"""The form of `resources/pathways.yaml`, and what must hold in it before anything is matched.
+"""The form of `resources/pathways.yaml`, and the checks of the file alone.
 
 Every check here reads the file alone. What needs the vocabulary (recognising a finding, cycles) is in
 `pathways.py`.
@@ -274,7 +274,7 @@ def view_situations() -> Iterator[frozenset[str]]:
 
 
 def _check_exclusive(source: AnnotatedYaml, place: Place, diagnosis: Diagnosis) -> None:
-    """At most one pathway per (refinement, view situation), by trying them all.
+    """Refuse two pathways for one (refinement, view situation), by trying all situations.
 
     A spelling selects through its refinement alone, so the refinements stand for all terms.
     """

@@ -62,7 +62,7 @@ def account(
 
 
 def explained_studies(accounting: pd.DataFrame) -> list[str]:
-    """Studies of which nothing is left, and whose accounts say where everything went."""
+    """Studies without any row left, with balanced accounts."""
     return accounting.loc[accounting["balanced"] & (accounting["rows_out"] == 0), "study_id"].tolist()
 
 

@@ -1,4 +1,4 @@
-"""Expansions joined to the report's rows, and every contradiction resolved (implicit.md section 5).
+"""Joins expansions to the report's rows and resolves contradictions (implicit.md section 5).
 
 Reading, joining and writing frames is here; one study is resolved in `study_resolver.py`.
 """

@@ -247,7 +247,7 @@ def _as_phrases(responses: Responses, position: Integers) -> Integers:
 
 
 def _not_compared(responses: Responses) -> Iterator[dict[str, Any]]:
-    """What of the responses was left out before any comparison."""
+    """Rows and columns of the responses that were left out before any comparison."""
     nothing = Estimate(None, None, None, 0)
     if responses.left_out_rows:
         yield {

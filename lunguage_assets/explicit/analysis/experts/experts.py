@@ -21,7 +21,7 @@ from lunguage_assets.errors import InputError
 from lunguage_assets.explicit.hedges.hedging import normal_phrase
 
 FIRST, SECOND, MISSING, UNREADABLE = 0, 1, -1, -2
-"""What a cell says: the first phrase, the second, nothing, something else."""
+"""Codes of a cell: the first phrase, the second, nothing, something else."""
 
 Role = Literal["writer", "reader", ""]
 PHRASE_COLUMNS = ("phrase_1", "phrase_2")
@@ -35,7 +35,9 @@ _NUMBERS = {"1": FIRST, "1.0": FIRST, "2": SECOND, "2.0": SECOND}
 
 @dataclass(frozen=True)
 class Responses:
-    """What experts chose; `chosen` has shape (pairs, experts) and holds FIRST, SECOND, MISSING or UNREADABLE.
+    """The experts' choices.
+
+    `chosen` has shape (pairs, experts) and holds FIRST, SECOND, MISSING or UNREADABLE.
 
     `silent` are expert columns without any entry; `ignored` columns that are no expert's (comments, numbers,
     no name); `problems` every row, cell or column that was left out.
@@ -69,7 +71,7 @@ class Expert:
 
 @dataclass(frozen=True)
 class Experts:
-    """The described experts by name, and what in their file could not be used."""
+    """The described experts by name, and the unusable entries of their file."""
 
     described: dict[str, Expert]
     problems: tuple[InputError, ...] = ()

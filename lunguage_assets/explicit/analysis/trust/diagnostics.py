@@ -25,7 +25,7 @@ _FIXED = "positions were never swapped"
 
 @dataclass(frozen=True)
 class PositionBias:
-    """How often a judge chose the sentence shown first, and what of that is due to the position.
+    """How often a judge chose the sentence shown first, and the effect of the position on its choices.
 
     `overall` is P(sentence_1) with its Wilson interval; `a_first` and `b_first` the same where phrase_a or
     phrase_b was shown first. `effect` is P(phrase_a chosen | shown first) - P(phrase_a chosen | shown second)

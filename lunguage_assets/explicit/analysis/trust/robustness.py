@@ -29,7 +29,7 @@ def ranking_robustness(
     settings: ExplicitSettings,
     repeats: int = REPEATS,
 ) -> pd.DataFrame:
-    """The ranking made again from half of the comparisons of every pair, a `RANKING_ROBUSTNESS` frame.
+    """The ranking from half of the comparisons of every pair, a `RANKING_ROBUSTNESS` frame.
 
     Args:
         ranking: `REFERENCE_RANKING` frame.

@@ -36,7 +36,7 @@ _FIRST, _SECOND = ComparisonAnswer("sentence_1"), ComparisonAnswer("sentence_2")
 
 @dataclass(frozen=True)
 class Noise:
-    """How simulated judges and sentences stray; all places and deviations in units of mu.
+    """Noise of simulated judges and sentences; all places and deviations in units of mu.
 
     Attributes:
         deviation: of each side's momentary certainty, as TrueSkill's beta.
@@ -57,7 +57,7 @@ class Noise:
 
 
 ASSUMED = Noise()
-"""What TrueSkill assumes: normal, independent from answer to answer."""
+"""The noise that TrueSkill assumes: normal, independent from answer to answer."""
 
 ADVERSE = Noise(deviation=1.5, tails=3.0, lapse=0.05, position=1.0, reading=3.0, wording=3.0)
 """Noise outside TrueSkill's assumptions.
@@ -89,7 +89,10 @@ class SimulatedJudge:
         return [ExtractionAnswer(()) for _ in questions]
 
     def compare(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
-        """One answer per question; an error of the dictionary's kind when a sentence is unknown."""
+        """One answer per question.
+
+        Raises KeyError for an unknown sentence.
+        """
         self.asked += len(questions)
         first = [self._read(question.sentence_1) for question in questions]
         second = [self._read(question.sentence_2) for question in questions]
@@ -155,7 +158,7 @@ class SimulatedCorpus:
         return [SimulatedJudge(f"judge-{number}", self.truth, noise, seed) for number in range(judges)]
 
     def ranking(self, panel: Sequence[SimulatedJudge], settings: ExplicitSettings) -> pd.DataFrame:
-        """The measuring stick that this panel makes of the vocabulary, a `REFERENCE_RANKING` frame."""
+        """This panel's ranking of the vocabulary, a `REFERENCE_RANKING` frame."""
         return reference_ranking(
             self.vocabulary,
             {judge.key: comparison_matches(self.vocabulary, judge, settings) for judge in panel},

@@ -44,7 +44,7 @@ _NEVER = 10**9
 
 @dataclass(frozen=True)
 class Configuration:
-    """How a phrase is fitted back: choice of opponents, the judges (`all`, or one key), N and K."""
+    """One way to fit a phrase back: choice of opponents, the judges (`all`, or one key), N and K."""
 
     strategy: Strategy
     judges: str
