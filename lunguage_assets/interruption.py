@@ -18,9 +18,8 @@ _SOON = 0.05
 """Seconds until a signal that was swallowed is answered again."""
 
 _POOLS = ("NullPool", "QueuePool", "SingletonThreadPool")
-"""SQLAlchemy's connection pools.
-
-They log any exception that is raised while they close a connection, and then raise it.
+"""SQLAlchemy's connection pools, which log any exception that comes up while they close a connection, and
+then raise it.
 """
 
 
@@ -35,7 +34,8 @@ def is_interruption(error: object) -> bool:
 
 @contextmanager
 def answering_signals() -> Iterator[None]:
-    """Ctrl-C and SIGTERM raise KeyboardInterrupt in the main thread, also in a background process.
+    """Ctrl-C and SIGTERM raise KeyboardInterrupt in the main thread, also in a process that a script started
+    in the background.
 
     What is started in the background ignores SIGINT. Dagster answers SIGTERM as it answers SIGINT, so that
     nothing but SIGKILL would stop it.
@@ -54,7 +54,9 @@ def answering_signals() -> Iterator[None]:
 
 @contextmanager
 def answering_swallowed_signals() -> Iterator[None]:
-    """Repeat signals that Python swallows, without Python's and SQLAlchemy's reports of them."""
+    """The answer to a signal that Python swallows is given again a moment later, and neither Python nor
+    SQLAlchemy tells of it.
+    """
     before = sys.unraisablehook
 
     def again(unraisable: sys.UnraisableHookArgs) -> None:
@@ -79,7 +81,8 @@ def answering_swallowed_signals() -> Iterator[None]:
 
 @contextmanager
 def noticing_signals() -> Iterator[Callable[[], bool]]:
-    """Whether this process was asked to stop since the last call, even if no exception arrived.
+    """Tells whether this process was asked to stop since it was asked before, even if the exception never
+    arrived.
 
     Whatever becomes of the exception, the wake-up descriptor gets every signal. In other threads than the
     main one nothing is noticed.

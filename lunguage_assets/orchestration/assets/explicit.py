@@ -262,7 +262,8 @@ def explicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
 
 
 _OF_THE_FIT = {
-    "opponent_limit", "panel_steps", "patience", "step_limit", "fit", "fit_log", "economy_sd", "economy_answers", "economy_rounds",
+    "opponent_limit", "panel_steps", "patience", "step_limit", "fit",
+    "fit_log", "economy_sd", "economy_answers", "economy_rounds",
 }  # fmt: skip
 """Options that change fits and leave the measuring stick as it is."""
 
