@@ -60,7 +60,7 @@ def test_every_cited_section_of_the_method_exists() -> None:
         for page, numbers in _CITATION.findall(text)
         for number in _numbers(numbers)
     ]
-    assert len(cited) > 80
+    assert len(cited) > 50
     assert [citation for citation in cited if citation[2] not in sections[citation[1]]] == []
 
 
@@ -78,7 +78,7 @@ def test_every_python_file_that_a_page_or_a_docstring_names_exists() -> None:
         for source in sources
         for name in _FILE.findall(source.read_text(encoding="utf-8"))
     }
-    assert len(named) > 50
+    assert len(named) > 20
     assert [found for found in sorted(named) if not _is_a_file(found[1], present)] == []
 
 
