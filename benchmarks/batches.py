@@ -106,8 +106,8 @@ def main() -> None:
                 end()
                 total = time.process_time() - started
                 report(
-                    f"one more batch among {chosen.batches + arrival}: {total:.1f} s, "
-                    f"{planning:.2f} s of it for one look at what is pending",
+                    f"one more batch among {chosen.batches + arrival}: {total:.1f} s, {planning:.2f} s of it "
+                    "for one look at what is pending",
                     more,
                 )
 

@@ -44,12 +44,13 @@ print(imported - begin, time.perf_counter() - begin, time.process_time())
 """
 
 QUESTIONS = {
-    "counts of the catalogue": '{ assetNodeOrError(assetKey: {path: ["%s"]}) { ... on AssetNode { partitionStats { '
-    "numMaterialized numPartitions } } } }",
+    "counts of the catalogue": """{ assetNodeOrError(assetKey: {path: ["%s"]}) { ... on AssetNode {
+        partitionStats { numMaterialized numPartitions } } } }""",
     "grid of the partitions": """{ assetNodeOrError(assetKey: {path: ["%s"]}) { ... on AssetNode {
         partitionKeysByDimension { name partitionKeys }
         assetPartitionStatuses { ... on MultiPartitionStatuses { primaryDimensionName ranges {
-          primaryDimStartKey secondaryDim { ... on DefaultPartitionStatuses { materializedPartitions failedPartitions } } } } } } } }""",
+          primaryDimStartKey secondaryDim { ... on DefaultPartitionStatuses {
+            materializedPartitions failedPartitions } } } } } } } }""",
     "plots over the partitions": """{ assetNodeOrError(assetKey: {path: ["%s"]}) { ... on AssetNode {
         assetMaterializations(limit: 100) { partition metadataEntries { label } } } } }""",
 }

@@ -107,9 +107,10 @@ def compare(seed: int, noise_name: str, judges: int, targets: int) -> dict[str, 
             + 1
         )
         results[name] = Result(
-            mu=_rms(true_scale), rank=_rms(fits.rank - true_rank), p=_rms(p - corpus.target_p), width=float((high - low).mean()),
-            coverage=float(((low <= corpus.target_p) & (corpus.target_p <= high)).mean()), answers=float(fits.answers.mean()),
-            rounds=float(rounds.mean()), most_rounds=float(rounds.max()),
+            mu=_rms(true_scale), rank=_rms(fits.rank - true_rank), p=_rms(p - corpus.target_p),
+            width=float((high - low).mean()),
+            coverage=float(((low <= corpus.target_p) & (corpus.target_p <= high)).mean()),
+            answers=float(fits.answers.mean()), rounds=float(rounds.mean()), most_rounds=float(rounds.max()),
             dollars=float((_asked(panel) - before) @ np.array(prices(judges))) / targets, seconds=seconds,
         )  # fmt: skip
     return results
@@ -125,8 +126,8 @@ def _asked(panel: Sequence[SimulatedJudge]) -> NDArray[np.int64]:
 
 def main(corpora: int, targets: int) -> None:
     print(
-        "| noise | judges | fit | error of mu | of rank | of p | width | coverage | calls | "
-        "rounds | most | $ per 1,000 | s per 1,000 |"
+        "| noise | judges | fit | error of mu | of rank | of p | width | "
+        "coverage | calls | rounds | most | $ per 1,000 | s per 1,000 |"
     )
     print("|---" * 13 + "|")
     for noise in NOISES:
@@ -138,11 +139,10 @@ def main(corpora: int, targets: int) -> None:
                     for field in fields(Result)
                 }
                 print(
-                    f"| {noise} | {judges} | {fit} | {mean['mu']:.2f} | {mean['rank']:.2f} | "
-                    f"{mean['p']:.3f} | {mean['width']:.3f} | "
-                    f"{mean['coverage']:.3f} | {mean['answers']:.1f} | {mean['rounds']:.1f} | "
-                    f"{mean['most_rounds']:.0f} | "
-                    f"{1000.0 * mean['dollars']:.2f} | {1000.0 * mean['seconds'] / targets:.2f} |",
+                    f"| {noise} | {judges} | {fit} | {mean['mu']:.2f} | {mean['rank']:.2f} | {mean['p']:.3f} "
+                    f"| {mean['width']:.3f} | {mean['coverage']:.3f} | {mean['answers']:.1f} | "
+                    f"{mean['rounds']:.1f} | {mean['most_rounds']:.0f} | {1000.0 * mean['dollars']:.2f} | "
+                    f"{1000.0 * mean['seconds'] / targets:.2f} |",
                     flush=True,
                 )
 

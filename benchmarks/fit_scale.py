@@ -58,9 +58,10 @@ def pair_tables(size: int) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, float]
     }
     findings |= {"sent": list(masked), "masked_sentence": list(masked)}
     hedges: dict[str, list[object]] = {
-        "finding_id": list(ids), "study_id": [key.split(":")[0] for key in ids], "ent": ["edema"] * size, "sent": list(masked),
-        "masked_sentence": list(masked), "phrases": [[]] * size, "dropped": [[]] * size, "answer_state": ["valid"] * size,
-        "corrected": [False] * size, "needs_review": [False] * size, "review_reason": [""] * size,
+        "finding_id": list(ids), "study_id": [key.split(":")[0] for key in ids], "ent": ["edema"] * size,
+        "sent": list(masked), "masked_sentence": list(masked), "phrases": [[]] * size, "dropped": [[]] * size,
+        "answer_state": ["valid"] * size, "corrected": [False] * size, "needs_review": [False] * size,
+        "review_reason": [""] * size,
     }  # fmt: skip
     certainty = np.clip(np.random.default_rng(1).normal(25.0, 8.333, size), 0.0, 50.0).tolist()
     return FINDINGS.frame(findings), HEDGE_PHRASES.frame(hedges), dict(zip(masked, certainty, strict=True))
@@ -87,8 +88,8 @@ def measure(size: int, fit: str, log: bool) -> None:
     seconds, answers = time.perf_counter() - start, sum(judge.asked for judge in panel) - asked
     print(
         f"{fit:<8} {size:>8} pairs {seconds:8.1f} s {1e6 * seconds / answers:6.1f} us/answer "
-        f"{frame['steps'].mean():6.1f} steps "
-        f"{answers / size:5.1f} answers {rows:>9} log rows {before:7.0f} MB before {peak_mb():7.0f} MB peak",
+        f"{frame['steps'].mean():6.1f} steps {answers / size:5.1f} answers {rows:>9} log rows {before:7.0f} "
+        f"MB before {peak_mb():7.0f} MB peak",
         flush=True,
     )
 

@@ -48,12 +48,15 @@ STATEMENTS_PER_FINDING = (
 METHOD = ("deduplicate", "expand", "resolve")
 
 SAID = (
-    "opacity", "pleural effusion", "effusion", "atelectasis", "pneumothorax", "consolidation", "pulmonary edema", "pneumonia", "nodule", "mass",
-    "cardiomegaly", "heart size", "CHF", "emphysema", "COPD", "fracture", "blunting", "volume loss", "hilar enlargement", "scarring", "lung volumes",
-    "tube", "catheter", "vascular congestion", "calcification", "granuloma", "thickening", "hernia", "tortuous aorta", "degenerative change",
-    "cardiomediastinal silhouette", "hilar contour", "bony structure", "sternotomy wire", "endotracheal tube", "nasogastric tube", "central line", "pacemaker",
-    "aortic calcification", "osteophyte", "scoliosis", "infiltrate", "interstitial marking", "vascular redistribution", "hemidiaphragm elevation",
-    "pleural thickening", "bronchial wall thickening", "fissure", "azygos lobe", "surgical clip",
+    "opacity", "pleural effusion", "effusion", "atelectasis", "pneumothorax", "consolidation",
+    "pulmonary edema", "pneumonia", "nodule", "mass", "cardiomegaly", "heart size", "CHF", "emphysema",
+    "COPD", "fracture", "blunting", "volume loss", "hilar enlargement", "scarring", "lung volumes", "tube",
+    "catheter", "vascular congestion", "calcification", "granuloma", "thickening", "hernia", "tortuous aorta",
+    "degenerative change", "cardiomediastinal silhouette", "hilar contour", "bony structure",
+    "sternotomy wire", "endotracheal tube", "nasogastric tube", "central line", "pacemaker",
+    "aortic calcification", "osteophyte", "scoliosis", "infiltrate", "interstitial marking",
+    "vascular redistribution", "hemidiaphragm elevation", "pleural thickening", "bronchial wall thickening",
+    "fissure", "azygos lobe", "surgical clip",
 )  # fmt: skip
 SIDES = ("", "", "", "right", "left", "bilateral")
 ZONES = (
@@ -183,18 +186,26 @@ def batch(
         "finding_id": ids, "subject_id": texts(subjects, report), "study_id": own, "sequence": [1] * count,
         "section": texts(("find", "impr"), (place * 3 > 2 * np.repeat(lengths, lengths)).astype(np.int64)),
         "sent_idx": (place // 2).tolist(), "sent": [""] * count, "ent_idx": place.tolist(),
-        "ent": texts(SAID, codes["ent"]), "name": texts([vocabulary.finding(ent) for ent in SAID], codes["ent"]), "cat": ["PF"] * count,
-        "status": status, "location": texts(where, at), "location_parts": [parts[number] for number in at.tolist()],
+        "ent": texts(SAID, codes["ent"]),
+        "name": texts([vocabulary.finding(ent) for ent in SAID], codes["ent"]), "cat": ["PF"] * count,
+        "status": status, "location": texts(where, at),
+        "location_parts": [parts[number] for number in at.tolist()],
         **{name: texts(WORDS[name], codes[name]) if name in WORDS else [""] * count for name in ATTRIBUTES},
-        "evidence": [[f"{study}:{other}"] if wanted else [] for study, other, wanted in zip(own, target, refers, strict=True)],
-        "associate": [[] for _ in range(count)], "currency": ["current dx"] * count, "view_information": texts(views, report),
-        "row": list(range(count)), "masked_sentence": [None] * count, "mask_state": ["not needed"] * count, "same_name_in_sentence": [False] * count,
+        "evidence": [
+            [f"{study}:{other}"] if wanted else []
+            for study, other, wanted in zip(own, target, refers, strict=True)
+        ],
+        "associate": [[] for _ in range(count)], "currency": ["current dx"] * count,
+        "view_information": texts(views, report), "row": list(range(count)),
+        "masked_sentence": [None] * count, "mask_state": ["not needed"] * count,
+        "same_name_in_sentence": [False] * count,
     }  # fmt: skip
     tentative = [number for number, code in enumerate(status) if code[0] == "t"]
     p = np.round(dice.uniform(0.1, 0.9, len(tentative)), 3)
     reported = {
-        "study_id": studies, "subject_id": subjects, "sequence": [1] * reports, "report": [""] * reports, "view_information": views,
-        "view_source": ["metadata"] * reports, "rows_delivered": lengths.tolist(), "rows_rejected": [0] * reports,
+        "study_id": studies, "subject_id": subjects, "sequence": [1] * reports, "report": [""] * reports,
+        "view_information": views, "view_source": ["metadata"] * reports, "rows_delivered": lengths.tolist(),
+        "rows_rejected": [0] * reports,
     }  # fmt: skip
     return (
         FINDINGS.frame(columns),
@@ -206,8 +217,9 @@ def batch(
 def fitted(ids: list[str], studies: list[str], p: NDArray[np.float64]) -> pd.DataFrame:
     """FITTED_PROBABILITIES of tentative findings."""
     same = {
-        "phrases": [], "sentence_key": "", "same_name_in_sentence": False, "mu": 25.0, "sigma": 1.0, "rank": 10, "steps": 20, "answers": 20,
-        "invalid_answers": 0, "stop": "stable rank", "p_source": "fitted", "ruler": "own", "ranking_version": "invented", "fit": "paper",
+        "phrases": [], "sentence_key": "", "same_name_in_sentence": False, "mu": 25.0, "sigma": 1.0,
+        "rank": 10, "steps": 20, "answers": 20, "invalid_answers": 0, "stop": "stable rank",
+        "p_source": "fitted", "ruler": "own", "ranking_version": "invented", "fit": "paper",
         "mu_centre": 25.0, "mu_sd": 1.0,
     }  # fmt: skip
     columns = {name: [value] * len(ids) for name, value in same.items()}
@@ -286,9 +298,9 @@ def report(measured: Measured, batch_size: int) -> None:
         f"{measured.cpu[stage]:.2f}" for stage in ("encoder", *METHOD, "accounts", "guarantees")
     )
     print(
-        f"| {measured.reports:,} | {batches} | {measured.findings:,} | {share:.0%} | "
-        f"{measured.rows_out:,} | {wall:.2f} | {cpu:.2f} | {stages} "
-        f"| {peak:.1f} |" + (f" {measured.broken} BROKEN" if measured.broken else ""),
+        f"| {measured.reports:,} | {batches} | {measured.findings:,} | {share:.0%} "
+        f"| {measured.rows_out:,} | {wall:.2f} | {cpu:.2f} | {stages} | {peak:.1f} "
+        "|" + (f" {measured.broken} BROKEN" if measured.broken else ""),
         flush=True,
     )
     if share < 0.3:
@@ -308,8 +320,8 @@ def main() -> None:
     )
     options = parser.parse_args()
     print(
-        "| reports | batches | findings | distinct phrases | rows out | wall s | CPU s | of it "
-        "encoder | deduplicate | match and expand | resolve ",
+        "| reports | batches | findings | distinct phrases | rows out | wall s | CPU s | of it encoder | "
+        "deduplicate | match and expand | resolve ",
         end="",
     )
     print("| accounts | guarantees | peak GB |\n|" + "---|" * 14)

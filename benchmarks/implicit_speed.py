@@ -32,12 +32,15 @@ from lunguage_assets.settings import ImplicitSettings
 from lunguage_assets.tables import ATTRIBUTES, FINDINGS, FITTED_PROBABILITIES, REJECTED, REPORTS, TERMS
 
 FINDINGS_SAID = (
-    "opacity", "pleural effusion", "effusion", "atelectasis", "pneumothorax", "consolidation", "pulmonary edema", "pneumonia", "nodule", "mass",
-    "cardiomegaly", "heart size", "CHF", "emphysema", "COPD", "fracture", "blunting", "volume loss", "hilar enlargement", "scarring", "lung volumes",
-    "tube", "catheter", "vascular congestion", "calcification", "granuloma", "thickening", "hernia", "tortuous aorta", "degenerative change",
-    "cardiomediastinal silhouette", "hilar contour", "bony structure", "sternotomy wire", "endotracheal tube", "nasogastric tube", "central line", "pacemaker",
-    "aortic calcification", "osteophyte", "scoliosis", "infiltrate", "interstitial marking", "vascular redistribution", "hemidiaphragm elevation",
-    "pleural thickening", "bronchial wall thickening", "fissure", "azygos lobe", "surgical clip",
+    "opacity", "pleural effusion", "effusion", "atelectasis", "pneumothorax", "consolidation",
+    "pulmonary edema", "pneumonia", "nodule", "mass", "cardiomegaly", "heart size", "CHF", "emphysema",
+    "COPD", "fracture", "blunting", "volume loss", "hilar enlargement", "scarring", "lung volumes", "tube",
+    "catheter", "vascular congestion", "calcification", "granuloma", "thickening", "hernia", "tortuous aorta",
+    "degenerative change", "cardiomediastinal silhouette", "hilar contour", "bony structure",
+    "sternotomy wire", "endotracheal tube", "nasogastric tube", "central line", "pacemaker",
+    "aortic calcification", "osteophyte", "scoliosis", "infiltrate", "interstitial marking",
+    "vascular redistribution", "hemidiaphragm elevation", "pleural thickening", "bronchial wall thickening",
+    "fissure", "azygos lobe", "surgical clip",
 )  # fmt: skip
 PLACES = (
     "",
@@ -136,9 +139,11 @@ def invented(reports: int, rows: int, seed: int = 0) -> tuple[pd.DataFrame, pd.D
 
 def _fitted(identity: str, study: str, p: float) -> dict[str, Any]:
     return {
-        "finding_id": identity, "study_id": study, "phrases": [], "sentence_key": "", "same_name_in_sentence": False, "mu": 25.0, "sigma": 1.0, "rank": 10,
-        "steps": 20, "answers": 20, "invalid_answers": 0, "stop": "stable rank", "p": p, "p_low": p / 2, "p_high": (1 + p) / 2, "p_source": "fitted",
-        "ruler": "own", "ranking_version": "invented", "fit": "paper", "mu_centre": 25.0, "mu_sd": 1.0,
+        "finding_id": identity, "study_id": study, "phrases": [], "sentence_key": "",
+        "same_name_in_sentence": False, "mu": 25.0, "sigma": 1.0, "rank": 10, "steps": 20, "answers": 20,
+        "invalid_answers": 0, "stop": "stable rank", "p": p, "p_low": p / 2, "p_high": (1 + p) / 2,
+        "p_source": "fitted", "ruler": "own", "ranking_version": "invented", "fit": "paper",
+        "mu_centre": 25.0, "mu_sd": 1.0,
     }  # fmt: skip
 
 
@@ -192,8 +197,8 @@ def main() -> None:
         f"{len(resolution.rows)} rows out"
     )
     print(
-        f"{len(broken)} broken guarantees, {int((~accounts['balanced']).sum())} unbalanced "
-        f"studies, {len(resolution.conflicts)} conflicts"
+        f"{len(broken)} broken guarantees, {int((~accounts['balanced']).sum())} unbalanced studies, "
+        f"{len(resolution.conflicts)} conflicts"
     )
     for stage, seconds in spent.items():
         print(f"{stage:12} {seconds:7.2f} s")
@@ -201,8 +206,8 @@ def main() -> None:
     print(f"{'encoder':12} {clock.seconds:7.2f} s of deduplicate, for {clock.phrases} distinct phrases")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
-        f"{'method':12} {method - clock.seconds:7.2f} s without the encoder, {method:.2f} s with "
-        f"it, peak memory {peak:.0f} MB"
+        f"{'method':12} {method - clock.seconds:7.2f} s without the "
+        f"encoder, {method:.2f} s with it, peak memory {peak:.0f} MB"
     )
 
 

@@ -97,8 +97,8 @@ def main(corpora: int, phrases: int) -> None:
                 )
                 shown = "-" if np.isnan(agreed) else f"{agreed:.2f}"
                 print(
-                    f"| {name} | {judges} | {fit} | {np.mean(held):.3f} | {min(held):.3f} | "
-                    f"{width:.3f} | {error:.3f} | {shown} |",
+                    f"| {name} | {judges} | {fit} | {np.mean(held):.3f} | "
+                    f"{min(held):.3f} | {width:.3f} | {error:.3f} | {shown} |",
                     flush=True,
                 )
 

@@ -70,7 +70,7 @@ def servers_time(url: str) -> float:
 
 
 # --- what is measured
-# -----------------------------------------------------------------------------------------------------------------
+# ------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -236,7 +236,7 @@ def plain_concurrent(url: str, calls: int, in_flight: int) -> Measured:
 
 
 # --- the report
-# -----------------------------------------------------------------------------------------------------------------------
+# ------------------------------------------------------------------------------------------------------------
 
 
 def report_costs(calls: int, in_flight: int) -> tuple[float, float]:
@@ -252,10 +252,8 @@ def report_costs(calls: int, in_flight: int) -> tuple[float, float]:
             theirs = serial(url, provider, min(calls, 200))
             print(f"  {provider:<50}{ours[-1].client_ms:>10.2f}{theirs.client_ms:>12.2f}")
         bare = plain_concurrent(url, calls, in_flight)
-        print(
-            "  "
-            f"{f'openai, asynchronous, {in_flight} in flight, nothing around it':<50}{'':>10}{bare.client_ms:>12.2f}"
-        )
+        what = f"openai, asynchronous, {in_flight} in flight, nothing around it"
+        print(f"  {what:<50}{'':>10}{bare.client_ms:>12.2f}")
     asked = sum(one.calls for one in ours)
     return sum(one.client for one in ours) / asked, sum(one.server for one in ours) / asked
 
@@ -270,22 +268,21 @@ def report_panel(calls: int, in_flight: int, latency_s: float, client_s: float, 
     def line(what: str, rate: float, bound: float) -> None:
         print(f"  {what:<50}{rate:>10.0f}{bound:>12.0f}{bound / rate:>16.2f}")
 
-    print(
-        f"\n{f'calls per second at {latency_s * 1000:.0f} ms latency':<52}{'measured':>10}{'bound':>12}{'bound/measured':>16}"
-    )
+    title = f"calls per second at {latency_s * 1000:.0f} ms latency"
+    print(f"\n{title:<52}{'measured':>10}{'bound':>12}{'bound/measured':>16}")
     one, whole = in_flight / latency_s, len(PANEL) * in_flight / latency_s
     line(f"one judge x {in_flight}, against the latency", alone.rate, one)
     line(f"{len(PANEL)} judges x {in_flight}, against the latency", all_at_once.rate, whole)
     line("the same, against one core (one Python process)", all_at_once.rate, 1 / client_s)
     line("the same, against two cores, the server's work too", all_at_once.rate, 2 / (client_s + server_s))
     line("in two processes, two judges each, against two cores", two.rate, 2 / (client_s + server_s))
+    faster = all_at_once.rate / one_by_one.rate
     print(
-        "  "
-        f"{'serial loop over the plain SDK of OpenAI':<50}{one_by_one.rate:>10.1f}{'':>12}{all_at_once.rate / one_by_one.rate:>15.0f}x"
+        f"  {'serial loop over the plain SDK of OpenAI':<50}{one_by_one.rate:>10.1f}{'':>12}{faster:>15.0f}x"
     )
     print(
-        f"  processor seconds: this process {all_at_once.client:.2f}, server "
-        f"{all_at_once.server:.2f}, in {all_at_once.wall:.2f} s"
+        f"  processor seconds: this process {all_at_once.client:.2f}, "
+        f"server {all_at_once.server:.2f}, in {all_at_once.wall:.2f} s"
     )
 
 

@@ -47,9 +47,8 @@ def main(package_orders: int = 1) -> None:
         busy.append(time.process_time() - work)
     closed = float(np.median(times))
     print(
-        f"closed form, {len(winners):,} matches x {ORDERS} orders: {closed:.3f} s (median of "
-        f"{RUNS}, from {min(times):.3f} to {max(times):.3f}; "
-        f"processor time {np.median(busy):.3f} s)"
+        f"closed form, {len(winners):,} matches x {ORDERS} orders: {closed:.3f} s (median of {RUNS}, from "
+        f"{min(times):.3f} to {max(times):.3f}; processor time {np.median(busy):.3f} s)"
     )
     start = time.perf_counter()
     played = [play_with_package(winners, losers, players, order) for order in orders[:package_orders]]
@@ -66,8 +65,8 @@ def main(package_orders: int = 1) -> None:
     start = time.perf_counter()
     places = order_free_places(winners, losers, players)
     print(
-        f"order-free places of the same matches: {time.perf_counter() - start:.4f} s, "
-        f"{places.iterations} iterations"
+        "order-free places of the same matches: "
+        f"{time.perf_counter() - start:.4f} s, {places.iterations} iterations"
     )
 
 

@@ -42,8 +42,10 @@ def vocabulary(phrases: int) -> pd.DataFrame:
     sentences = ruler_sentences()
     return HEDGE_VOCABULARY.frame(
         [
-            {"phrase": entry.phrase, "n_examples": len(sentences[entry.phrase]), "retained": True, "reason": "", "ruler": "own",
-             "example_ids": [str(i) for i in range(len(sentences[entry.phrase]))], "example_sentences": list(sentences[entry.phrase]),
+            {"phrase": entry.phrase, "n_examples": len(sentences[entry.phrase]), "retained": True,
+             "reason": "", "ruler": "own",
+             "example_ids": [str(i) for i in range(len(sentences[entry.phrase]))],
+             "example_sentences": list(sentences[entry.phrase]),
              "vocabulary_version": "benchmark"}
             for entry in published_ranking()[:phrases]
         ]

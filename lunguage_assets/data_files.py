@@ -1,6 +1,4 @@
-"""Where the data folders `resources/` and `expectations/` are, in a checkout and in an installed wheel
-alike.
-"""
+"""Finds the data folders `resources/` and `expectations/`, in a checkout and in an installed wheel."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Randomness by hashing: every draw is a function of what it is about, so that it depends on no run order,
-batch or resume.
+"""Randomness by hashing: a draw depends on its subject, not on run order, batch or resumption.
 
 Text is hashed once (blake2b, 64 bits); hashes are then combined in bulk by numpy. Nothing here knows what is
 drawn.
@@ -35,11 +34,10 @@ def text_hashes(texts: Iterable[object]) -> U64:
 
 
 def mix(values: Any, *more: Any) -> U64:
-    """Combine 64-bit hashes (arrays that broadcast, or numbers) into new ones; the order of the arguments
-    matters.
+    """Combine 64-bit hashes (arrays that broadcast, or numbers) into new ones.
 
-    Each argument is folded in by an addition and the finaliser of SplitMix64, in which every input bit
-    changes every output bit with a probability close to one half.
+    The order of the arguments matters. Each argument is folded in by an addition and the finaliser of
+    SplitMix64, in which every input bit changes every output bit with a probability close to one half.
     """
     with np.errstate(over="ignore"):
         state = _finalise(_uint64(values))
@@ -59,11 +57,10 @@ def below(hashes: U64, limit: int) -> NDArray[np.int64]:
 
 
 def smallest(draws: U64, candidates: U64) -> NDArray[np.int64]:
-    """For each draw the index of the candidate with the smallest combined hash: candidates are equally
-    likely, equal ones count once.
+    """For each draw the index of the candidate with the smallest combined hash.
 
-    Adding a candidate changes a draw only when the new one wins it. `draws` has shape (d,), `candidates` (c,)
-    with c > 0; returns (d,).
+    Candidates are equally likely; equal ones count once. Adding a candidate changes a draw only when the new
+    one wins it. `draws` has shape (d,), `candidates` (c,) with c > 0; returns (d,).
     """
     chosen = np.empty(len(draws), dtype=np.int64)
     block = max(1, _AT_ONCE // len(candidates))

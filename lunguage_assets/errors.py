@@ -51,9 +51,7 @@ class ConfigurationError(LunguageError):
 
 
 class CorpusMismatch(LunguageError):
-    """Two corpora, or two data classes, would be mixed in one home; or a batch key is used twice for
-    different content.
-    """
+    """Two corpora or two data classes in one home, or a batch key for different content."""
 
 
 class MethodError(LunguageError):

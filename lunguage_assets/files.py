@@ -1,4 +1,4 @@
-"""Writing a file so that a reader, or a crash, sees the old content or the new, never a part."""
+"""Writes files so that a reader, or a crash, sees the old content or the new, never a part."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ class ImplicitSettings(_Options):
 
 
 class AutomationSettings(_Options):
-    """What runs without a person (docs/automation.md)."""
+    """Automatic runs (docs/automation.md)."""
 
     enabled: bool = Field(default=False, description="Whether sensor and nightly release start by themselves")
     nightly: str = Field(default="0 2 * * *", description="When releases are written, as cron writes it")
@@ -139,14 +139,14 @@ class ReleaseSettings(_Options):
     def _hiding(cls, small_cells: int) -> int:
         if small_cells != 1 and small_cells < 5:
             raise ValueError(
-                f"found {small_cells}; expected 5 or more, because less can be got back by "
-                "subtraction, or 1 for exact counts"
+                f"found {small_cells}; expected 5 or more, because less "
+                "can be got back by subtraction, or 1 for exact counts"
             )
         return small_cells
 
 
 class CheckSettings(_Options):
-    """From where on a check warns (docs/checks.md)."""
+    """Thresholds of the checks that warn (docs/checks.md)."""
 
     rejected_share: float = Field(
         default=0.05, ge=0.0, le=1.0, description="Share of a batch's rows that may be rejected"

@@ -1,3 +1,1 @@
-"""Reading and validating Lunguage files: statuses, views, references, masking; and the synthetic sample
-corpus.
-"""
+"""Reading and validating Lunguage files: statuses, views, references, masking."""

@@ -1,4 +1,4 @@
-"""Which delivered column is which, and what a cell says once absent values and letter case are put aside."""
+"""Names of delivered columns, and the content of cells without blanks, absent values and letter case."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ from lunguage_assets.tables import ATTRIBUTES, SECTIONS
 ROW_NUMBER = "row"
 REQUIRED = ("subject_id", "study_id", "section", "sent", "ent", "dx_status", "dx_certainty")
 OPTIONAL = (
-    ROW_NUMBER, "sequence", "report", "sent_idx", "ent_idx", "normed_ent", "cat", "location", "evidence", "associate", *ATTRIBUTES,
+    ROW_NUMBER, "sequence", "report", "sent_idx", "ent_idx", "normed_ent", "cat", "location", "evidence",
+    "associate", *ATTRIBUTES,
 )  # fmt: skip
 _ALIASES = {"": ROW_NUMBER, "unnamed:_0": ROW_NUMBER, "entity": "ent"}
 _STAND_INS = {"report_type": "section", "sentences": "sent"}
-"""What the structured output of the `lunguage-score` package has instead: read in that place when the column
-itself is missing.
-"""
+"""Columns of `lunguage-score` output that stand for missing ones, read at the place of the missing one."""
 _ABSENT = {"", "nan", "null", "<na>"}
 _LIST_WITH_NAN = re.compile(r"(?:^|,)\s*nan\s*(?:,|$)", re.IGNORECASE)
 _BLANKS = re.compile(r"[\s_]+")
@@ -33,7 +32,7 @@ _SENTENCE_NUMBER = re.compile(r"\((\d{1,4})\)", re.ASCII)
 
 @dataclass(frozen=True)
 class ColumnMap:
-    """Position of every column of the format that the file has, and what else it has or lacks.
+    """Positions of the format's columns in a file, and its missing and further columns.
 
     With `sentence_in_passage` the column of the sentence holds a numbered passage, of which `sent_idx`
     chooses a sentence.
@@ -93,8 +92,9 @@ def map_columns(header: Sequence[str], file: str) -> ColumnMap:
 
 
 def described(header: Sequence[str], known: Collection[str]) -> str:
-    """A header as an error may show it: names of the format only, because a file without a header line has
-    report text there.
+    """A header as an error may show it: names of the format only.
+
+    A file without a header line has report text there.
     """
     names = [name.strip() for name in header if name.strip() and folded_name(name) in known]
     others = sum(bool(name.strip()) for name in header) - len(names)
@@ -102,12 +102,12 @@ def described(header: Sequence[str], known: Collection[str]) -> str:
 
 
 def unnamed(place: int) -> str:
-    """What a column without a name is called, by its 0-based place."""
+    """The name of a column without a name, by its 0-based place."""
     return f"unnamed column {place + 1}"
 
 
 def folded_name(name: str) -> str:
-    """A column name as it is compared: lower case, one underscore for blanks and underscores."""
+    """The form in which column names are compared: lower case, one underscore for blanks and underscores."""
     return _BLANKS.sub("_", name.strip().lower())
 
 
@@ -143,7 +143,7 @@ def study_id(value: str) -> str | None:
 
 
 def is_plainly_study(value: str) -> bool:
-    """The id is written so that no other column could be meant."""
+    """Whether the id is written so that no other column could be meant."""
     return value[:1] in ("s", "S") or _EIGHT_DIGITS.fullmatch(value) is not None
 
 
@@ -167,8 +167,9 @@ def certainty(value: str) -> str | None:
 
 
 def said_once(value: str) -> str:
-    """`x` of `x, x`, which `lunguage-score` writes when a model says the same of a finding twice; parts that
-    differ stay as they are.
+    """`x` for `x, x`; parts that differ stay as they are.
+
+    `lunguage-score` writes the first form when a model states a value of a finding twice.
     """
     parts = {part.strip() for part in value.split(",")}
     return parts.pop() if len(parts) == 1 else value

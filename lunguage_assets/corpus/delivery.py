@@ -1,5 +1,6 @@
-"""A delivery: the folder of files a user hands over, found by name; nothing is parsed here but the corpus
-declaration.
+"""A delivery: a user's folder of files, found by name.
+
+Only the corpus declaration is parsed here.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ DECLARATION = "corpus.toml"
 
 @dataclass(frozen=True)
 class CorpusDeclaration:
-    """What a folder says of its corpus; undeclared text counts as patient data."""
+    """The name and data class of a corpus; undeclared text counts as patient data."""
 
     name: str = ""
     data_class: Literal["synthetic", "credentialed"] = "credentialed"
@@ -42,16 +43,16 @@ class Delivery:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files that are there, findings first."""
+        """The files of the delivery that exist, findings first."""
         return tuple(
             path for path in (self.findings, self.vocabulary, self.metadata, self.reports) if path is not None
         )
 
 
 def find_delivery(folder: Path) -> Delivery:
-    """The delivery in a folder: `Lunguage.csv`, and if present the vocabulary, the image metadata and raw
-    reports (each also `.gz`).
+    """The delivery in a folder.
 
+    `Lunguage.csv`, and if present the vocabulary, the image metadata and raw reports (each also `.gz`).
     Letter case does not matter; the findings may also be `Lunguage.parquet`.
 
     Raises:
@@ -102,7 +103,7 @@ def content_hash(delivery: Delivery) -> str:
 
 
 def read_declaration(path: Path) -> CorpusDeclaration:
-    """What a `corpus.toml` says; a missing one declares nothing.
+    """The declaration of a `corpus.toml`; a missing file declares nothing.
 
     Raises:
         InputError: it is not TOML, or says something else than name and data class.

@@ -1,9 +1,8 @@
-"""From a delivery to validated tables: reports, findings, rejected rows, notes, vocabulary terms (implicit.md
-section 1).
+"""From a delivery to validated tables (implicit.md section 1).
 
-Good rows are never lost to bad ones: a row that cannot be used goes to `rejected` with its place, what was
-found, what was expected and the remedy; what was mended or merely noticed goes to `intake_notes`. Only a file
-that cannot be used at all raises.
+Reports, findings, rejected rows, notes, vocabulary terms. Good rows are never lost to bad ones: a row that
+cannot be used goes to `rejected` with its place, what was found, what was expected and the remedy; what was
+mended or merely noticed goes to `intake_notes`. Only a file that cannot be used at all raises.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ class Intake:
 
 @dataclass(frozen=True)
 class FilesRead:
-    """What the files of a delivery say, before names, places and sentences are worked out."""
+    """The content of a delivery's files, before names, places and sentences are computed."""
 
     file: str
     studies: dict[str, DeliveredStudy]
@@ -48,7 +47,7 @@ class FilesRead:
 
 
 def read_files(delivery: Delivery, log: IntakeLog) -> FilesRead:
-    """Read every file of a delivery; what is rejected or noticed goes to the log.
+    """Read every file of a delivery; rejections and notes go to the log.
 
     Raises:
         InputError: a file is unusable as a whole.
@@ -115,7 +114,7 @@ def take_in(delivery: Delivery, settings: CorpusSettings) -> Intake:
 def _views(
     study_id: str, known: StudyMetadata | None, default: str, log: IntakeLog, file: str, *, noted: bool
 ) -> tuple[str, str]:
-    """View information and its source; without any metadata file one note says it for all studies."""
+    """View information and its source; without a metadata file one note stands for all studies."""
     if known is not None and known.views:
         return known.views, known.source
     if noted:

@@ -1,4 +1,4 @@
-"""Collecting what was rejected and what was noticed while a delivery is read."""
+"""Collects rejections and notes while a delivery is read."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class IntakeLog:
         column: str = "",
         found: str = "",
     ) -> None:
-        """Record what was mended or noticed."""
+        """Record a repaired or noteworthy value."""
         self._notes.append(
             {
                 "file": file,

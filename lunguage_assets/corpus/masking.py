@@ -1,4 +1,4 @@
-"""Replacing the mentions of a finding in its sentence by `<finding>` (explicit.md section 0).
+"""Replaces the mentions of a finding in its sentence by `<finding>` (explicit.md section 0).
 
 The easy version, `sentence.replace(ent, "<finding>")`, misses "Nodules" for nodule and "ground glass" for
 ground-glass, and masks half of "opacification".
@@ -18,13 +18,17 @@ _LETTERS = re.compile(r"[^\W\d_]{3,}")
 
 
 def shows_mask(sentence: str) -> bool:
-    """The sentence itself contains the mask: what would be masked could not be told from it."""
+    """Whether the sentence itself contains the mask.
+
+    The masked finding could then not be found again.
+    """
     return MASK in sentence.lower()
 
 
 class Masker:
-    """Finds findings in sentences, with the plurals and spellings of a vocabulary; patterns are made once per
-    finding.
+    """Finds findings in sentences, with the plurals and spellings of a vocabulary.
+
+    The pattern of a finding is compiled once.
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
@@ -32,11 +36,11 @@ class Masker:
         self._patterns: dict[tuple[str, ...], re.Pattern[str] | None] = {}
 
     def masked(self, sentence: str, ent: str, normed_ent: str = "") -> str | None:
-        """The sentence with every mention of the finding as `<finding>`, or None when it is not mentioned or
-        the mask is already there.
+        """The sentence with every mention of the finding as `<finding>`.
 
-        The finding is sought as it is worded; only when that does not occur, in its canonical form; only then
-        in the vocabulary's other spellings of it, the longest first.
+        None when the finding is not mentioned or the mask is already there. The finding is sought as it is
+        worded; only when that does not occur, in its canonical form; only then in the vocabulary's other
+        spellings of it, the longest first.
         """
         if shows_mask(sentence):
             return None
@@ -63,8 +67,9 @@ class Masker:
         return re.compile(r"(?<![^\W_])(?:" + "|".join(bodies) + r")(?![^\W_])", re.IGNORECASE)
 
     def _body(self, wording: str) -> str:
-        """White space, hyphens and slashes stand for each other; a hyphen may also be left out
-        ("re-expansion", "reexpansion").
+        """Pattern of a name in which white space, hyphens and slashes stand for each other.
+
+        A hyphen may also be left out ("re-expansion", "reexpansion").
         """
         pieces = _GAP.split(wording.strip(" \t\r\n.,;:-/"))
         if not any(character.isalnum() for character in wording):

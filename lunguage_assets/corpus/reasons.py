@@ -1,5 +1,4 @@
-"""Short codes for what can be wrong with, or noticed about, a delivered row: what was expected and what a
-person can do.
+"""Codes of rejections and notes about delivered rows, each with what was expected and a remedy.
 
 The one list of codes; counts by code are shown in the UI, so no code or text here may depend on a row's
 content.
@@ -12,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Reason:
-    """What was expected, and what to do about it."""
+    """The expected form, and the remedy."""
 
     expected: str
     remedy: str
@@ -44,48 +43,70 @@ REJECTIONS: dict[str, Reason] = {
     "finding-empty": Reason("the name of a finding", "Fill in the finding."),
     "number": Reason("a whole number, zero or more", "Correct the number."),
 }
-"""Why a row is in `rejected`; of several reasons the first in this order is given. Nothing is guessed: of two
-rows with one number the
-first stays, and of a study under two patients only the rows of its first row's patient stay."""
+"""Reasons for a rejection, by precedence.
+
+Of two rows with one number the first stays. Of a study under two patients only the rows of the first row's
+patient stay. Nothing is guessed.
+"""
 
 NOTES: dict[str, str] = {
-    "vocabulary-missing": "Only the built-in forms normalise names. Put Lunguage_vocab.csv beside the findings for "
-    "better matching.",
-    "side-file-without-rows": "The file has a header line and no data row; nothing was learned from it. Deliver the "
-    "complete file.",
-    "vocabulary-row-ignored": "The row cannot be read, or the term or its canonical form is empty; it was not used.",
-    "vocabulary-contradiction": "The vocabulary gives the term several canonical forms; itself, else the first in the "
-    "alphabet is used.",
-    "metadata-missing": "Views are unknown: pleural effusion and cardiomegaly do not expand. Deliver the "
-    "metadata file or set default_view.",
+    "vocabulary-missing": (
+        "Only the built-in forms normalise names. Put "
+        "Lunguage_vocab.csv beside the findings for better matching."
+    ),
+    "side-file-without-rows": (
+        "The file has a header line and no data row; nothing was learned from it. Deliver the complete file."
+    ),
+    "vocabulary-row-ignored": (
+        "The row cannot be read, or the term or its canonical form is empty; it was not used."
+    ),
+    "vocabulary-contradiction": (
+        "The vocabulary gives the term several canonical "
+        "forms; itself, else the first in the alphabet is used."
+    ),
+    "metadata-missing": (
+        "Views are unknown: pleural effusion and cardiomegaly do "
+        "not expand. Deliver the metadata file or set default_view."
+    ),
     "metadata-row-ignored": "The row or its study id cannot be read; it was not used.",
     "metadata-column-missing": "The column is optional; nothing was learned from it about views or time.",
     "unknown-view-code": "No view is known by this code; it was not used. The count of images is in `found`.",
     "unknown-view": "The study's views are unknown: findings whose signs depend on the view do not expand.",
     "default-view": "The study's views are unknown; the configured default_view was taken.",
     "report-row-ignored": "The row or its study id cannot be read; it was not used.",
-    "reports-without-rows": "The file has reports of studies that have no row in the findings file; structure them "
-    "first. The count is in `found`.",
+    "reports-without-rows": (
+        "The file has reports of studies that have no row in the "
+        "findings file; structure them first. The count is in `found`."
+    ),
     "reports-differ": "Rows of the study carry different report texts; the first was taken.",
     "report-missing": "The study has no report text.",
     "column-missing": "The column is optional and counts as empty in every row.",
     "column-ignored": "The column is not part of the format and was not read.",
     "row-numbers-made": "The file has no row numbers; the records were numbered from 0 in file order.",
-    "positions-derived": "Sentence or finding numbers are missing; they were counted inside the section in file "
-    "order.",
-    "sequence-derived": "The study's place in the patient's time line comes from the metadata's date, else from "
-    "the file order.",
+    "positions-derived": (
+        "Sentence or finding numbers are missing; they were counted inside the section in file order."
+    ),
+    "sequence-derived": (
+        "The study's place in the patient's time line comes "
+        "from the metadata's date, else from the file order."
+    ),
     "sequence-differs": "Rows of the study carry different sequence numbers; the first was taken.",
     "category-derived": "The category is empty; it was taken from the vocabulary, else OTH.",
     "first-of-alternatives": "Two values were written as x|y; x was taken.",
     "bare-reference": "The reference names no row number; it is kept as a bare name.",
     "dangling-reference": "The reference points to no row of the study; it is kept as a bare name.",
     "ambiguous-reference": "The reference fits several rows of the study; it is kept as a bare name.",
-    "reference-to-rejected-row": "The row that is referred to was rejected; the reference is kept as a bare name.",
+    "reference-to-rejected-row": (
+        "The row that is referred to was rejected; the reference is kept as a bare name."
+    ),
     "self-reference": "The row refers to itself; the reference is kept as a bare name.",
-    "finding-not-located": "The finding does not occur in its sentence; the pair is never sent to a judge. Correct "
-    "the sentence or the finding.",
-    "mask-in-sentence": "The sentence itself shows the text <finding>, so it cannot be masked; the pair is never "
-    "sent to a judge.",
+    "finding-not-located": (
+        "The finding does not occur in its sentence; the pair is "
+        "never sent to a judge. Correct the sentence or the finding."
+    ),
+    "mask-in-sentence": (
+        "The sentence itself shows the text <finding>, so it "
+        "cannot be masked; the pair is never sent to a judge."
+    ),
 }
-"""What a line of `intake_notes` means and what was done."""
+"""Codes of `intake_notes`: their meaning, and what was done."""

@@ -1,10 +1,9 @@
-"""Reading a delimited file record by record, so that one broken record costs itself and nothing after it.
+"""Reads a delimited file record by record, so that one broken record costs itself and nothing after it.
 
 The standard csv module parses, strictly; what is added is the recovery. An unclosed quote swallows the
-records behind it, in the worst case without
-any parse error: it may end at a later stray quote with just the right number of values. So no further line
-of a record may begin like a record of its own (an id in every id column): reading resumes there and only the
-broken record is lost. What the columns mean is in `columns.py`.
+records behind it, in the worst case without any parse error: it may end at a later stray quote with just the
+right number of values. So no further line of a record may begin like a record of its own (an id in every id
+column): reading resumes there and only the broken record is lost. What the columns mean is in `columns.py`.
 
 The easy version, `pandas.read_csv`, either raises on the first bad record, or skips it, or swallows the
 records behind it.
@@ -30,9 +29,7 @@ from lunguage_assets.corpus.columns import folded_name
 from lunguage_assets.errors import InputError
 
 LINES_PER_RECORD = 20_000
-"""A record of more physical lines than this has an unclosed quote: the longest report is a few hundred
-lines.
-"""
+"""A record of more physical lines has an unclosed quote: the longest report is a few hundred lines."""
 BROKEN_TOLERATED = 1000
 """With more broken records than this, and more broken than good ones, the file as a whole is not CSV."""
 _CELL_LIMIT = 16 * 1024 * 1024
@@ -63,16 +60,17 @@ class Record:
 def read_records(
     path: Path, id_columns: Sequence[str] = (), *, may_be_empty: bool = False
 ) -> tuple[list[str], Iterator[Record]]:
-    """Header and records of a CSV file (UTF-8 with or without BOM, any newline, quoted newlines, `.gz` by
-    name) or a `.parquet` file.
+    """Header and records of a CSV or Parquet file.
+
+    CSV: UTF-8 with or without BOM, any newline, quoted newlines, `.gz` by name.
 
     `id_columns` are header names, as `folded_name` gives them, whose values tell where a record begins. A
     file with a header only is refused unless it `may_be_empty`.
 
     Raises:
         InputError: the file is empty, has a header only, is not text, repeats a column, or is for the most
-            part not CSV. The message
-            shows no cell: a file without a header line has report text in its first line.
+            part not CSV. The message shows no cell: a file without a header line has report text in its first
+            line.
     """
     if path.name.lower().endswith(".parquet"):
         header, records = _parquet_records(path)
@@ -145,9 +143,7 @@ def _refuse_repeated(header: Sequence[str], file: str) -> None:
 
 
 def _start_of_record(header: Sequence[str], id_columns: Sequence[str]) -> re.Pattern[str] | None:
-    """What the first line of a record looks like: ids where the header says so; None when the header has no
-    id column.
-    """
+    """Pattern of the first line of a record, from the header's id columns; None without one."""
     places = [place for place, name in enumerate(header) if folded_name(name) in id_columns]
     if not places:
         return None
@@ -156,11 +152,11 @@ def _start_of_record(header: Sequence[str], id_columns: Sequence[str]) -> re.Pat
 
 
 class _Swallowed(Exception):
-    """The record has run into the next one, or has more lines than any report."""
+    """The record ran into the next one, or has more lines than any report."""
 
 
 class _Lines:
-    """Physical lines with a memory of those of the current record, and the possibility to give lines back."""
+    """Physical lines of a file; those of the current record are kept and can be given back."""
 
     def __init__(self, path: Path) -> None:
         csv.field_size_limit(_CELL_LIMIT)
@@ -169,11 +165,9 @@ class _Lines:
         self._file = path.name
         self.taken: list[str] = []
         self.start: re.Pattern[str] | None = None
-        """What the first line of a record looks like; no further line of a record may look so."""
+        """Pattern of the first line of a record; no further line of a record may match it."""
         self.damaged = False
-        """A line of the current record has bytes that are not UTF-8, a NUL, or a replacement character from
-        an earlier loss.
-        """
+        """Whether the current record has bytes that are not UTF-8, a NUL, or a replacement character."""
 
     def __iter__(self) -> _Lines:
         return self
@@ -261,7 +255,7 @@ def _parsed(lines: _Lines, width: int) -> Iterator[Record]:
 
 
 def _salvaged(line: str) -> list[str]:
-    """What can be read of the first line of a broken record, to tell at least whose it is."""
+    """The readable cells of a broken record's first line, which show at least its study."""
     try:
         return [shown(value) for value in next(csv.reader([line]), [])]
     except csv.Error:
@@ -283,8 +277,9 @@ def _tolerable(records: Iterator[Record], file: str) -> Iterator[Record]:
 
 
 def shown(text: str) -> str:
-    r"""Text that can be stored: undecodable bytes as `\xNN`, so that nothing is lost and nothing is
-    guessed.
+    r"""Text that can be stored, with undecodable bytes as `\xNN`.
+
+    Nothing is lost and nothing is guessed.
     """
     return (
         text.encode("utf-8", "surrogateescape")

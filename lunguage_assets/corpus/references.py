@@ -1,5 +1,4 @@
-"""Reading `evidence` and `associate` cells and resolving them to rows of the same study (implicit.md section
-1).
+"""Reads `evidence` and `associate` cells and resolves them to rows of a study (implicit.md section 1).
 
 The easy version looks for "idx1" in the cell's text: it finds it in "idx11" too, and mistakes the finding 3
 of the impression for the finding 3 of the history.
@@ -20,10 +19,9 @@ _NUMBER = re.compile(r"idx\s*(\d{1,15})", re.IGNORECASE | re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """One reference: the comma parts in front of a number (the last ones are its name), or a bare name when
-    `number` is None.
+    """One reference: comma parts before a number, whose last ones are its name.
 
-    A number that follows no name has no parts.
+    `number` is None for a bare name. A number that follows no name has no parts.
     """
 
     parts: tuple[str, ...]
@@ -45,7 +43,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A token of the table, and the note's reason code when it is bare."""
+    """A resolved reference: its token in the table, and the reason code of its note when it is bare."""
 
     token: str
     written: str
@@ -53,11 +51,10 @@ class Resolved:
 
 
 def parse_references(cell: str) -> list[Reference]:
-    """The references of a flat list `name, idxN, name, idxN`, token by token; bare names and bare numbers
-    survive.
+    """The references of a flat list `name, idxN, name, idxN`.
 
-    Commas inside names and bare names before a pair look alike: such parts stay together until the study's
-    rows decide.
+    Bare names and bare numbers survive. Commas inside names and bare names before a pair look alike: such
+    parts stay together until the study's rows decide.
     """
     references: list[Reference] = []
     pending: list[str] = []

@@ -1,4 +1,4 @@
-"""One delivered record at a time: either a typed row, or a rejection with its reason.
+"""Reads one delivered record: either a typed row, or a rejection with its reason.
 
 What concerns a row alone, and what it may not share with earlier ones (its number, its study's patient), is
 decided here; what needs the study as a whole is in `studies.py`.
@@ -48,8 +48,9 @@ class DeliveredRow:
 
 @dataclass(slots=True)
 class DeliveredStudy:
-    """What the findings file has of one study, rejected rows included where they are only counted or referred
-    to.
+    """The findings file's rows of one study.
+
+    Rejected rows are included as counts and as targets of references.
     """
 
     study_id: str
@@ -77,8 +78,9 @@ class _Rejection(Exception):
 
 
 class _Reading(dict[str, _Value]):
-    """What a cell means, worked out once per distinct text: in a million rows coded columns repeat a
-    handful.
+    """Meanings of cells, computed once per distinct text.
+
+    In a million rows coded columns repeat a handful.
     """
 
     def __init__(self, meaning: Callable[[str], _Value]) -> None:
@@ -149,7 +151,7 @@ class RowReader:
             log.note(reason, self.file, column=name)
 
     def read(self) -> dict[str, DeliveredStudy]:
-        """All studies whose id can be read; what is rejected goes to the log."""
+        """All studies with a readable id; rejections go to the log."""
         for record in self._records:
             record.values.append("")
             if self._passage_at is not None and not record.broken:
@@ -203,8 +205,9 @@ class RowReader:
             study.refused.append(self._refused_target(record))
 
     def _refused_target(self, record: Record) -> Target:
-        """A rejected row as something that may be referred to: a reference to it must not find another row in
-        its stead.
+        """A rejected row as the target of references.
+
+        A reference to it must not find another row instead.
         """
         ent, normed = self._cell(record, "ent"), first_alternative(self._cell(record, "normed_ent"))
         section = columns.section(self._cell(record, "section")) or ""
@@ -287,10 +290,10 @@ class RowReader:
         return number
 
     def _counted(self, values: list[str], study: DeliveredStudy) -> tuple[int, int, str]:
-        """Numbers by file order inside the section, for a file that gives none: sentence from 0, finding from
-        1; and the sentence.
+        """Numbers by file order inside the section, for a file without its own.
 
-        Rejected rows count too, so that their absence changes no number.
+        Sentences count from 0, findings from 1. Rejected rows count too, so that their absence changes no
+        number.
         """
         section = self._sections[values[self._at["section"]]] or ""
         sentences, last, findings = study.places.get(section, (-1, "", 0))
@@ -301,7 +304,7 @@ class RowReader:
         return sentences, findings + 1, last
 
     def _learn(self, record: Record, study: DeliveredStudy, sequence: int | None) -> None:
-        """What is the same in all rows of a study: its report and its place in time."""
+        """Note the report and the place in time, which all rows of a study share."""
         if study.sequence is None:
             study.sequence = sequence
         elif sequence is not None and sequence != study.sequence:

@@ -1,8 +1,7 @@
-"""The optional files of a delivery: vocabulary, image metadata, raw reports. Their absence is noted and stops
-nothing.
+"""The optional files of a delivery: vocabulary, image metadata, raw reports.
 
-A row that cannot be used is noted, never put among the rejected rows: those are rows of findings and are
-accounted for one by one.
+A missing file is noted and stops nothing. A row that cannot be used is noted, never put among the rejected
+rows: those are rows of findings and are accounted for one by one.
 """
 
 from __future__ import annotations
@@ -30,9 +29,7 @@ _DATE, _TIME = "studydate", "studytime"
 
 @dataclass(slots=True)
 class StudyMetadata:
-    """What the images of a study tell: views by their source, and when the study was taken (empty when
-    unknown).
-    """
+    """The images of a study: views by source, and the time of the study (empty when unknown)."""
 
     coded: set[str] = field(default_factory=set)
     from_procedure: set[str] = field(default_factory=set)
@@ -132,10 +129,9 @@ def read_reports(path: Path | None, wanted: Collection[str], log: IntakeLog) -> 
 def _rows(
     path: Path, required: tuple[str, ...], optional: tuple[str, ...], log: IntakeLog, ignored: str
 ) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Record number and cleaned values of the required, then the optional columns; a broken record is noted
-    under `ignored`.
+    """Record number and cleaned values of the required, then the optional columns.
 
-    A file with a header and no row stops nothing: it is noted.
+    A broken record is noted under `ignored`. A file with a header and no row stops nothing: it is noted.
     """
     header, records = read_records(path, ("subject_id", "study_id"), may_be_empty=True)
     place = {folded_name(name): position for position, name in enumerate(header)}

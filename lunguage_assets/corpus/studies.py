@@ -1,6 +1,4 @@
-"""A study as a whole: names, places, references, masked sentences, and its place in the patient's time
-line.
-"""
+"""A study as a whole: names, places, references, masked sentences, place in the patient's time line."""
 
 from __future__ import annotations
 
@@ -16,9 +14,9 @@ from lunguage_assets.corpus.vocabulary import Vocabulary, plain
 from lunguage_assets.tables import ATTRIBUTES, FINDINGS
 
 _COLUMNS = (
-    "finding_id", "subject_id", "study_id", "sequence", "section", "sent_idx", "sent", "ent_idx", "ent", "name", "cat", "status", "location",
-    "location_parts", *ATTRIBUTES, "evidence", "associate", "currency", "view_information", "row", "masked_sentence", "mask_state",
-    "same_name_in_sentence",
+    "finding_id", "subject_id", "study_id", "sequence", "section", "sent_idx", "sent", "ent_idx", "ent",
+    "name", "cat", "status", "location", "location_parts", *ATTRIBUTES, "evidence", "associate", "currency",
+    "view_information", "row", "masked_sentence", "mask_state", "same_name_in_sentence",
 )  # fmt: skip
 _PAST_HISTORY = tuple(ATTRIBUTES).index("past_hx")
 
@@ -48,10 +46,13 @@ class FindingsBuilder:
             past = row.section == "hist" or row.attributes[_PAST_HISTORY] != ""
             self._rows.append(
                 (
-                    row.finding_id, study.subject_id, study.study_id, study.sequence, row.section, row.sent_idx, row.sent, row.ent_idx, row.ent,
-                    name, row.cat, row.status, row.location, self._vocabulary.location_parts(row.location), *row.attributes,
-                    self._tokens(study, row, "evidence", row.evidence, references), self._tokens(study, row, "associate", row.associate, references),
-                    "past dx" if past else "current dx", view_information, row.row, sentence, state, (row.section, row.sent_idx, sentence) in twins,
+                    row.finding_id, study.subject_id, study.study_id, study.sequence, row.section,
+                    row.sent_idx, row.sent, row.ent_idx, row.ent, name, row.cat, row.status, row.location,
+                    self._vocabulary.location_parts(row.location), *row.attributes,
+                    self._tokens(study, row, "evidence", row.evidence, references),
+                    self._tokens(study, row, "associate", row.associate, references),
+                    "past dx" if past else "current dx", view_information, row.row, sentence, state,
+                    (row.section, row.sent_idx, sentence) in twins,
                 )
             )  # fmt: skip
 
@@ -125,8 +126,9 @@ class FindingsBuilder:
     def _identically_masked(
         self, rows: list[DeliveredRow], masked: list[tuple[str | None, str]]
     ) -> set[tuple[str, int, str | None]]:
-        """Masked sentences of tentative findings that another finding of the sentence, definitive ones
-        included, masks in the same way.
+        """Masked sentences of tentative findings that another finding of the sentence masks identically.
+
+        Definitive findings count too.
         """
         asked = {
             (row.section, row.sent_idx)

@@ -41,9 +41,7 @@ _POSTURE_WORDS = (
 
 @dataclass(frozen=True, slots=True)
 class ImageViews:
-    """Views that one image shows, by where they come from, and the words of coded columns that mean no known
-    view.
-    """
+    """Views of one image by source, and the words of coded columns without a known view."""
 
     coded: frozenset[str]
     from_procedure: frozenset[str]
@@ -86,7 +84,10 @@ def _in_procedure(text: str) -> frozenset[str]:
 
 
 def _postures(text: str) -> set[str]:
-    """Half upright is neither upright nor lying: such words say nothing."""
+    """Postures that a text names.
+
+    Half upright is neither upright nor lying: such words say nothing.
+    """
     said = _SEMI.sub(" ", text)
     postures = {posture for posture, words in _POSTURE_WORDS if words.search(said)}
     if _DECUBITUS.search(said):
@@ -95,9 +96,7 @@ def _postures(text: str) -> set[str]:
 
 
 def written(views: Iterable[str]) -> str:
-    """The set, comma-joined in the fixed order ap, pa, lateral, erect, supine, recumbent; empty when
-    unknown.
-    """
+    """The set as text, in the fixed order ap, pa, lateral, erect, supine, recumbent; empty when unknown."""
     present = set(views)
     return ", ".join(view for view in VIEWS if view in present)
 

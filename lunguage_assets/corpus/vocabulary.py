@@ -1,9 +1,8 @@
-"""One name for every finding and place: the delivered vocabulary together with the built-in forms
-(implicit.md section 3).
+"""One name for every finding and place (implicit.md section 3).
 
-Only the form of names is decided here. What a finding implies is in `implicit/pathways/pathways.py`; which
-rows are the same is decided in `implicit/merging/deduplicate.py`. The built-in forms are data:
-`resources/terms.yaml`.
+The delivered vocabulary is joined with the built-in forms. Only the form of names is decided here. What a
+finding implies is in `implicit/pathways/pathways.py`; which rows are the same is decided in
+`implicit/merging/deduplicate.py`. The built-in forms are data: `resources/terms.yaml`.
 
 The easy version is one dictionary lookup followed by `rstrip("s")`: it makes "atelectasi" of atelectasis,
 misses a plural of a listed term, follows no chain of entries, and answers differently when asked for its own
@@ -48,8 +47,9 @@ class BuiltInForms(BaseModel):
 
 
 def plain(text: str) -> str:
-    """Lower case, one kind of dash and apostrophe, single blanks, no punctuation at the ends: the form in
-    which terms are compared.
+    """The form in which terms are compared.
+
+    Lower case, one kind of dash and apostrophe, single blanks, no punctuation at the ends.
     """
     return " ".join(text.translate(_DASHES).lower().split()).strip(_ENDS)
 
@@ -137,8 +137,9 @@ class Vocabulary:
     """
 
     def __init__(self, terms: Iterable[tuple[str, str, str]], forms: BuiltInForms) -> None:
-        """`terms` are (category, target_term, normed_term); the other categories of the vocabulary
-        (attributes) are not used here.
+        """Build the vocabulary from `terms`: (category, target_term, normed_term).
+
+        Attribute categories are not used.
         """
         findings: dict[str, set[str]] = {}
         locations: dict[str, set[str]] = {}
@@ -173,8 +174,9 @@ class Vocabulary:
         return cls(zip(*columns, strict=True), built_in_forms())
 
     def finding(self, ent: str) -> str:
-        """The canonical name of a finding, lower case; an unknown one comes back in lower case with single
-        blanks and in the singular.
+        """The canonical name of a finding, lower case.
+
+        An unknown name comes back in lower case, with single blanks and in the singular.
         """
         known = self._known_names.get(ent)
         if known is None:
@@ -184,9 +186,7 @@ class Vocabulary:
         return known
 
     def location_parts(self, location: str) -> tuple[str, ...]:
-        """The set of places in a location cell: canonical comma parts, sorted, distinct, without empty
-        ones.
-        """
+        """The set of places in a location cell: canonical comma parts, sorted and distinct."""
         known = self._known_places.get(location)
         if known is None:
             known = self._known_places[location] = self._settled_places(frozenset(location.split(",")))
@@ -197,9 +197,7 @@ class Vocabulary:
         return self._singulars.with_plurals(plain(word))
 
     def category(self, name: str) -> str | None:
-        """The one category code under which the vocabulary lists a finding; None when it lists none or
-        several.
-        """
+        """The category code under which the vocabulary lists a finding; None for none or several."""
         for form in (plain(name), self.finding(name)):
             codes = self._categories.get(form, set())
             if len(codes) == 1:
@@ -207,9 +205,7 @@ class Vocabulary:
         return None
 
     def spellings(self, name: str) -> tuple[str, ...]:
-        """Every known spelling of the finding that `name` spells, longest first; the canonical form is among
-        them.
-        """
+        """All known spellings of a finding, longest first, the canonical form among them."""
         if self._spellings is None:
             groups: dict[str, set[str]] = {}
             known = (
@@ -229,8 +225,9 @@ class Vocabulary:
         return self._spellings.get(form, (form,))
 
     def _settled_places(self, places: frozenset[str]) -> tuple[str, ...]:
-        """A canonical place may itself be written with a comma, and so be several: repeat until the set
-        stays.
+        """Canonical places of a set, sorted; the step is repeated until nothing changes.
+
+        A canonical place may be written with a comma, and so be several.
         """
         path: list[tuple[str, ...]] = []
         found = tuple(sorted({piece for piece in map(plain, places) if piece}))
@@ -272,8 +269,9 @@ def built_in_forms() -> BuiltInForms:
 
 
 def read_forms(path: Path) -> BuiltInForms:
-    """Forms from a file; `ConfigurationError` when it is not of the described shape or a spelling stands for
-    two forms.
+    """Forms from a file.
+
+    Raises `ConfigurationError` for another shape, or a spelling of two forms.
     """
     try:
         values: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -301,14 +299,12 @@ def read_forms(path: Path) -> BuiltInForms:
             other = seen.setdefault(_blanks(plain(spelling)), form)
             if other != form:
                 raise ConfigurationError(
-                    f"{path}: spelling {spelling!r} is listed under {other!r} and {form!r}. Keep "
-                    "one of the two."
+                    f"{path}: spelling {spelling!r} is listed under "
+                    f"{other!r} and {form!r}. Keep one of the two."
                 )
     return forms
 
 
 def _one_of(spelling: str, forms: set[str]) -> str:
-    """One canonical form of a spelling that has several: itself when it is one of them, else the first in the
-    alphabet.
-    """
+    """The canonical form of a spelling with several: itself when it is one, else the alphabet's first."""
     return spelling if spelling in forms else min(forms)

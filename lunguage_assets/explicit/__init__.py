@@ -1,3 +1,1 @@
-"""Explicit uncertainty: from the hedging phrases of a report to a probability per tentative finding
-(explicit.md).
-"""
+"""Explicit uncertainty: from hedging phrases to a probability per tentative finding (explicit.md)."""

@@ -1,5 +1,4 @@
-"""The home: the one folder that holds everything a corpus produces, and the register of its delivered
-batches.
+"""The home: the folder with everything that a corpus produces, and the register of its batches.
 
 A home holds one corpus of one data class; a batch, once registered, never changes. Nothing here knows what is
 inside the files.
@@ -33,7 +32,7 @@ _KEY = re.compile(r"[a-z0-9._-]+")
 
 @dataclass(frozen=True)
 class Corpus:
-    """What a home holds: a named corpus and whether its text is patient data."""
+    """The corpus of a home: its name, and whether its text is patient data."""
 
     name: str
     data_class: DataClass
@@ -41,8 +40,9 @@ class Corpus:
 
 @dataclass(frozen=True)
 class Batch:
-    """One delivered set of reports; `number` counts registrations, so that of two versions of a study the
-    newer is known.
+    """One delivered set of reports.
+
+    `number` counts registrations: of two versions of a study the one with the higher number is newer.
     """
 
     key: str
@@ -53,9 +53,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Registration:
-    """What registering a delivery would come to: its files, its corpus, and the batch that it is already or
-    would become.
-    """
+    """Preview of a registration: files, corpus, and the batch of the delivery, new or registered."""
 
     delivery: Delivery
     corpus: Corpus
@@ -76,7 +74,7 @@ class Home:
 
     @property
     def tables(self) -> Path | UPath:
-        """The folder of the tables, or the place on other storage that this home keeps them at."""
+        """The folder of the tables, or the home's place on other storage."""
         return tables_place(self.root)
 
     @property
@@ -102,7 +100,7 @@ class Home:
 
     @property
     def binding_file(self) -> Path:
-        """What every judge that has answered here stands for (`judges.binding_record`)."""
+        """The record of the model behind every judge that has answered here (`judges.binding_record`)."""
         return self.root / "judges.json"
 
     @property
@@ -136,7 +134,7 @@ class Home:
         return self.root / "experts.csv"
 
     def review_queue(self, judge: str, batch: str) -> Path:
-        """Pairs of a batch that a person should look at, as one judge's extraction left them."""
+        """The review queue of a batch, by one judge's extraction."""
         return self.root / "review" / judge / f"{batch}.csv"
 
     def create(self) -> None:
@@ -144,7 +142,7 @@ class Home:
         self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
 
     def corpus(self) -> Corpus | None:
-        """What the home was made for; None while it is empty."""
+        """The corpus of this home; None while it is empty."""
         path = self.root / "corpus.json"
         if not path.exists():
             return None
@@ -162,10 +160,9 @@ class Home:
         present = self.corpus()
         if present is not None and present != corpus:
             raise CorpusMismatch(
-                f"{self.root} holds corpus {present.name!r} ({present.data_class}); found "
-                f"{corpus.name!r} ({corpus.data_class}). "
-                "One home holds one corpus and one data class: set LUNGUAGE_HOME (or --home) to "
-                "another folder, or name the same corpus with --corpus."
+                f"{self.root} holds corpus {present.name!r} ({present.data_class}); found {corpus.name!r} "
+                f"({corpus.data_class}). One home holds one corpus and one data class: set LUNGUAGE_HOME (or "
+                "--home) to another folder, or name the same corpus with --corpus."
             )
 
     def registered(self) -> list[Batch]:
@@ -182,8 +179,8 @@ class Home:
         if _KEY.fullmatch(key) and manifest.exists():
             return _read_batch(manifest)
         raise ConfigurationError(
-            f"batch {key!r} is not registered in {self.root}. Register its files first: lunguage "
-            f"register --data DIR --batch {key}"
+            f"batch {key!r} is not registered in {self.root}. Register "
+            f"its files first: lunguage register --data DIR --batch {key}"
         )
 
     def delivery(self, key: str) -> Delivery:
@@ -194,8 +191,9 @@ class Home:
     def register(
         self, folder: Path, key: str, corpus_name: str | None = None, data_class: DataClass | None = None
     ) -> Batch:
-        """Copy a delivery into the home as an immutable batch; the same content under the same key again
-        changes nothing.
+        """Copy a delivery into the home as an immutable batch.
+
+        The same content under the same key changes nothing.
 
         Raises:
             LunguageError: as `examine`.
@@ -219,7 +217,7 @@ class Home:
     def examine(
         self, folder: Path, key: str, corpus_name: str | None = None, data_class: DataClass | None = None
     ) -> Registration:
-        """What `register` would do, without doing it.
+        """Preview what `register` would do.
 
         Raises:
             CorpusMismatch: the home holds another corpus or data class, or the key is taken by other content.
@@ -228,15 +226,15 @@ class Home:
         """
         if not _KEY.fullmatch(key):
             raise ConfigurationError(
-                f"batch key {key!r} is not usable; expected lower-case letters, digits, '.', '_' "
-                "and '-' only. Name it with --batch KEY."
+                f"batch key {key!r} is not usable; expected lower-case letters, digits, '.', '_' and '-' "
+                "only. Name it with --batch KEY."
             )
         delivery = find_delivery(folder)
         declared = delivery.declared
         if data_class is not None and declared.is_declared and data_class != declared.data_class:
             raise CorpusMismatch(
-                f"{folder / 'corpus.toml'} declares data class {declared.data_class!r}, the "
-                f"command line says {data_class!r}. Make the two agree."
+                f"{folder / 'corpus.toml'} declares data class {declared.data_class!r}, the command line "
+                f"says {data_class!r}. Make the two agree."
             )
         corpus = Corpus(corpus_name or declared.name or "unnamed", data_class or declared.data_class)
         self._require(corpus)
@@ -247,9 +245,8 @@ class Home:
                 if batch.sha256 == sha256:
                     return Registration(delivery, corpus, batch, is_new=False)
                 raise CorpusMismatch(
-                    f"batch {key!r} is registered with other content (sha256 {batch.sha256[:12]}, "
-                    f"found {sha256[:12]}). "
-                    "A batch never changes: give the new files another key with --batch."
+                    f"batch {key!r} is registered with other content (sha256 {batch.sha256[:12]}, found "
+                    f"{sha256[:12]}). A batch never changes: give the new files another key with --batch."
                 )
         number = 1 + max((batch.number for batch in batches), default=-1)
         new = Batch(key, number, sha256, tuple(path.name for path in delivery.files))
@@ -273,8 +270,9 @@ def batch_key(folder: Path) -> str:
 
 
 def usable_key(name: str) -> str:
-    """A partition key from any name: lower case, other characters become hyphens, at most a hundred
-    characters.
+    """A partition key from any name.
+
+    Lower case; other characters become hyphens; at most a hundred characters.
     """
     return re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-.")[:100].strip("-.") or "batch"
 
@@ -285,7 +283,7 @@ def _read_batch(manifest: Path) -> Batch:
 
 
 def _is_staging(folder: Path) -> bool:
-    """Whether a registration that is not finished, or was killed, has made the folder."""
+    """Whether the folder belongs to an unfinished or killed registration."""
     return folder.name.startswith(".") and folder.name.endswith(".tmp")
 
 

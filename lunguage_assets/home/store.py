@@ -1,5 +1,4 @@
-"""Where tables lie: one Parquet file per table partition, replaced atomically, and a DuckDB file with a view
-per table.
+"""The store: one Parquet file per table partition, replaced atomically, and DuckDB views over them.
 
 The layout (which table is partitioned by what) is declared here once; partitions in Dagster and columns of
 the views follow it.
@@ -49,9 +48,7 @@ PARTITIONED_BY: dict[str, tuple[str, ...]] = {
     "lunguage_plus_plus": ("ranker", "report_batch"),
     "accounting": ("ranker", "report_batch"),
 }
-"""Table -> partition dimensions, in the order in which they make the path
-`tables/<table>/<first>/<second>.parquet`.
-"""
+"""Partition dimensions per table, in the order of the path `tables/<table>/<first>/<second>.parquet`."""
 
 VERSION = "version"
 """Key in `DataFrame.attrs` of a table that was read: the version in its record."""
@@ -60,7 +57,7 @@ _EMPTY = "+schema.parquet"  # '+' occurs in no partition key, so the file can ne
 
 
 class Connection(Protocol):
-    """What is needed of a DuckDB connection."""
+    """The methods of a DuckDB connection that the views need."""
 
     def execute(self, query: str) -> object: ...
 
@@ -146,8 +143,8 @@ def _decoded(table: Table, stored: bytes) -> pa.Table:
             field.name for field in expected if not found.field(field.name).equals(field)
         ]
         raise InvalidTable(
-            f"table {table.name}: a stored partition was written under another schema (columns "
-            f"{wrong}). Materialise it again."
+            f"table {table.name}: a stored partition was written under "
+            f"another schema (columns {wrong}). Materialise it again."
         )
     return content
 
@@ -181,10 +178,10 @@ def _record_of(table: Table, stored: bytes, path: UPath | Path) -> Record:
 
 
 def read_sound_batches(table: Table, paths: Mapping[str, UPath | Path]) -> pd.DataFrame:
-    """Stored partitions of several batches, asserted like `read_sound_table`, in the given order, with a
-    further column `report_batch`.
+    """Stored partitions of several batches in the given order, with a further column `report_batch`.
 
-    All rows are looked at together: hundreds of small batches take little longer than one large one.
+    Each is asserted as by `read_sound_table`. All rows are looked at together: hundreds of small batches take
+    little longer than one large one.
 
     Raises:
         FileNotFoundError, InvalidTable: as of `read_sound_table`, of the first batch that is not sound.
@@ -207,8 +204,9 @@ def read_sound_batches(table: Table, paths: Mapping[str, UPath | Path]) -> pd.Da
 
 
 def is_stored(table: Table, path: UPath | Path) -> bool:
-    """Whether a partition is there and of this version's schema: one written by an older version must be
-    materialised again.
+    """Whether a partition is stored with this version's schema.
+
+    One of an older version must be materialised again.
     """
     try:
         with UPath(path).open("rb") as stream:
@@ -218,8 +216,9 @@ def is_stored(table: Table, path: UPath | Path) -> bool:
 
 
 def remove_abandoned_files(root: UPath | Path, older_than_s: float = 3600.0) -> int:
-    """Remove temporary files that a killed writer left in a local store; none that a living one can still be
-    writing. Returns how many.
+    """Remove temporary files of killed writers from a local store and return how many.
+
+    Files that a living writer can still be writing stay.
     """
     if not is_local(root):  # an upload that was broken off is no object
         return 0
@@ -248,7 +247,7 @@ def create_catalog(connection: Connection, root: UPath | Path) -> None:
         columns = ", ".join([*keys, *(f'"{column.name}"' for column in table.columns)])
         pattern = str(UPath(root) / name / "**" / "*.parquet").replace("'", "''")
         connection.execute(
-            f"CREATE OR REPLACE VIEW {name} AS SELECT {columns} FROM read_parquet('{pattern}', "
-            "filename = true)"
+            f"CREATE OR REPLACE VIEW {name} AS SELECT {columns} "
+            f"FROM read_parquet('{pattern}', filename = true)"
         )
         connection.execute(f"COMMENT ON VIEW {name} IS '{table.description.replace(chr(39), chr(39) * 2)}'")

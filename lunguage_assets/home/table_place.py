@@ -1,5 +1,4 @@
-"""Where a home's tables lie: a folder in the home, or a place on shared or object storage that belongs to
-this home alone.
+"""Where a home's tables lie: a folder in the home, or shared or object storage of this home alone.
 
 `$LUNGUAGE_TABLES` names such a place, as any fsspec URL, when the home is made; the home keeps it, so that no
 process can look for the tables elsewhere later. A small file at the place says whose it is, so that two homes
@@ -21,7 +20,7 @@ from lunguage_assets.files import replace_file, replace_text
 TABLES_VARIABLE = "LUNGUAGE_TABLES"
 _RECORD = "tables_at.json"
 OWNER = "+home.json"  # '+' occurs in no table's name
-"""The file at the place that says which home it belongs to."""
+"""The file at a place that names its home."""
 
 
 def is_local(place: Path | UPath) -> bool:
@@ -30,8 +29,9 @@ def is_local(place: Path | UPath) -> bool:
 
 
 def open_place(named: str) -> Path | UPath:
-    """A place by its path or URL. Remote listings are never kept: another machine may have added a table
-    since.
+    """A place by its path or URL.
+
+    Remote listings are never kept: another machine may have added a table since.
 
     Raises:
         ConfigurationError: no installed package can open such a URL.
@@ -62,19 +62,19 @@ def tables_place(home: Path) -> Path | UPath:
     if _record(home) is None and not (home / "corpus.json").exists():  # a home that is still to be made
         return open_place(named)
     raise ConfigurationError(
-        f"{home} keeps its tables at {kept}; found ${TABLES_VARIABLE} = {named}. Unset it, or "
-        f"move the tables first: lunguage tables move {named}"
+        f"{home} keeps its tables at {kept}; found ${TABLES_VARIABLE} = {named}. Unset it, or move the "
+        f"tables first: lunguage tables move {named}"
     )
 
 
 def kept_place(home: Path) -> Path | UPath:
-    """Where a home says that its tables lie, whatever the environment says."""
+    """The recorded place of a home's tables, without regard to the environment."""
     record = _record(home)
     return open_place(record["tables"]) if record else home / "tables"
 
 
 def claim_place(home: Path) -> None:
-    """Make the place that `$LUNGUAGE_TABLES` names this home's own; without one nothing is to be done.
+    """Take the place that `$LUNGUAGE_TABLES` names for this home; do nothing without one.
 
     Raises:
         CorpusMismatch: the place belongs to another home.
@@ -86,8 +86,7 @@ def claim_place(home: Path) -> None:
 
 
 def load_tables(home: Path, folder: Path, place: Path | UPath | None = None) -> int:
-    """Copy tables of a back-up to where the home keeps its tables, or to another place, which it keeps from
-    now on; returns how many.
+    """Copy tables of a back-up to the home's place, or to another place from now on; returns their number.
 
     Raises:
         CorpusMismatch: the place belongs to another home.
@@ -103,8 +102,9 @@ def load_tables(home: Path, folder: Path, place: Path | UPath | None = None) -> 
 
 
 def move_tables(home: Path, place: Path | UPath) -> int:
-    """Copy a home's tables to a place and keep them there from now on; returns how many files. The old copy
-    stays.
+    """Copy a home's tables to a place and keep them there from now on; returns the number of files.
+
+    The old copy stays.
 
     Raises:
         CorpusMismatch: the place belongs to another home.
@@ -118,7 +118,7 @@ def move_tables(home: Path, place: Path | UPath) -> int:
 
 
 def require_no_tables(place: Path | UPath) -> None:
-    """Refuse to mix tables with what is at a place.
+    """Refuse a place that already holds tables.
 
     Raises:
         ConfigurationError: there are tables already.
@@ -130,7 +130,9 @@ def require_no_tables(place: Path | UPath) -> None:
 
 
 def copy_tables(source: Path | UPath, target: Path | UPath) -> int:
-    """Copy every table file, and nothing half-written; returns how many. What the target has besides stays.
+    """Copy every whole table file and return the number.
+
+    Further files of the target stay.
 
     Raises:
         ConfigurationError: a file did not arrive whole.
@@ -168,7 +170,7 @@ def _bind(home: Path, place: Path | UPath) -> None:
 
 
 def _require_free(home: Path, place: Path | UPath) -> tuple[str, str | None]:
-    """The home's identity, and the same or None as the place has it."""
+    """The home's identity, and the identity recorded at the place (None: none)."""
     record, owner = _record(home), _owner(place)
     identity = record["home"] if record else uuid.uuid4().hex
     if owner not in (None, identity):

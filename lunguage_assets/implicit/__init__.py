@@ -1,3 +1,1 @@
-"""Implicit uncertainty: duplicates merged, diagnoses matched to expert pathways and expanded, contradictions
-resolved (implicit.md).
-"""
+"""Implicit uncertainty: merging, expert pathways, expansion, resolution (implicit.md)."""

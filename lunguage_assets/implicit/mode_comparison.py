@@ -1,5 +1,4 @@
-"""Where Lunguage++ of mode `paper` differs from that of the method, row by row, and which departure explains
-it (implicit.md section 6).
+"""The differences between mode `paper` and the method, row by row, with their cause (implicit.md section 6).
 
 The three departures meet: a row that one of them keeps may be the parent, the stand-in or the neighbour of
 another. Such a row is counted under `follows from another row`, never under a departure that did not touch
@@ -33,7 +32,7 @@ _GONE = ("merged", "removed", "discarded")
 
 @dataclass(frozen=True)
 class ModeResult:
-    """What one mode came to: DEDUPLICATED_FINDINGS, LUNGUAGE_PLUS_PLUS and RESOLUTION_LOG."""
+    """The result of one mode: DEDUPLICATED_FINDINGS, LUNGUAGE_PLUS_PLUS and RESOLUTION_LOG."""
 
     deduplicated: pd.DataFrame
     rows: pd.DataFrame
@@ -49,8 +48,9 @@ def both_modes(
     dictionary: PathwayDictionary,
     vocabulary: Vocabulary,
 ) -> tuple[ModeResult, ModeResult]:
-    """FINDINGS and FITTED_PROBABILITIES through the implicit half in mode `method` and in mode `paper`;
-    nothing is stored.
+    """Run the implicit half in mode `method` and in mode `paper`; nothing is stored.
+
+    The input is FINDINGS and FITTED_PROBABILITIES.
     """
 
     def result(mode: str) -> ModeResult:
@@ -64,8 +64,9 @@ def both_modes(
 
 
 def compare_modes(method: ModeResult, paper: ModeResult) -> pd.DataFrame:
-    """MODE_DIFFERENCES of the same findings, sorted by finding id; a row that is the same in both modes is
-    not listed.
+    """MODE_DIFFERENCES of the same findings, sorted by finding id.
+
+    A row that is the same in both modes is not listed.
 
     `idx` is left out of the comparison: one row less moves the numbers of all that follow.
     """
@@ -101,15 +102,16 @@ def compare_modes(method: ModeResult, paper: ModeResult) -> pd.DataFrame:
 
 
 def causes(differences: pd.DataFrame) -> pd.DataFrame:
-    """MODE_DIFFERENCES counted by difference and cause: columns `difference`, `cause`, `rows`, `studies`;
-    every combination that occurs.
+    """MODE_DIFFERENCES counted by difference and cause.
+
+    Columns: `difference`, `cause`, `rows`, `studies`; one row per combination that occurs.
     """
     grouped = differences.groupby(["difference", "cause"], sort=True)["study_id"].agg(["size", "nunique"])
     return grouped.rename(columns={"size": "rows", "nunique": "studies"}).reset_index()
 
 
 class _Mode:
-    """The rows of a mode by id, the group that each was merged in, and what became of those that are gone."""
+    """The rows of a mode by id, their groups before merging, and the fate of lost rows."""
 
     def __init__(self, result: ModeResult) -> None:
         names = ("finding_id", "study_id", "name", "status", "source", *_BELIEF, *_CONTENT)
@@ -128,7 +130,7 @@ class _Mode:
         self.fate = {own: (stage, rule) for own, stage, rule in zip(*columns, strict=True)}
 
     def group(self, own: str) -> set[str]:
-        """The rows that deduplication took for the same as this one; empty for a generated row."""
+        """The rows that were merged with this one; empty for a generated row."""
         return self._groups.get(self._survivor.get(own, own), set())
 
 
@@ -141,7 +143,5 @@ def _absence(own: str, absent: _Mode, present: _Mode) -> str:
 
 
 def _content(own: str, method: _Mode, paper: _Mode) -> str:
-    """Why a row that is in both modes says something else: other rows were merged into it, or something
-    around it changed.
-    """
+    """Why a row of both modes differs: other rows were merged into it, or a row around it changed."""
     return "blacklist" if method.group(own) != paper.group(own) else "follows from another row"

@@ -1,4 +1,4 @@
-"""Findings as plain objects, grouped by study: what the implicit stages work on between two frames.
+"""Findings as plain objects, grouped by study, for the work between two frames.
 
 Only reading from and writing to frames, positions in the report and the preference between rows are here; no
 rule of the method is.
@@ -24,7 +24,7 @@ CLAIM_DECIMALS = 12
 """Claims are rounded to this many decimals before any comparison: 1 - 0.9 must tie with 0.1."""
 
 PAPER = "paper"
-"""The mode that keeps what the paper did where the method departs from it (implicit.md section 6)."""
+"""The mode that follows the paper where the method departs from it (implicit.md section 6)."""
 
 BARE = "~"
 """First character of a reference that is a bare name and resolves to no row."""
@@ -118,9 +118,7 @@ class Row:
 
     @property
     def claim(self) -> float:
-        """By what a row is preferred to others of its kind: its support, or in mode `paper` its
-        probability.
-        """
+        """The number by which rows are preferred: support, or in mode `paper` the probability."""
         return round(self.prob, CLAIM_DECIMALS) if self.mode == PAPER else self.support
 
 
@@ -129,8 +127,9 @@ _DEFAULTS = {f.name: f.default for f in fields(Row) if f.name not in FINDING_COL
 
 
 def read_rows(frame: pd.DataFrame, columns: Sequence[str]) -> list[Row]:
-    """The frame's rows with the named columns, those of a finding among them; missing text is None, lists are
-    tuples.
+    """The frame's rows with the named columns, which include those of a finding.
+
+    Missing text is None, lists are tuples.
     """
     wanted = frozenset(columns)
     last = max(number for number, name in enumerate(ROW_FIELDS) if name in wanted)
@@ -161,9 +160,9 @@ def write_rows(table: Table, rows: Sequence[Any]) -> pd.DataFrame:
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """Rows make no cycles, and there are very many: without this the cyclic collector takes a quarter of the
-    time looking for some.
+    """Pause the cyclic garbage collector.
 
+    Rows make no cycles, and there are very many: the collector takes a quarter of the time looking for some.
     It runs again when the stage ends, also by an error; an outer pause stays in force.
     """
     running = gc.isenabled()
@@ -184,12 +183,12 @@ def by_study(rows: Iterable[Row]) -> list[list[Row]]:
 
 
 def natural(finding_id: str) -> tuple[int, str]:
-    """Orders the ids of a study: s1:2 before s1:11, a parent before its children, children by their edge."""
+    """Sort key of the ids of a study: s1:2 before s1:11, a parent before its children."""
     return len(finding_id), finding_id
 
 
 def report_position(row: Row) -> Position:
-    """Where a row stands in the report: section, sentence, finding, id."""
+    """The position of a row in the report: section, sentence, finding, id."""
     if row.position is None:
         row.position = (
             _SECTION_ORDER[row.section],
@@ -202,15 +201,17 @@ def report_position(row: Row) -> Position:
 
 
 def claim_preference(row: Row) -> tuple[float, int, Any]:
-    """Sorts the preferred row first: highest claim, impression before findings, report order (implicit.md
-    section 2).
+    """Sort key, preferred row first (implicit.md section 2).
+
+    Highest claim, then impression before findings, then report order.
     """
     return -row.claim, _SECTION_PREFERENCE[row.section], report_position(row)
 
 
 def resolution_preference(row: Row) -> tuple[float, int, int, Any]:
-    """Sorts the preferred row first: highest claim, dp > tp > tn > dn, impression before findings, report
-    order (section 5).
+    """Sort key, preferred row first (implicit.md section 5).
+
+    Highest claim, then dp > tp > tn > dn, then impression before findings, then report order.
     """
     return -row.claim, _STATUS_ORDER[row.status], _SECTION_PREFERENCE[row.section], report_position(row)
 

@@ -1,5 +1,4 @@
-"""Words of findings, locations and attributes: splitting, plurals, comma-separated cells, united without
-repeats.
+"""Words of findings, locations and attributes: tokens, plurals, comma-separated cells.
 
 Only the form of words is here; what they mean clinically is data in `resources/`.
 """
@@ -16,16 +15,18 @@ _TOKEN = re.compile(r"[^\W_]+(?:\.\d+)?")
 
 @lru_cache(maxsize=200_000)
 def tokens(text: str) -> tuple[str, ...]:
-    """Lower-case words in order; hyphens, slashes, brackets and every other punctuation split, a decimal
-    number stays whole.
+    """Lower-case words in order.
+
+    Hyphens, slashes, brackets and all other punctuation split; a decimal number stays whole.
     """
     return tuple(_TOKEN.findall(text.lower()))
 
 
 @lru_cache(maxsize=50_000)
 def word_forms(token: str) -> frozenset[str]:
-    """The token and the singulars that it may be the plural of ("opacities" -> opacity, "masses" -> mass,
-    "atelectases" -> atelectasis).
+    """The token and the singulars that it may be the plural of.
+
+    Examples: "opacities" -> opacity, "masses" -> mass, "atelectases" -> atelectasis.
     """
     forms = {token}
     if len(token) > 3:
@@ -54,8 +55,9 @@ def cell_parts(cell: str) -> list[str]:
 
 
 def united_cells(cells: Iterable[str]) -> str:
-    """Comma-separated cells as one, in order and without repeats; the first wording of a repeated part
-    stays.
+    """Comma-separated cells as one, in order and without repeats.
+
+    The first wording of a repeated part stays.
     """
     present = [cell for cell in cells if cell]
     if not present:

@@ -142,15 +142,19 @@ def page(dictionary: PathwayDictionary, folder: str) -> str:
     """The Markdown page of all diagnoses; the pictures lie in `folder`, named by `file_name`."""
     head = """# What a stated diagnosis implies
 
-Fourteen diagnoses with their expert pathways, from `resources/pathways.yaml`. To add one, add an entry to that file, whose header explains the form; no
-code changes, and every mistake is reported with its line and field. `python -m lunguage_assets.pictures.pathway_pictures` renders this page again.
+Fourteen diagnoses with their expert pathways, from `resources/pathways.yaml`. To add one, add an entry to
+that file, whose header explains the form; no code changes, and every mistake is reported with its line and
+field. `python -m lunguage_assets.pictures.pathway_pictures` renders this page again.
 
-How to read a picture, from the left: the diagnosis; the situations in which a pathway applies (words of the finding, views of the study) with the pathway's id; what it implies
-there, with place and attributes. A sub-finding that is itself a diagnosis (same colour as the first box) is followed to its leaves. What it does not show in every
-situation is marked *SOMETIMES*; its own picture says when. *Absent* findings are implied to be missing. A generated row takes over certainty, place and
-attributes of its parent; symptoms take neither place nor clinical attributes, absent findings take the place only.
+How to read a picture, from the left: the diagnosis; the situations in which a pathway applies (words of the
+finding, views of the study) with the pathway's id; what it implies there, with place and attributes. A
+sub-finding that is itself a diagnosis (same colour as the first box) is followed to its leaves. What it does
+not show in every situation is marked *SOMETIMES*; its own picture says when. *Absent* findings are implied to
+be missing. A generated row takes over certainty, place and attributes of its parent; symptoms take neither
+place nor clinical attributes, absent findings take the place only.
 
-An edge means that experts put the probability of the sub-finding, given the diagnosis, above 0.8. It is not the other direction, and no image was looked at.
+An edge means that experts put the probability of the sub-finding, given the diagnosis, above 0.8. It is not
+the other direction, and no image was looked at.
 
 | diagnosis | variants | pathways | depth | width |
 |---|---|---|---|---|

@@ -11,8 +11,9 @@ from lunguage_assets.tables.schema import Column, Table
 
 _HEAD = """# Data dictionary
 
-Written from the schemas in `lunguage_assets/tables/`. Absent text is the empty string; "may be empty" means null. Columns marked *report text* hold
-patient text in a credentialed corpus. **A finding that a report does not mention is not thereby absent.**
+Written from the schemas in `lunguage_assets/tables/`. Absent text is the empty string; "may be empty" means
+null. Columns marked *report text* hold patient text in a credentialed corpus. **A finding that a report does
+not mention is not thereby absent.**
 """
 
 

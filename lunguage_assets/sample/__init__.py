@@ -1,5 +1,6 @@
-"""A synthetic corpus in the published file formats: invented radiology reports of any number, the same for
-the same seed.
+"""A synthetic corpus in the published file formats, the same for the same seed.
+
+Its radiology reports are invented, any number of them.
 
 `knowledge` reads resources/synthetic, `planning` decides what every study says, `composition` and its parts
 write the prose, `files` writes the corpus. For demonstrations and tests; nothing in it comes from a real

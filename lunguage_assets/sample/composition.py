@@ -1,8 +1,8 @@
-"""From a plan to a finished study: problems, special statements, devices, small findings, normal statements,
-history, report text.
+"""From a plan to a finished study.
 
-Normal statements fill the report up to its planned number of findings and deny only what the report says
-nothing else about.
+Problems, special statements, devices, small findings, normal statements, history, report text. Normal
+statements fill the report up to its planned number of findings and deny only what the report says nothing
+else about.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from lunguage_assets.sample.records import Sentence, Study, stream
 from lunguage_assets.sample.repertoire import Desk, Repertoire
 
 _DRAWS = 64
-"""Statements that are tried at most when a report is filled up: some do not fit, some repeat."""
+"""The most statements that are tried to fill a report up: some do not fit, some repeat."""
 
 
 def compose(plan: StudyPlan, seed: int, knowledge: Knowledge) -> Study:
@@ -57,7 +57,7 @@ def _deck(kind: str, section: str) -> tuple[tuple[Statement, ...], tuple[int, ..
 
 
 class _Draft:
-    """The findings and impression of one study while they grow."""
+    """One study's findings and impression while they grow."""
 
     def __init__(self, plan: StudyPlan, desk: Desk, knowledge: Knowledge) -> None:
         self.plan, self.desk, self.knowledge, self.rng = plan, desk, knowledge, desk.phraser.rng
@@ -72,8 +72,9 @@ class _Draft:
         return sum(len(sentence.facts) for sentence in (*self.find, *self.impr))
 
     def add(self, section: str, sentences: Sequence[Sentence]) -> None:
-        """Put sentences into the section, or into the only one; what they speak of is no longer denied by
-        normal statements.
+        """Put sentences into the section, or into the only one.
+
+        Normal statements no longer deny their topics.
         """
         target = self.find if section in ("find", "text") else self.impr
         if section not in (*self.layout, "text") or "find" not in self.layout:
@@ -125,7 +126,7 @@ class _Draft:
     # -- what is said besides the problems
 
     def write_extras(self) -> None:
-        """Devices and small findings that happen to be there."""
+        """Add incidental devices and small findings."""
         portable = self.plan.situation.portable
         devices = self.rng.choice([0, 0, 1, 1, 2, 3]) if portable else self.rng.choice([0, 0, 0, 0, 0, 1])
         small = self.rng.choice([0, 0, 0, 1, 1])
@@ -147,8 +148,7 @@ class _Draft:
             self.find.append(Sentence("No other finding.", []))
 
     def _add_statements(self, kind: str, section: str, wanted: int) -> None:
-        """Add up to `wanted` statements of the kind, drawn by weight, until the report has its number of
-        rows.
+        """Add up to `wanted` statements of the kind, drawn by weight, while the report lacks rows.
 
         A statement must fit the views and the sequence, deny nothing that is stated and repeat nothing of its
         section.
@@ -191,8 +191,9 @@ class _Draft:
     # -- the finished report
 
     def sections(self) -> dict[str, list[Sentence]]:
-        """hist, find, impr; findings in anatomical order, problems first in the impression; a remark now and
-        then.
+        """The sections hist, find, impr in their final order.
+
+        Findings are in anatomical order, the impression has problems first, a remark stands now and then.
         """
         self.find.sort(key=lambda sentence: sentence.order)
         remark = self.rng.choice(
@@ -204,7 +205,7 @@ class _Draft:
         return {"hist": history(self.desk), "find": self.find, "impr": self.impr}
 
     def report(self, sections: dict[str, list[Sentence]]) -> str:
-        """The full text with headings; every sentence stands in it as it is."""
+        """The full text with headings; every sentence stands in it unchanged."""
         headings = self.knowledge.wording["headings"]
         compared = self.rng.choice(headings["comparison_later" if self.plan.later else "comparison"])
         parts = [self.plan.situation.title]

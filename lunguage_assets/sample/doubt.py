@@ -1,4 +1,4 @@
-"""Hedged statements about one problem: every allotted phrase in a sentence whose grammar suits it.
+"""Hedged statements about one problem: every allotted phrase in a sentence of suitable grammar.
 
 A sentence hedges one diagnosis, two alternatives, or two diagnoses by different phrases; most begin with the
 sign that is seen.
@@ -33,8 +33,9 @@ def hedged(problem: Repertoire, hedges: Sequence[Hedge], headline: bool) -> list
 def _sentence(
     problem: Repertoire, hedge: Hedge, headline: bool, named: list[Term]
 ) -> tuple[Sentence, Fact | None, dict[str, str]]:
-    """A sentence for the hedge, with the sign that it shows and the words of its limits; `named` was hedged
-    in this section already.
+    """A sentence for the hedge, with its sign and the words of its limits.
+
+    `named` was hedged in this section already.
     """
     form = _form(problem, hedge, bool(named))
     template = problem.rng.choice(hedge.forms[form])
@@ -105,9 +106,7 @@ def _name_diagnoses(
 
 
 def _support(problem: Repertoire, shown: Fact | None, named: Sequence[Fact]) -> None:
-    """The sign is evidence of what is read into it, in this sentence or, by a reference, in the other
-    section.
-    """
+    """Link the sign as evidence of what it suggests, in this sentence or in the other section."""
     for fact in named:
         if shown is not None:
             is_evidence(shown, fact)

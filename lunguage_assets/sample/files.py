@@ -1,5 +1,4 @@
-"""Writes a synthetic sample in the published file formats (implicit.md section 1); the formats and their
-untidiness live here.
+"""Writes a synthetic sample in the published file formats, with their untidiness (implicit.md section 1).
 
 Like the published files, the findings vary a little in case, write some statuses as `x|y`, mix empty cells
 with `nan`, and name some references without a number.
@@ -33,8 +32,9 @@ FINDINGS_FILE, VOCABULARY_FILE, METADATA_FILE, ABOUT_FILE = (
 )
 
 LUNGUAGE_COLUMNS = (
-    "", "subject_id", "study_id", "sequence", "section", "report", "sent_idx", "sent", "ent_idx", "ent", "normed_ent", "cat",
-    "dx_status", "dx_certainty", "location", "evidence", "associate", *ATTRIBUTES.values(),
+    "", "subject_id", "study_id", "sequence", "section", "report", "sent_idx", "sent", "ent_idx", "ent",
+    "normed_ent", "cat", "dx_status", "dx_certainty", "location", "evidence", "associate",
+    *ATTRIBUTES.values(),
 )  # fmt: skip
 """Columns of Lunguage.csv in order; the first has no name."""
 
@@ -48,8 +48,9 @@ ABOUT = (
 
 @dataclass(frozen=True, slots=True)
 class SampleSummary:
-    """Counts of a written sample. `findings` counts rows of findings and impression, `tentative` those of
-    them in doubt.
+    """Counts of a written sample.
+
+    `findings` counts rows of findings and impression, `tentative` those of them in doubt.
     """
 
     reports: int
@@ -72,13 +73,12 @@ def synthetic_studies(reports: int, seed: int) -> Iterator[Study]:
 
 
 def write_sample(out: Path, reports: int = 800, seed: int = 0) -> SampleSummary:
-    """Write a synthetic corpus into the folder `out`: Lunguage.csv, Lunguage_vocab.csv, the image metadata
-    and corpus.toml.
+    """Write a synthetic corpus into the folder `out`.
 
-    Byte-identical for (reports, seed). A smaller sample of the same seed is the beginning of a larger one.
-    Every file is written beside its place and renamed, so that a reader sees whole files only. Raises
-    `ConfigurationError` for less than one report, and when the folder holds files of a corpus that is not
-    declared synthetic.
+    Files: Lunguage.csv, Lunguage_vocab.csv, the image metadata and corpus.toml. Byte-identical for (reports,
+    seed). A smaller sample of the same seed is the beginning of a larger one. Every file is written beside
+    its place and renamed, so that a reader sees whole files only. Raises `ConfigurationError` for less than
+    one report, and when the folder holds files of a corpus that is not declared synthetic.
     """
     if reports < 1:
         raise ConfigurationError(
@@ -96,15 +96,15 @@ def write_sample(out: Path, reports: int = 800, seed: int = 0) -> SampleSummary:
 
 
 def _refuse_to_replace(out: Path) -> None:
-    """A folder with a delivery that is not declared synthetic is never written into."""
+    """Refuse a folder with a delivery that is not declared synthetic."""
     about = out / ABOUT_FILE
     declared = about.exists() and 'data_class = "synthetic"' in about.read_text(encoding="utf-8").splitlines()
     if not declared and any(
         (out / name).exists() for name in (FINDINGS_FILE, VOCABULARY_FILE, METADATA_FILE, ABOUT_FILE)
     ):
         raise ConfigurationError(
-            f"{out} holds a delivery that is not declared synthetic; a sample would replace it. "
-            "Name another folder."
+            f"{out} holds a delivery that is not declared synthetic; "
+            "a sample would replace it. Name another folder."
         )
 
 
@@ -165,11 +165,12 @@ def finding_rows(study: Study, first: int, rng: random.Random) -> list[list[obje
                 for name, value in fact.attributes.items():
                     attributes[_ATTRIBUTE_PLACE[name]] = value
                 row: list[object] = [
-                    first + len(rows), subject, name_of_study, study.sequence, section, study.report, position,
-                     sentence.text, fact.number, _cased(fact.words, rng), fact.term.canonical, _cased(fact.term.cat, rng, 0.01),
-                     _status(polarity, "positive|negative", rng), _status(certainty, "definitive|tentative", rng),
-                    fact.location, _references(fact, fact.evidence, numbers, rng), _references(fact, fact.associate, numbers, rng),
-                    *attributes,
+                    first + len(rows), subject, name_of_study, study.sequence, section, study.report,
+                    position, sentence.text, fact.number, _cased(fact.words, rng), fact.term.canonical,
+                    _cased(fact.term.cat, rng, 0.01), _status(polarity, "positive|negative", rng),
+                    _status(certainty, "definitive|tentative", rng), fact.location,
+                    _references(fact, fact.evidence, numbers, rng),
+                    _references(fact, fact.associate, numbers, rng), *attributes,
                 ]  # fmt: skip
                 _mark_absent(row, rng)
                 rows.append(row)
@@ -184,7 +185,7 @@ def _mark_absent(row: list[object], rng: random.Random) -> None:
 
 
 def _cased(text: str, rng: random.Random, share: float = 0.03) -> str:
-    """Mostly as it is; now and then with a capital."""
+    """The text, now and then with a capital."""
     return (text.capitalize() if not text.isupper() else text.lower()) if rng.random() < share else text
 
 
@@ -201,8 +202,9 @@ def _status(value: str, both: str, rng: random.Random) -> str:
 def _references(
     fact: Fact, targets: list[Fact], numbers: set[tuple[str, int, str]], rng: random.Random
 ) -> str:
-    """The flat list `name, idxN, name, idxN`; a few names stand bare, at the end, as does one whose number
-    means another row here.
+    """The flat list `name, idxN, name, idxN`, with a few bare names at the end.
+
+    A name stands bare too when its number means another row here.
     """
     numbered: list[str] = []
     bare: list[str] = []

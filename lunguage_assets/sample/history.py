@@ -1,5 +1,6 @@
-"""The history section: who the patient is, what ails them, what the referrer asks. Its rows take no part in
-the method.
+"""The history section: the patient, the complaints, the referrer's question.
+
+Its rows take no part in the method.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ PREPOSITION = re.compile(r"^(?:in|at|of|on|within) (?:the )?(?:both )?")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Term:
-    """A finding as it is written (findings.csv), with what it may be combined with.
+    """A finding of findings.csv, with its possible combinations.
 
     `kind`: mass (takes no article), count, plural (has no singular), authored (occurs in written-out
         statements only). `sites`: groups of sites.csv that it may stand in. `details`: group of details.yaml
@@ -76,7 +76,7 @@ class Hedge:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Disorder:
-    """What a study can be about; see disorders.yaml."""
+    """A possible subject of a study; see disorders.yaml."""
 
     name: str
     place: str
@@ -124,7 +124,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """How a study was taken, and its rows of image metadata."""
+    """The circumstances of an examination, and its rows of image metadata."""
 
     name: str
     per_block: int
@@ -136,7 +136,7 @@ class Situation:
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """Everything that is read from `resources/synthetic/`."""
+    """The content of `resources/synthetic/`."""
 
     terms: dict[str, Term]
     sites: tuple[Site, ...]
@@ -224,8 +224,8 @@ def _hedge(phrase: str, value: dict[str, Any], published: bool) -> Hedge:
     )
     if (singular or plural) and not forms["clauses"]:
         raise ConfigurationError(
-            f"resources/synthetic/hedges.yaml, {phrase}: asks for a number of the sign, so it "
-            "needs clauses without a sign."
+            f"resources/synthetic/hedges.yaml, {phrase}: asks for a "
+            "number of the sign, so it needs clauses without a sign."
         )
     return Hedge(
         phrase,
@@ -279,8 +279,9 @@ def findings_in(text: str) -> tuple[Marked, ...]:
 
 
 def statement(value: dict[str, Any], terms: dict[str, Term]) -> Statement:
-    """A statement of statements.yaml; its topics are those of its findings, of which the report then says
-    nothing else.
+    """A statement of statements.yaml.
+
+    Its topics are those of its findings, about which the report then says nothing else.
     """
     texts: dict[str, str] = {key: value[key] for key in ("text", "find", "impr") if key in value}
     words = [mark.words.lower() for text in texts.values() for mark in findings_in(text)]
@@ -340,12 +341,13 @@ def knowledge() -> Knowledge:
     for term in terms.values():
         if set(term.sites) - groups:
             raise ConfigurationError(
-                f"resources/synthetic/findings.csv, {term.words}: no site of sites.csv is in "
-                f"group {term.sites}."
+                f"resources/synthetic/findings.csv, {term.words}: "
+                f"no site of sites.csv is in group {term.sites}."
             )
     return Knowledge(
         terms, sites, hedges, disorders, statements, words, _yaml(folder / "details.yaml"),
-        tuple(_situation(value) for value in views["situations"]), limits, views["sizes"], tuple(statement(value, terms) for value in remarks), _yaml(folder / "wording.yaml"),
+        tuple(_situation(value) for value in views["situations"]), limits, views["sizes"],
+        tuple(statement(value, terms) for value in remarks), _yaml(folder / "wording.yaml"),
     )  # fmt: skip
 
 

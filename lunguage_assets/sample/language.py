@@ -1,5 +1,4 @@
-"""English grammar of the synthetic reports: articles, agreement, noun phrases, filling templates. Knows
-nothing of studies.
+"""English grammar of the synthetic reports: articles, agreement, noun phrases, templates.
 
 Template tokens: {X} {a X} {the X} {a X+} {a X|possible} {X:is|are} name a mention; {limit} {limit,} and other
 plain names are words that the caller gives. {the O} takes an indefinite article when the report did not
@@ -37,8 +36,9 @@ def enumeration(words: list[str], last: str = "and") -> str:
 
 @dataclass(slots=True)
 class Mention:
-    """A noun phrase about one fact: words before the noun, the noun, the place after it. `number` is mass,
-    one or many.
+    """A noun phrase about one fact: words before the noun, the noun, the place after it.
+
+    `number` is mass, one or many.
 
     `alternative` is a second diagnosis joined by 'or'; the verb then agrees with it, as the nearer one.
     `new`: not mentioned before.
@@ -77,8 +77,9 @@ class Mention:
 def fill(
     template: str, mentions: Mapping[str, Mention], words: Mapping[str, str], headline: bool = False
 ) -> tuple[str, list[Fact]]:
-    """The template's text (no final stop, first letter as it falls) and its facts in order of first
-    mention.
+    """The template's text and its facts in order of first mention.
+
+    The text has no final stop, and its first letter as it falls.
     """
     order: list[Fact] = []
 

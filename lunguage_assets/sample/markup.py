@@ -1,6 +1,4 @@
-"""Statements that are written out in full: choose their words and turn the finding markup into text and
-facts.
-"""
+"""Statements written out in full: their words are chosen, their finding markup becomes text and facts."""
 
 from __future__ import annotations
 
@@ -18,8 +16,9 @@ _SLOT = re.compile(r"\{([A-Za-z_]+?)(\d?)\}")
 
 
 def say(statement: Statement, rng: random.Random, knowledge: Knowledge) -> dict[str, Sentence]:
-    """The statement's sentences by section; `text` stands for the section the caller wants. Slots agree over
-    all of them.
+    """The statement's sentences by section, `text` for the section the caller wants.
+
+    Slots agree over all of them.
     """
     whole = "\n".join(statement.texts.values())
     chosen = _choose(whole, rng, knowledge)
@@ -71,8 +70,9 @@ def _fact(mark: Marked, knowledge: Knowledge) -> Fact:
 
 
 def cells_of(statement: Statement, knowledge: Knowledge) -> Iterator[tuple[str, str]]:
-    """Every (column, value) that the statement can write, over all choices of its words; the vocabulary file
-    lists them.
+    """Every (column, value) that the statement can write, over all choices of its words.
+
+    The vocabulary file lists them.
     """
     for mark in (mark for text in statement.texts.values() for mark in findings_in(text)):
         for column, value in mark.cells.items():

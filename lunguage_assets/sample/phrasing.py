@@ -1,6 +1,4 @@
-"""Noun phrases of findings: which number, adjectives, place and abbreviation a finding is given, and the
-cells that record them.
-"""
+"""Noun phrases of findings: number, adjectives, place, abbreviation, and the cells that record them."""
 
 from __future__ import annotations
 
@@ -21,9 +19,7 @@ class Phraser:
         self.knowledge, self.rng = knowledge, rng
 
     def fitting_site(self, term: Term, place: Site | None) -> Site | None:
-        """The site of the term's own kind that agrees with the problem's place in side, and best in level;
-        None if none does.
-        """
+        """The site of the term's kind on the problem's side, nearest to its level; None without one."""
         if place is None or not term.sites:
             return None
         if place.groups & set(term.sites):
@@ -34,8 +30,9 @@ class Phraser:
         return max(near, key=lambda site: (site.level == place.level, self.rng.random()), default=None)
 
     def number(self, term: Term, site: Site | None, wish: str = "") -> str:
-        """`mass`, `one` or `many`: both sides ask for the plural of a count noun; `wish` when the words
-        around ask for it.
+        """The grammatical number: `mass`, `one` or `many`.
+
+        Both sides ask for the plural of a count noun; `wish` is the number that the words around ask for.
         """
         if term.kind in ("mass", "plural"):
             return "mass" if term.kind == "mass" else "many"
@@ -60,9 +57,10 @@ class Phraser:
         attributive: bool = False,
         details: dict[str, str] | None = None,
     ) -> Mention:
-        """A noun phrase and its fact. `adorned` allows extent and look; `trend` is the column of a change
-        since the last study;
-        `attributive` puts the place before the noun; `details` are the adjectives it already has in this
+        """A noun phrase and its fact.
+
+        `adorned` allows extent and look; `trend` is the column of a change since the last study;
+        `attributive` puts the place before the noun; `details` are the adjectives that it already has in this
         report.
         """
         term = self._other_words(term) if headline else term
@@ -86,7 +84,7 @@ class Phraser:
         return Mention(fact, noun, number, (*before, *place), after, chosen)
 
     def _other_words(self, term: Term) -> Term:
-        """In the impression a finding may be abbreviated or reworded."""
+        """The finding's words in the impression, perhaps abbreviated or reworded."""
         wording = self.knowledge.wording
         draw = self.rng.random()
         if draw < 0.12 and term.words in wording["short"]:

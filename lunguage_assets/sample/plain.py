@@ -9,8 +9,9 @@ from lunguage_assets.sample.repertoire import Repertoire
 
 
 def stated(problem: Repertoire, headline: bool, sign_only: bool) -> list[Sentence]:
-    """The problem's first statement: its sign, its diagnosis, or both linked; perhaps with a sentence that
-    follows.
+    """The problem's first statement: its sign, its diagnosis, or both linked.
+
+    A sentence may follow.
     """
     mode = "sign" if sign_only else _mode(problem)
     sentence = _linked(problem, headline) if mode == "linked" else _single(problem, headline, mode == "sign")
@@ -21,9 +22,7 @@ def stated(problem: Repertoire, headline: bool, sign_only: bool) -> list[Sentenc
 
 
 def restated(problem: Repertoire) -> list[Sentence]:
-    """The impression's restatement of what the findings section left without doubt, in headline style and
-    often in other words.
-    """
+    """The impression's restatement of the findings without doubt, in headline style, often in other words."""
     doubtful = bool(problem.episode.hedges)
     term = problem.sign if doubtful or problem.main is None else problem.main
     if term is None:

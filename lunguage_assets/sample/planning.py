@@ -1,5 +1,4 @@
-"""What every study of the corpus is about, before a word is written: quotas by block, patients, problems,
-allotted hedges.
+"""The plan of a corpus: quotas by block, patients, problems, allotted hedges.
 
 Studies come in blocks of 200. A block deals out, from shuffled decks, exactly the hedging phrases, diagnosis
 variants, view situations and special statements that its quota asks for, and depends on nothing but (seed,
@@ -18,14 +17,12 @@ from lunguage_assets.sample.knowledge import Disorder, Hedge, Knowledge, Site, S
 from lunguage_assets.sample.records import stream
 
 IGNORED_TOPICS = frozenset({"lungs"})
-"""Too general to make two statements about it clash."""
+"""Topics too general to make two statements clash."""
 
 
 @dataclass(slots=True)
 class Episode:
-    """One problem of a study: its place, its change since the last study, and the hedges to be used about
-    it.
-    """
+    """One problem of a study: its place, its change since the last study, its hedges."""
 
     disorder: Disorder
     place: Site | None
@@ -45,7 +42,7 @@ class Special:
 
 @dataclass(slots=True)
 class Allotment:
-    """What a block deals to one study."""
+    """The share of a study in its block's quotas."""
 
     situation: Situation
     hedges: list[Hedge] = field(default_factory=list)
@@ -55,8 +52,9 @@ class Allotment:
 
 @dataclass(slots=True)
 class StudyPlan:
-    """Everything that is decided about a study before it is written. `target` counts rows of findings and
-    impression.
+    """The plan of one study.
+
+    `target` counts rows of findings and impression.
     """
 
     number: int
@@ -101,7 +99,7 @@ def _patients(rng: random.Random, size: int, knowledge: Knowledge) -> list[int]:
 
 
 def deal(block: int, seed: int, knowledge: Knowledge) -> list[Allotment]:
-    """Deal the block's decks."""
+    """Deal the block's quotas to its studies."""
     share = knowledge.wording["proportions"]
     rng = stream(seed, "block", block)
     situations = [situation for situation in knowledge.situations for _ in range(situation.per_block)]
@@ -179,12 +177,13 @@ class _Patient:
         )
 
     def _first_visit(self, special: Special) -> Statement:
-        """A statement of the same kind that compares with nothing."""
+        """A statement of the same kind without a comparison."""
         return next(statement for statement in self.knowledge.statements[special.kind] if not statement.later)
 
     def _episodes(self, allotment: Allotment, special: Special | None) -> list[Episode]:
-        """The study's problems: what is carried over, what the allotment needs, and perhaps one more. One per
-        disorder.
+        """The study's problems, one per disorder.
+
+        They are carried over, needed for the allotment, and perhaps one more.
         """
         banned = special.statement.topics - IGNORED_TOPICS if special is not None else frozenset[str]()
         chosen: dict[str, Episode] = {}
@@ -225,8 +224,9 @@ class _Patient:
         return list(chosen.values())
 
     def _share_hedges(self, episodes: list[Episode], hedges: list[Hedge]) -> None:
-        """Give every hedge to the least hedged problem that it fits, acute ones first; one that can join
-        another rather joins.
+        """Give every hedge to the least hedged problem that it fits, acute ones first.
+
+        A hedge that can join another rather joins.
         """
         for hedge in sorted(hedges, key=lambda hedge: (not hedge.disorders, bool(hedge.forms["joins"]))):
             fitting = [e for e in episodes if not hedge.disorders or e.disorder.name in hedge.disorders]

@@ -1,4 +1,4 @@
-"""What a synthetic study is made of: findings, sentences, sections. No prose and no files here.
+"""The parts of a synthetic study: findings, sentences, sections. No prose and no files here.
 
 A `Fact` is one row to be; a `Sentence` is printed text with its facts in order of appearance.
 """
@@ -14,8 +14,9 @@ from lunguage_assets.sample.knowledge import Situation, Term
 
 @dataclass(slots=True, eq=False)
 class Fact:
-    """One finding of one sentence. `hedges` are the phrases that were written about it, in order of
-    writing.
+    """One finding of one sentence.
+
+    `hedges` are the phrases about it, in order of writing.
     """
 
     words: str

@@ -1,8 +1,7 @@
-"""What may be said of one problem: its sign, its diagnoses, their noun phrases, in keeping with what the
-report already claims.
+"""The words for one problem: its sign, its diagnoses, their noun phrases.
 
-A diagnosis is never given another status than the report gave it before, so contradictions arise only where
-the plan wants them.
+They agree with what the report already claims. A diagnosis is never given another status than the report gave
+it before, so contradictions arise only where the plan wants them.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from lunguage_assets.sample.records import Fact, Sentence
 
 @dataclass(slots=True)
 class Desk:
-    """What the report has said so far: `claims` maps canonical names to the status they were given."""
+    """The report's claims so far: `claims` maps canonical names to their status."""
 
     plan: StudyPlan
     phraser: Phraser
@@ -36,13 +35,13 @@ class Desk:
 
 
 def overlap(one: Term, other: Term) -> bool:
-    """Both name the same finding, or one's words contain the other's."""
+    """Whether both name the same finding, or one's words contain the other's."""
     return one.canonical == other.canonical or one.words in other.words or other.words in one.words
 
 
 @cache
 def akin(one: str, other: str) -> bool:
-    """Both belong to one family of diagnoses, which are no alternatives to each other."""
+    """Whether both belong to one family of diagnoses, which are no alternatives to each other."""
     families = knowledge().wording["families"]
     return any(
         any(stem in one for stem in family) and any(stem in other for stem in family) for family in families
@@ -50,8 +49,9 @@ def akin(one: str, other: str) -> bool:
 
 
 class Repertoire:
-    """One problem's words. `sign` and `main` (diagnosis) stay the same through the report once they are
-    chosen.
+    """One problem's words.
+
+    `sign` and `main` (diagnosis) stay the same through the report once they are chosen.
     """
 
     def __init__(self, desk: Desk, episode: Episode) -> None:
@@ -66,7 +66,7 @@ class Repertoire:
 
     @property
     def signless(self) -> bool:
-        """The diagnosis that is due carries its own place and is said without a sign."""
+        """Whether the next diagnosis carries its own place and is stated without a sign."""
         variant = self.episode.variant
         return variant is not None and variant.words in self.disorder.apart
 
@@ -102,9 +102,7 @@ class Repertoire:
     # -- the sign
 
     def signs(self, wish: str) -> list[Term]:
-        """Signs that can stand in the number that the words around ask for ('' any, 'one' or mass,
-        'many').
-        """
+        """Signs that can stand in a grammatical number ('' any, 'one' or mass, 'many')."""
         if self.sign is not None:
             return [self.sign] if not wish or (self.sign_number == "many") == (wish == "many") else []
         terms = [self.knowledge.terms[words] for words in self.disorder.signs]
@@ -115,8 +113,9 @@ class Repertoire:
         return self.phraser.number(term, self.phraser.fitting_site(term, self.episode.place), wish)
 
     def show_sign(self, headline: bool, wish: str = "", trend: str | None = None) -> Mention:
-        """A mention of the problem's sign, full the first time, plainer afterwards. `trend` replaces the
-        problem's own.
+        """A mention of the problem's sign, full the first time, plainer afterwards.
+
+        `trend` replaces the problem's own.
         """
         first = self.sign is None
         if self.sign is None:
@@ -142,11 +141,10 @@ class Repertoire:
         grave: bool = False,
         number: str = "",
     ) -> Term:
-        """A diagnosis that may have this status: the planned variant first, the main one again, or a new one
-        by weight.
+        """A diagnosis that may have this status.
 
-        It overlaps with nothing of `avoid`; `grave`: it is no harmless finding; `number`: 'one' rules out
-        plurals.
+        The planned variant comes first, then the main one again, or a new one by weight. It overlaps with
+        nothing of `avoid`; `grave`: it is no harmless finding; `number`: 'one' rules out plurals.
         """
 
         def free(term: Term) -> bool:
@@ -187,8 +185,8 @@ class Repertoire:
                 self.main = self.main or (chosen if status != "tn" else None)
                 return chosen
         raise MethodError(
-            f"resources/synthetic: nothing is left to say of {self.disorder.name} with status "
-            f"{status}. Add diagnoses to it."
+            "resources/synthetic: nothing is left to say of "
+            f"{self.disorder.name} with status {status}. Add diagnoses to it."
         )
 
     def name(
@@ -202,8 +200,9 @@ class Repertoire:
         plain: bool = False,
         bare: bool = False,
     ) -> Mention:
-        """A mention of a diagnosis. Beside a finding of the same place, the place is not said again but
-        recorded.
+        """A mention of a diagnosis.
+
+        Beside a finding of the same place, the place is recorded and not repeated.
 
         `bare`: no adjectives; `plain`: no adjectives and the place only as an adjective, as two alternatives
             that share it need it.
@@ -217,8 +216,9 @@ class Repertoire:
         )
         printed = None if shares or implied or (plain and site is not None and not site.before) else site
         mention = self.mention(
-            term, status, printed, number=number or self.phraser.number(term, site), adorned=beside is None and not plain and not bare, headline=headline,
-            extra=self.disorder.extra, attributive=plain or beside is not None,
+            term, status, printed, number=number or self.phraser.number(term, site),
+            adorned=beside is None and not plain and not bare, headline=headline, extra=self.disorder.extra,
+            attributive=plain or beside is not None,
         )  # fmt: skip
         if beside is not None and site is not None and printed is None and self.rng.random() < 0.85:
             mention.fact.location = beside.location if shares else site.canonical

@@ -1,5 +1,4 @@
-"""Rows of `Lunguage_vocab.csv`: every finding, place and attribute that the synthetic reports can write, and
-its canonical form.
+"""Rows of `Lunguage_vocab.csv`: all findings, places and attributes of the synthetic reports.
 
 Derived from the data files, not from a sample, so that it is the same for every sample. The UMLS column is
 empty: no code is invented.

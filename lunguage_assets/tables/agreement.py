@@ -1,6 +1,4 @@
-"""Tables of the agreement analyses: judges with each other, extractors with each other, experts with the
-ranking and the judges.
-"""
+"""Tables of agreement: between judges, between extractors, and of experts with ranking and judges."""
 
 from __future__ import annotations
 
@@ -38,8 +36,8 @@ GROUPS = ("all", "writer", "reader")
 _CODING = Column(
     "coding",
     "string",
-    "What the categories are: the chosen phrase; whether it was shown first or second; none "
-    "where the measure is the same in both",
+    "What the categories are: the chosen phrase; whether it was shown "
+    "first or second; none where the measure is the same in both",
     choices=CODINGS,
 )
 _VALUE = (
@@ -60,8 +58,8 @@ _COUNTS = (
 
 JUDGE_AGREEMENT = Table(
     "judge_agreement",
-    "How far judges agree with each other and with themselves, how their position bias "
-    "shows, and how far extractors agree.",
+    "How far judges agree with each other and with themselves, "
+    "how their position bias shows, and how far extractors agree.",
     (
         Column("measure", "string", "What is measured", choices=JUDGE_MEASURES),
         _CODING,
@@ -80,8 +78,8 @@ JUDGE_AGREEMENT = Table(
 
 RANKING_CORRELATIONS = Table(
     "ranking_correlations",
-    "Spearman correlation between every two rankings: each judge's own, in each random order "
-    "of play, and the reference rankings.",
+    "Spearman correlation between every two rankings: each judge's "
+    "own, in each random order of play, and the reference rankings.",
     (
         text("first", "Judge, or ranker of a reference ranking"),
         Column(

@@ -36,7 +36,7 @@ MATCH_REASONS = (
     "view not covered",
     "no pathway for this refinement",
 )
-"""Closed list: `matched`, or why a finding has no pathway that expands (implicit.md section 3)."""
+"""Closed list: `matched`, or the reason for no pathway (implicit.md section 3)."""
 
 ATTRIBUTES: dict[str, str] = {
     "placement": "placement",
@@ -62,13 +62,14 @@ A_STATED_ROW = f"{A_STUDY}:-?[0-9]+"
 A_ROW = f"{A_STATED_ROW}(?:/[0-9]+)*"
 A_HASH = "[0-9a-f]+"
 MASK_SHOWN = "<finding>"
-"""Forms of what is identified: a stated row is a study and its row number; a generated one appends the edges
-that lead to it.
+"""Patterns of identifiers.
+
+A stated row is a study and its row number; a generated one appends the edges that lead to it.
 """
 
 
 def whole(form: str, *, or_empty: bool = False) -> str:
-    """The pattern of a string that is this form and nothing else."""
+    """The pattern of a whole string of this form."""
     return f"^(?:{form})?$" if or_empty else f"^{form}$"
 
 
@@ -135,10 +136,10 @@ BELIEF: tuple[Column, ...] = (
     probability("p_high", "Upper end of the interval of prob"),
     probability(
         "support",
-        "How strongly the row is claimed: p for positive, 1 - p for negative, the parent's for a "
-        "generated row",
+        "How strongly the row is claimed: p for positive, 1 "
+        "- p for negative, the parent's for a generated row",
     ),
     Column("p_source", "string", "Where prob comes from", choices=(*P_SOURCES, "pathway")),
     Column("prob_is_bound", "bool", "prob follows from a pathway: a bound, not an estimate"),
 )
-"""What is believed of a finding, and on what ground."""
+"""The probability of a finding and its source."""

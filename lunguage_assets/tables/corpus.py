@@ -1,4 +1,4 @@
-"""Tables of the corpus: what was delivered, what was read from it, what was rejected."""
+"""Tables of the corpus: deliveries, findings, rejected rows."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ REPORTS = Table(
 
 FINDINGS = Table(
     "findings",
-    "Validated rows of the delivered reports: status, views, currency, and the sentence with "
-    "the finding masked.",
+    "Validated rows of the delivered reports: status, views, "
+    "currency, and the sentence with the finding masked.",
     (
         *STATED_FINDING,
         Column("row", "int", "Row number of the delivered file (its unnamed first column)"),
@@ -53,8 +53,8 @@ FINDINGS = Table(
         Column(
             "mask_state",
             "string",
-            "masked: located in its sentence; not located: needs a person; not needed: "
-            "definitive or history row",
+            "masked: located in its sentence; not located: needs "
+            "a person; not needed: definitive or history row",
             choices=("masked", "not located", "not needed"),
         ),
         Column(
@@ -90,8 +90,8 @@ REJECTED = Table(
 
 INTAKE_NOTES = Table(
     "intake_notes",
-    "What was mended or noticed while reading: bare references, unlocated findings, unknown "
-    "views, missing optional files.",
+    "What was mended or noticed while reading: bare references, "
+    "unlocated findings, unknown views, missing optional files.",
     (
         Column("number", "int", "Position in the list", minimum=0),
         text("file", "Delivered file"),
@@ -114,8 +114,8 @@ INTAKE_NOTES = Table(
 
 TERMS = Table(
     "terms",
-    "The delivered vocabulary (Lunguage_vocab.csv): spellings and their canonical forms; "
-    "empty when none was delivered.",
+    "The delivered vocabulary (Lunguage_vocab.csv): spellings "
+    "and their canonical forms; empty when none was delivered.",
     (
         text("category", "One of the six category codes, 'location', or an attribute name"),
         text("subcategory", "Path in the vocabulary's tree, separated by ' > '"),

@@ -7,8 +7,8 @@ from lunguage_assets.tables.schema import Column, Present, Table
 
 HEDGE_PHRASES = Table(
     "hedge_phrases",
-    "Words by which each tentative finding is hedged in its sentence, and which pairs a "
-    "person should look at.",
+    "Words by which each tentative finding is hedged in its "
+    "sentence, and which pairs a person should look at.",
     (
         STATED_ID,
         STUDY,
@@ -39,8 +39,8 @@ HEDGE_PHRASES = Table(
         Column("needs_review", "bool", "The pair is error-prone and nobody has reviewed it yet"),
         text(
             "review_reason",
-            "Why a person should look: several phrases, no phrase, same name twice, not located, "
-            "invalid answer",
+            "Why a person should look: several phrases, no "
+            "phrase, same name twice, not located, invalid answer",
         ),
     ),
     ("finding_id",),
@@ -48,8 +48,8 @@ HEDGE_PHRASES = Table(
 
 HEDGE_VOCABULARY = Table(
     "hedge_vocabulary",
-    "Hedging phrases with the sentences that show them; the retained ones (ten examples or "
-    "more) are compared and ranked.",
+    "Hedging phrases with the sentences that show them; the "
+    "retained ones (ten examples or more) are compared and ranked.",
     (
         text("phrase", "Hedging phrase, lower case"),
         Column("n_examples", "int", "Times the phrase was extracted", minimum=0),
@@ -75,8 +75,8 @@ HEDGE_VOCABULARY = Table(
 
 COMPARISON_MATCHES = Table(
     "comparison_matches",
-    "Every answer of one judge: which of two masked sentences is closer to 'finding "
-    "certainly present'. Empty for the published ruler.",
+    "Every answer of one judge: which of two masked sentences is closer to 'finding certainly present'. "
+    "Empty for the published ruler.",
     (
         text("match_id", "Hash of phrases and repetition; the same for every judge", pattern=whole(A_HASH)),
         text("phrase_a", "Phrase that comes first in the alphabet"),
@@ -154,8 +154,8 @@ FITS = ("paper", "economy")
 
 FITTED_PROBABILITIES = Table(
     "fitted_probabilities",
-    "Every tentative finding placed in the ranking and mapped to a probability that the "
-    "finding is present, with an interval.",
+    "Every tentative finding placed in the ranking and mapped to "
+    "a probability that the finding is present, with an interval.",
     (
         STATED_ID,
         STUDY,
@@ -235,8 +235,8 @@ FITTED_PROBABILITIES = Table(
 
 FIT_LOG = Table(
     "fit_log",
-    "Every play of every fit: which phrase a sentence met, what the judges said, and where "
-    "the sentence stood afterwards.",
+    "Every play of every fit: which phrase a sentence met, what "
+    "the judges said, and where the sentence stood afterwards.",
     (
         text(
             "sentence_key", "Hash of the masked sentence, as in fitted_probabilities", pattern=whole(A_HASH)
@@ -251,8 +251,8 @@ FIT_LOG = Table(
         ),
         text(
             "answers",
-            "What each judge said of the sentence, 'judge=won', 'judge=lost' or 'judge=invalid', "
-            "in panel order",
+            "What each judge said of the sentence, 'judge=won', "
+            "'judge=lost' or 'judge=invalid', in panel order",
         ),
         Column("mu", "float", "Place after the round"),
         Column("sigma", "float", "Deviation after the round", minimum=0.0),

@@ -27,8 +27,8 @@ from lunguage_assets.tables.schema import Column, Present, Table
 
 DEDUPLICATED_FINDINGS = Table(
     "deduplicated_findings",
-    "Findings with their probability; rows that say the same thing are merged into one "
-    "survivor and marked, nothing is rewritten.",
+    "Findings with their probability; rows that say the same thing "
+    "are merged into one survivor and marked, nothing is rewritten.",
     (
         *STATED_FINDING,
         *BELIEF,
@@ -106,8 +106,8 @@ EXPANSIONS = Table(
 
 CONFLICTS = Table(
     "conflicts",
-    "Groups of rows about the same finding at the same place and time, before resolution, by "
-    "type and source of the disagreement.",
+    "Groups of rows about the same finding at the same place and "
+    "time, before resolution, by type and source of the disagreement.",
     (
         Column("number", "int", "Position in the list", minimum=0),
         STUDY,
@@ -128,8 +128,8 @@ CONFLICTS = Table(
 
 RESOLUTION_LOG = Table(
     "resolution_log",
-    "Every row that is not in the result, every reference that was lost, with the rule, the "
-    "conflict and the survivor.",
+    "Every row that is not in the result, every reference that "
+    "was lost, with the rule, the conflict and the survivor.",
     (
         Column("number", "int", "Position in the log", minimum=0),
         STUDY,
@@ -176,8 +176,8 @@ RESOLUTION_LOG = Table(
 
 LUNGUAGE_PLUS_PLUS = Table(
     "lunguage_plus_plus",
-    "Lunguage++: stated and implied findings with probabilities, contradictions resolved, "
-    "every row traceable.",
+    "Lunguage++: stated and implied findings with probabilities, "
+    "contradictions resolved, every row traceable.",
     (
         Column(
             "idx",

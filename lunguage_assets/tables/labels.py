@@ -1,4 +1,4 @@
-"""Study-level labels: what a study says of each finding, for training classifiers (implicit.md section 6)."""
+"""Study-level labels, for training classifiers (implicit.md section 6)."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ def _target(name: str, description: str) -> Column:
 
 LABELS = Table(
     "labels",
-    "UNMENTIONED IS NOT ABSENT: a label that a report says nothing about has source "
-    "`unmentioned` and null everywhere, never 0. "
-    "One row per study and label: what the study says of it now (past findings do not "
+    "UNMENTIONED IS NOT ABSENT: a label that a report says nothing about has source `unmentioned` and null "
+    "everywhere, never 0. One row per study and label: what the study says of it now (past findings do not "
     "count), with targets for the usual training policies.",
     (
         STUDY,
@@ -26,9 +25,8 @@ LABELS = Table(
         Column(
             "source",
             "string",
-            "stated: the report says so; implied: a pathway of a stated diagnosis does; denied: "
-            "the report denies it; unmentioned: nothing "
-            "is known, and that is not absence",
+            "stated: the report says so; implied: a pathway of a stated diagnosis does; denied: the report "
+            "denies it; unmentioned: nothing is known, and that is not absence",
             choices=LABEL_SOURCES,
         ),
         probability(

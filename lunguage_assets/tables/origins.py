@@ -1,5 +1,4 @@
-"""Where every column of every table comes from: what passes unchanged, what is computed from what, what is
-new.
+"""The origin of every column of every table: unchanged, computed, or new.
 
 One declaration per table, in terms of the tables that its producer reads. The column lineage of the UI is
 derived from it; what the columns mean is in their schemas. Only what decides a value is named, not what
@@ -20,7 +19,7 @@ Source = tuple[str, str]
 
 ALL = "*"
 LISTED = 6
-"""As many columns of one table are named in words."""
+"""Up to this many columns of one table are named in words."""
 
 
 @dataclass(frozen=True)
@@ -150,8 +149,8 @@ ORIGINS: dict[str, Origin] = {
     "fit_validation": Origin(
         passes={"reference_ranking": "ranking_version"},
         computed={
-            "step mean_distance sd_distance sd_between_seeds mean_distance_stopped stopped_share "
-            "playing unfitted": (
+            "step mean_distance sd_distance sd_between_seeds "
+            "mean_distance_stopped stopped_share playing unfitted": (
                 "comparison_matches: phrase_a phrase_b repetition answer winner",
                 "reference_ranking: phrase mu sigma rank",
             ),
@@ -258,10 +257,14 @@ ORIGINS: dict[str, Origin] = {
     ),
     "lunguage_plus_plus": Origin(
         passes={
-            "deduplicated_findings": f"finding_id {_OF_THE_STUDY} sent ent name cat status location location_parts "
-            "p_source prob_is_bound encoder mode",
-            "expansions": f"finding_id {_OF_THE_STUDY} sent ent name cat status location location_parts "
-            "p_source prob_is_bound",
+            "deduplicated_findings": (
+                f"finding_id {_OF_THE_STUDY} sent ent name cat status "
+                "location location_parts p_source prob_is_bound encoder mode"
+            ),
+            "expansions": (
+                f"finding_id {_OF_THE_STUDY} sent ent name cat status "
+                "location location_parts p_source prob_is_bound"
+            ),
             "pathway_matches": "pathway_id pathway",
             "fitted_probabilities": "ranking_version",
             "reference_ranking": "ranking_version",
@@ -302,7 +305,7 @@ ORIGINS: dict[str, Origin] = {
         new={"report_batch ranker": "the partition"},
     ),
 }
-"""Asset -> where its columns come from."""
+"""Asset -> the origins of its columns."""
 
 
 def described(name: str) -> Table:
@@ -311,8 +314,9 @@ def described(name: str) -> Table:
 
 
 def sources(name: str) -> dict[str, tuple[Source, ...]]:
-    """The columns of a table that come from columns of other tables, with those; columns in schema order,
-    sources in the order declared.
+    """The columns of a table that come from columns of other tables, with those.
+
+    Columns are in schema order, sources in the order declared.
     """
     origin = ORIGINS[name]
     found: dict[str, dict[Source, None]] = {}
@@ -327,9 +331,7 @@ def sources(name: str) -> dict[str, tuple[Source, ...]]:
 
 
 def taken_over(name: str) -> dict[str, tuple[Source, ...]]:
-    """The columns of a table that hold nothing but values of the same column elsewhere, with where those may
-    be.
-    """
+    """The columns of a table that hold only values of the same column elsewhere, with its places."""
     origin = ORIGINS[name]
     not_only = {
         column for columns in (*origin.changes.values(), *origin.computed) for column in _named(columns, name)
@@ -343,7 +345,7 @@ def taken_over(name: str) -> dict[str, tuple[Source, ...]]:
 
 
 def made_here(name: str) -> dict[str, str]:
-    """The columns of a table that come from no other table, with what they come from."""
+    """The columns of a table that come from no other table, with their origin."""
     return {column: why for columns, why in ORIGINS[name].new.items() for column in _named(columns, name)}
 
 
@@ -357,8 +359,9 @@ def _written(text: str) -> list[Source]:
 
 
 def explained(name: str) -> dict[str, str]:
-    """Where each column of a table comes from in a few words, for people; nothing for tables that are read
-    from the delivered files.
+    """The origin of each column of a table in a few words.
+
+    Empty for tables that are read from the delivered files.
     """
     if ALL in ORIGINS[name].new:
         return {}

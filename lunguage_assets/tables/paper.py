@@ -1,6 +1,4 @@
-"""The paper's tables, counted on any corpus, and the comparison of both modes (implicit.md sections 6 and
-7).
-"""
+"""The paper's tables on any corpus, and the comparison of both modes (implicit.md sections 6 and 7)."""
 
 from __future__ import annotations
 
@@ -31,8 +29,8 @@ ALL_FINDINGS = "all findings"
 
 CERTAINTY_TABLE = Table(
     "certainty_table",
-    "Stated current findings of Lunguage++ by diagnosis: how certain, which polarity, and "
-    "the p of the tentative ones (the paper's Table 2).",
+    "Stated current findings of Lunguage++ by diagnosis: how certain, which polarity, and the p of the "
+    "tentative ones (the paper's Table 2).",
     (
         text(
             "diagnosis", f"Diagnosis of the pathway dictionary; '{ALL_DIAGNOSES}' and '{ALL_FINDINGS}' last"
@@ -60,8 +58,8 @@ CERTAINTY_TABLE = Table(
 
 EXPANSION_TABLE = Table(
     "expansion_table",
-    "Structure of the pathways of every diagnosis, and what they came to on this corpus (the "
-    "paper's Table 3).",
+    "Structure of the pathways of every diagnosis, and what "
+    "they came to on this corpus (the paper's Table 3).",
     (
         text("diagnosis", "Diagnosis of the pathway dictionary"),
         _count("variants", "Spellings"),
@@ -101,8 +99,8 @@ CORPUS_FIGURES = Table(
 
 CONFLICT_TABLE = Table(
     "conflict_table",
-    "Conflicts before resolution by type and by which kinds of rows meet (the paper's cross "
-    "table), and what became of the rows.",
+    "Conflicts before resolution by type and by which kinds of rows "
+    "meet (the paper's cross table), and what became of the rows.",
     (
         Column("conflict_type", "string", "How the rows disagree or repeat", choices=CONFLICT_TYPES),
         Column("source", "string", "Which kinds of rows meet", choices=CONFLICT_SOURCES),
@@ -137,8 +135,8 @@ MODE_DIFFERENCES = Table(
         Column(
             "difference",
             "string",
-            "Where the row is, or what of it differs: its probability or interval, else its "
-            "parent, attributes, references or merged rows",
+            "Where the row is, or what of it differs: its probability or interval, else its parent, "
+            "attributes, references or merged rows",
             choices=("only in method", "only in paper", "probability", "content"),
         ),
         Column(

@@ -1,4 +1,4 @@
-"""What is released: the published columns and the Parquet file with the provenance of every row."""
+"""The released tables: the published columns, and the Parquet file with the provenance of every row."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from lunguage_assets.tables.implicit import LUNGUAGE_PLUS_PLUS
 from lunguage_assets.tables.schema import Column, Table
 
 PUBLISHED_COLUMNS: tuple[str, ...] = (
-    "idx", "subject_id", "study_id", "sequence", "section", "sent", "ent", "cat", "prob", "status", "location", "evidence",
-    "associate", "morphology", "distribution", "measurement", "severity", "comparison", "onset", "no change", "improved",
-    "worsened", "placement", "past hx", "other source", "assessment limitations", "report", "view_information", "pathway", "DxTP",
+    "idx", "subject_id", "study_id", "sequence", "section", "sent", "ent", "cat", "prob", "status",
+    "location", "evidence", "associate", "morphology", "distribution", "measurement", "severity",
+    "comparison", "onset", "no change", "improved", "worsened", "placement", "past hx", "other source",
+    "assessment limitations", "report", "view_information", "pathway", "DxTP",
 )  # fmt: skip
 """Columns of the published Lunguage++ CSV, in order (implicit.md section 6)."""
 

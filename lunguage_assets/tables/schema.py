@@ -1,4 +1,4 @@
-"""What a table is: typed columns, a key, and the validation that runs before anything is stored.
+"""Schemas of tables: typed columns, a key, and the validation before anything is stored.
 
 Only the mechanism lives here; the tables themselves are in `tables/`. The Parquet types, the write-time
 validation, the Great Expectations suites, the data dictionary and the column lists shown in the UI are all
@@ -97,8 +97,9 @@ class Table:
         raise KeyError(f"table {self.name} has no column {name}")
 
     def frame(self, rows: Iterable[Mapping[str, Any]] | Mapping[str, Sequence[Any]] = ()) -> pd.DataFrame:
-        """A typed, validated frame from row mappings or from a mapping of column sequences; an empty one
-        keeps its types.
+        """A typed, validated frame from row mappings or from column sequences.
+
+        An empty one keeps its types.
         """
         if isinstance(rows, Mapping):
             columns: dict[str, Any] = {name: list(rows[name]) for name in self.names}
@@ -133,16 +134,17 @@ class Table:
         return pd.DataFrame(data, columns=self.names)
 
     def to_arrow(self, frame: pd.DataFrame) -> pa.Table:
-        """The validated Arrow form of a frame, ready to be written; raises `InvalidTable` and stores nothing
-        otherwise.
+        """The validated Arrow form of a frame, ready to be written.
+
+        Raises `InvalidTable` otherwise, and stores nothing.
         """
         self._check_columns(frame)
         arrays = [self._typed(column, frame[column.name]) for column in self.columns]
         for column, array in zip(self.columns, arrays, strict=True):
             if array.null_count and not column.nullable:
                 raise InvalidTable(
-                    f"table {self.name}, column {column.name}: {array.null_count} empty values "
-                    "where none are allowed"
+                    f"table {self.name}, column {column.name}: "
+                    f"{array.null_count} empty values where none are allowed"
                 )
         table = pa.Table.from_arrays(arrays, schema=self.arrow)
         problems = self.violations(frame)
@@ -151,8 +153,9 @@ class Table:
         return table
 
     def _typed(self, column: Column, values: Any) -> pa.Array:
-        """The values as the column's Arrow type. Arrow's own message quotes a value, which may be report
-        text: only kinds go on.
+        """The values as the column's Arrow type.
+
+        Arrow's own message quotes a value, which may be report text: only kinds are shown.
         """
         try:
             return pa.array(values, type=_ARROW[column.type], from_pandas=True)
@@ -167,8 +170,8 @@ class Table:
         extra = [str(name) for name in frame.columns if name not in self.names]
         if missing or extra:
             raise InvalidTable(
-                f"table {self.name}: missing columns {missing}, unexpected columns {extra}; "
-                f"expected {self.names}"
+                f"table {self.name}: missing columns {missing}, "
+                f"unexpected columns {extra}; expected {self.names}"
             )
         wrong = [c.name for c in self.columns if not _dtype_fits(c, frame[c.name])]
         if wrong:
@@ -176,8 +179,7 @@ class Table:
             raise InvalidTable(f"table {self.name}: wrongly typed columns {found}")
 
     def violations(self, frame: pd.DataFrame, within: Sequence[str] = ()) -> list[str]:
-        """Value rules that the rows break, as counts with up to five keys each; never a value of a restricted
-        column.
+        """Broken value rules with counts and up to five keys each; never a value of a restricted column.
 
         Args:
             frame: rows of one partition; or of several, and then
@@ -195,7 +197,9 @@ class Table:
         return problems
 
     def require(self, frame: pd.DataFrame, where: str) -> None:
-        """Assert the value rules of stored rows again; `where` says whose rows they are, for the message.
+        """Assert the value rules of stored rows again.
+
+        `where` names the rows in the message.
 
         Raises:
             InvalidTable: the stored file was changed by something other than this package.
@@ -209,8 +213,9 @@ class Table:
             )
 
     def _rules(self, frame: pd.DataFrame, within: Sequence[str]) -> Iterator[tuple[str, pd.Series]]:
-        """Every rule about values in words, with which rows break it; column by column, whole columns at a
-        time.
+        """Every rule about values in words, with the rows that break it.
+
+        Whole columns at a time, column by column.
         """
         for column in self.columns:
             yield from _column_rules(column, frame[column.name])
@@ -241,7 +246,10 @@ def _column_rules(column: Column, values: pd.Series) -> Iterator[tuple[str, pd.S
 
 
 def _matches(values: pd.Series, pattern: str) -> pd.Series:
-    """Which strings show the pattern; Arrow looks at two hundred thousand in some twenty milliseconds."""
+    """Which strings match the pattern.
+
+    Arrow looks at two hundred thousand in some twenty milliseconds.
+    """
     found = pc.match_substring_regex(pa.array(values, type=pa.string(), from_pandas=True), pattern)
     return pd.Series(pc.fill_null(found, False).to_numpy(zero_copy_only=False), index=values.index)
 

@@ -1,6 +1,4 @@
-"""Tables that say how far the ranking and the fit can be trusted: half of the comparisons, phrases fitted
-back.
-"""
+"""Tables about trust in ranking and fit: half of the comparisons, phrases fitted back."""
 
 from __future__ import annotations
 
@@ -9,9 +7,8 @@ from lunguage_assets.tables.schema import Column, Table
 
 RANKING_ROBUSTNESS = Table(
     "ranking_robustness",
-    "How much the ranking changes with fewer comparisons per phrase pair, and with nothing "
-    "but other random orders of play. "
-    "Empty for the published ruler.",
+    "How much the ranking changes with fewer comparisons per phrase pair, and with nothing but other random "
+    "orders of play. Empty for the published ruler.",
     (
         Column(
             "comparisons",
@@ -39,9 +36,8 @@ RANKING_ROBUSTNESS = Table(
 
 FIT_VALIDATION = Table(
     "fit_validation",
-    "Every ranked phrase fitted back into the ranking without it, from resampled recorded "
-    "matches: distance of its rank from the known "
-    "one at every step. Empty for the published ruler.",
+    "Every ranked phrase fitted back into the ranking without it, from resampled recorded matches: distance "
+    "of its rank from the known one at every step. Empty for the published ruler.",
     (
         Column("strategy", "string", "How opponents are chosen", choices=("draw probability", "random")),
         text("judges", "all, or the one judge that answers"),

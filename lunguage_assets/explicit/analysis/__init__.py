@@ -1,1 +1,1 @@
-"""How far judges, ranking, fit and experts agree (explicit.md sections 3, 4 and 7)."""
+"""Agreement of judges, ranking, fit and experts (explicit.md sections 3, 4 and 7)."""

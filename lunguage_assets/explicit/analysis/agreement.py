@@ -46,7 +46,7 @@ _PAIR = ["phrase_a", "phrase_b", "sentence_a", "sentence_b"]
 
 @dataclass(frozen=True)
 class Judged:
-    """What several judges said to the same questions.
+    """Answers of several judges to the same questions.
 
     A question is two sentences in the order in which they were shown, so a judge who was asked with other
     sentences or in another order was not asked the same. `position` (questions, judges): 0 sentence_1, 1
@@ -183,7 +183,7 @@ def _coefficient_rows(judged: Judged, resampling: Resampling) -> Iterator[dict[s
 
 
 def _left_out(judge: str, frame: pd.DataFrame, reason: str) -> dict[str, Any]:
-    """A judge that is not compared; one without matches leaves out none, but is listed all the same."""
+    """The row of a judge that is not compared, also of a judge without matches."""
     return {
         **agreement_row("not compared", NOT_DEFINED, first=judge, left_out={reason: len(frame)}),
         "reasons": reason,

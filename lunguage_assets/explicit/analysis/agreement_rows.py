@@ -1,6 +1,4 @@
-"""The form in which every agreement is reported: one row with its value, interval, cases, and what was left
-out and why.
-"""
+"""One row per agreement: its value, interval and cases, and what was left out and why."""
 
 from __future__ import annotations
 
@@ -21,8 +19,9 @@ def agreement_row(
     coding: str = "none",
     left_out: Mapping[str, int] | None = None,
 ) -> dict[str, Any]:
-    """A row of an agreement table, but for the columns that only one of them has; `left_out` counts cases by
-    reason.
+    """The columns that all agreement tables share.
+
+    `left_out` counts cases by reason.
     """
     present = {reason: count for reason, count in (left_out or {}).items() if count}
     return {

@@ -76,7 +76,7 @@ def _pair_rows(
 
 
 def _answers(frame: pd.DataFrame) -> dict[str, tuple[str, frozenset[str], str]]:
-    """Study, phrases, and why the answer cannot be compared (else empty), by finding id."""
+    """Study, phrases, and the obstacle to a comparison (empty: none), by finding id."""
     columns = [
         frame[name].tolist() for name in ("finding_id", "study_id", "phrases", "answer_state", "corrected")
     ]

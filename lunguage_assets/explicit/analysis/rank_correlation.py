@@ -1,5 +1,6 @@
-"""Spearman correlation between rankings: of each judge alone, in each random order of play, and the reference
-rankings (explicit.md section 3).
+"""Spearman correlation between rankings (explicit.md section 3).
+
+Compared are each judge alone, in each random order of play, and the reference rankings.
 """
 
 from __future__ import annotations
@@ -76,8 +77,9 @@ def ranking_correlations(
 def _ratings_of_orders(
     phrases: list[str], judge: str, frame: pd.DataFrame, settings: ExplicitSettings
 ) -> Floats:
-    """mu in each random order, shape (orders, phrases), NaN for phrases without a valid match; no rows
-    without any valid match.
+    """mu in each random order, shape (orders, phrases).
+
+    NaN for a phrase without a valid match; no rows without any valid match.
     """
     answers = collect_answers(phrases, {judge: frame})
     if not len(answers):

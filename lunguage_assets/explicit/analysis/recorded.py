@@ -1,6 +1,4 @@
-"""The recorded comparison matches as a table of outcomes, from which validation draws answers instead of
-asking judges.
-"""
+"""The recorded matches as a table of outcomes. Validation draws answers from it and asks no judge."""
 
 from __future__ import annotations
 
@@ -19,10 +17,10 @@ _UNKNOWN = -9
 
 @dataclass(frozen=True)
 class RecordedMatches:
-    """Answers of shape (phrases, phrases, judges, repetitions): 1 the first phrase won, 0 it lost, -1 the
-    answer was invalid.
+    """Recorded answers, shape (phrases, phrases, judges, repetitions).
 
-    Phrases are in ranking order, judges in panel order. A phrase has no match with itself (-1).
+    1: the first phrase won, 0: it lost, -1: the answer was invalid. Phrases are in ranking order, judges in
+    panel order. A phrase has no match with itself (-1).
     """
 
     judges: tuple[str, ...]
@@ -79,8 +77,7 @@ def _of_judge(judge: str, frame: pd.DataFrame, phrases: pd.Index, version: str, 
     missing = int((outcomes == _UNKNOWN).sum()) // 2
     if missing:
         raise MethodError(
-            f"matches of judge {judge!r}: {missing} are missing, or they are of another "
-            f"vocabulary; expected {repetitions} for every pair of the "
-            f"{len(phrases)} ranked phrases. {_REMEDY}"
+            f"matches of judge {judge!r}: {missing} are missing, or they are of another vocabulary; expected "
+            f"{repetitions} for every pair of the {len(phrases)} ranked phrases. {_REMEDY}"
         )
     return outcomes

@@ -1,10 +1,8 @@
-"""Coefficients of agreement between raters, and their bootstrap intervals; what is rated does not matter
-here.
+"""Coefficients of agreement between raters, and their bootstrap intervals.
 
 Point values come from statsmodels (Fleiss' kappa) and krippendorff (Krippendorff's alpha). Both coefficients
-are functions of sums over units, so a resample of
-units is a weighted sum: all resamples are one matrix product, where calling the packages for each would take
-minutes.
+are functions of sums over units, so a resample of units is a weighted sum: all resamples are one matrix
+product, where calling the packages for each would take minutes.
 
 Ratings are integers of shape (units, raters): a category from 0 on, any negative number for a missing rating.
 """
@@ -40,11 +38,10 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Resampling:
-    """Resamples of clusters with replacement; units of one cluster (0-based numbers, shape (units,)) always
-    go together.
+    """Resamples of clusters with replacement; the units of one cluster always go together.
 
-    A resample is a function of seed, resample number and the number of clusters alone. Fewer than two
-    resamples: no intervals.
+    `cluster` has 0-based numbers, shape (units,). A resample is a function of seed, resample number and the
+    number of clusters alone. Fewer than two resamples: no intervals.
     """
 
     cluster: Integers
@@ -102,8 +99,9 @@ def ratio(numerator: Floats, denominator: Floats) -> Floats:
 
 
 def shares(hits: Floats, cases: Floats, resampling: Resampling) -> list[Estimate]:
-    """Sum of hits over sum of cases for each column, with intervals; both of shape (units, k), cases 0 where
-    a unit does not count.
+    """Sum of hits over sum of cases for each column, with intervals.
+
+    Both have shape (units, k); cases are 0 where a unit does not count.
     """
     width = hits.shape[1]
     values = ratio(hits.sum(axis=0), cases.sum(axis=0))
@@ -147,8 +145,9 @@ def krippendorff_alpha(ratings: Integers, resampling: Resampling) -> Estimate:
 
 
 def fleiss_terms(ratings: Integers) -> Floats:
-    """What Fleiss' kappa is made of, per unit: whether it is complete, its share of agreeing pairs of raters,
-    ratings per category.
+    """The terms of Fleiss' kappa per unit, shape (units, 2 + categories).
+
+    Columns: complete or not, share of agreeing pairs of raters, ratings per category.
     """
     complete = np.asarray((ratings >= 0).all(axis=1))
     counts = _counts(ratings) * complete[:, None]
@@ -158,8 +157,9 @@ def fleiss_terms(ratings: Integers) -> Floats:
 
 
 def fleiss_from_totals(totals: Floats) -> Floats:
-    """Kappa from sums of `fleiss_terms`, shape (resamples, 2 + categories) to (resamples,); NaN where it is
-    not defined.
+    """Kappa from sums of `fleiss_terms`, shape (resamples,); NaN where it is not defined.
+
+    `totals` has shape (resamples, 2 + categories).
     """
     observed = ratio(totals[:, 1], totals[:, 0])
     category = ratio(totals[:, 2:], totals[:, 2:].sum(axis=1, keepdims=True))
@@ -168,8 +168,9 @@ def fleiss_from_totals(totals: Floats) -> Floats:
 
 
 def alpha_terms(ratings: Integers) -> Floats:
-    """What nominal alpha is made of, per unit: its disagreeing pairs of ratings, each unit weighted by its
-    ratings, and ratings per category.
+    """The terms of nominal alpha per unit, shape (units, 1 + categories).
+
+    Columns: disagreeing pairs of ratings, the unit weighted by its ratings; ratings per category.
     """
     counts = _counts(ratings)
     size = counts.sum(axis=1)
@@ -179,8 +180,9 @@ def alpha_terms(ratings: Integers) -> Floats:
 
 
 def alpha_from_totals(totals: Floats) -> Floats:
-    """Alpha from sums of `alpha_terms`, shape (resamples, 1 + categories) to (resamples,); NaN where it is
-    not defined.
+    """Alpha from sums of `alpha_terms`, shape (resamples,); NaN where it is not defined.
+
+    `totals` has shape (resamples, 1 + categories).
     """
     category = totals[:, 1:]
     size = category.sum(axis=1)
@@ -204,8 +206,10 @@ def _estimate(value: float, resampled: Floats, n: int) -> Estimate:
 
 @dataclass(frozen=True)
 class Pairwise:
-    """Agreement of every two raters: values (k,), the same in every resample (resamples, k), common units
-    (k,); NaN without any.
+    """Agreement of every two raters.
+
+    `values` and `n`, the number of common units, have shape (k,), `resampled` (resamples, k). A value is NaN
+    without a common unit.
     """
 
     pairs: tuple[tuple[int, int], ...]
@@ -217,9 +221,7 @@ class Pairwise:
         return _estimate(float(self.values[number]), self.resampled[:, number], int(self.n[number]))
 
     def mean(self, rater: int | None = None) -> Estimate:
-        """Mean over the pairs (of one rater, or all) that have a common unit; `n` is the number of those
-        pairs.
-        """
+        """Mean over the pairs with a common unit, of one rater or of all; `n` is their number."""
         chosen = [i for i, pair in enumerate(self.pairs) if (rater is None or rater in pair) and self.n[i]]
         value = mean_defined(self.values[None, chosen])[0]
         return _estimate(float(value), mean_defined(self.resampled[:, chosen]), len(chosen))

@@ -1,5 +1,4 @@
-"""Putting sentences against opponents: which example sentence each judge sees, in which position, and what it
-answers (explicit.md section 5).
+"""Questions of a fit: example sentences, positions, and the judges' answers (explicit.md section 5).
 
 Which opponents play, and what an answer changes, is decided in `fitting.py` and `economy.py`.
 """
@@ -18,7 +17,7 @@ from lunguage_assets.judges.protocol import ComparisonQuestion, Judge, ask_panel
 from lunguage_assets.settings import ExplicitSettings
 
 NOT_ASKED, INVALID, LOST, WON = -2, -1, 0, 1
-"""What a judge said of a sentence against its opponent."""
+"""Codes of a judge's answer about a sentence and its opponent."""
 
 Answers = NDArray[np.int8]
 _FIRST_WON = {"sentence_1": 1, "sentence_2": 0, "invalid": INVALID}
@@ -26,8 +25,10 @@ _FIRST_WON = {"sentence_1": 1, "sentence_2": 0, "invalid": INVALID}
 
 @dataclass(frozen=True)
 class Play:
-    """Sentences (numbers) and their opponents (places in the ranking) with each sentence's running number of
-    the play; shape (plays,).
+    """One play per entry, arrays of shape (plays,).
+
+    `sentence`: number of the sentence; `opponent`: place in the ranking; `step`: number of the play for that
+    sentence.
     """
 
     sentence: Integers
@@ -37,8 +38,9 @@ class Play:
 
 @dataclass(frozen=True)
 class Asker:
-    """Asks a panel about distinct masked sentences. Every draw follows from (seed, sentence, step, judge) and
-    nothing else.
+    """Asks a panel about distinct masked sentences.
+
+    Every draw follows from (seed, sentence, step, judge) and nothing else.
     """
 
     sentences: Sequence[str]
@@ -75,8 +77,9 @@ class Asker:
         return chosen
 
     def ask(self, play: Play, asked: NDArray[np.bool_]) -> Answers:
-        """What the judges say, shape (plays, judges); all judges are asked at the same time, each against its
-        own sentence of the opponent.
+        """The judges' answers, shape (plays, judges).
+
+        All judges are asked at the same time, each against its own sentence of the opponent.
         """
         keys = self.keys(play)
         rows_of = [np.flatnonzero(asked[:, j]) for j in range(len(self.panel))]
@@ -105,8 +108,9 @@ class Asker:
         return won
 
     def _opponent_sentences(self, opponent: Integers, draws: U64) -> list[str]:
-        """One example sentence of each opponent: the one with the smallest hash, so that added examples
-        change few draws.
+        """One example sentence of each opponent, the one with the smallest hash.
+
+        Added examples change few draws.
         """
         shown = [""] * len(opponent)
         by_phrase = np.argsort(opponent, kind="stable")

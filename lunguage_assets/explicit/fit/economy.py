@@ -1,5 +1,4 @@
-"""The economy fit: a few rounds of several opponents each, until the place is certain enough (an option,
-never the default).
+"""The economy fit, an option: a few rounds of several opponents each, until the place is certain enough.
 
 The paper's fit asks for one opponent at a time and ends when a rank is stable. This one asks for a round of
 opponents at once, so that batch endpoints can serve, takes all answers together (`posterior.py`), and ends
@@ -25,8 +24,9 @@ from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.settings import ExplicitSettings
 
 ANSWER_INFORMATION = 1.0 / (math.pi * trueskill.BETA**2)
-"""Fisher information about a place of one answer against an even opponent, per unit of mu squared: the most
-that an answer can say.
+"""Fisher information of one answer against an even opponent, per unit of mu squared.
+
+No answer can say more about a place.
 """
 
 
@@ -105,9 +105,7 @@ def choose_round(
 
 
 def _opponents_wanted(active: Integers, fits: Fits, judges: int, settings: ExplicitSettings) -> Integers:
-    """Opponents for each sentence's round: no more than the answers still needed, or than the limits on steps
-    leave.
-    """
+    """Opponents for each sentence's round, at most what the missing answers and the step limits leave."""
     missing = (1.0 / settings.economy_sd**2 - 1.0 / fits.variance[active]) / ANSWER_INFORMATION
     needed = np.ceil(np.minimum(missing, settings.economy_answers) / judges).astype(np.int64)
     left = np.minimum(settings.step_limit - fits.steps[active], VOID_STEPS - fits.void[active])
@@ -116,8 +114,10 @@ def _opponents_wanted(active: Integers, fits: Fits, judges: int, settings: Expli
 
 
 def _stop(active: Integers, fits: Fits, settings: ExplicitSettings, *, last: bool) -> None:
-    """End fits; of several reasons the narrow posterior is recorded, then no opponent left, the step limit,
-    no valid answers, the rounds.
+    """End fits and record the reason.
+
+    Of several reasons the first counts: narrow posterior, no opponent left, step limit, no valid answers,
+    rounds.
     """
     if last:
         fits.stop[active] = ROUNDS

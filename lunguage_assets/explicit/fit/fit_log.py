@@ -1,5 +1,4 @@
-"""The log of fits: one row per sentence and opponent played, kept as arrays until a chunk of sentences is
-done (explicit.md section 5).
+"""The log of fits: one row per sentence and opponent played (explicit.md section 5).
 
 The log is what `lunguage explain` shows of a probability; how a fit proceeds is in `fitting.py` and
 `economy.py`.
@@ -24,7 +23,7 @@ _WORDS = {WON: "won", LOST: "lost", INVALID: "invalid"}
 
 @dataclass
 class FitLog:
-    """Collects the plays of one chunk of sentences; `judges` and `phrases` name what the arrays number."""
+    """Collects the plays of one chunk of sentences; `judges` and `phrases` are the names of the numbers."""
 
     judges: Sequence[str]
     phrases: Sequence[str]
@@ -42,16 +41,15 @@ class FitLog:
         sigma: Floats,
         rank: Integers,
     ) -> None:
-        """Note the plays of a round, arrays of shape (plays,), `said` (plays, judges): their round, and where
-        the sentence stood after it.
+        """Note the plays of a round and where each sentence stood after it.
+
+        Arrays have shape (plays,), `said` (plays, judges).
         """
         whole = (play.sentence, play.opponent, play.step, number, rank)
         self._rounds.append(((*(values.astype(np.int32) for values in whole),), (draw, mu, sigma), said))
 
     def table(self, sentence_keys: Sequence[str]) -> pa.Table:
-        """The chunk's rows as an Arrow table with the columns of `FIT_LOG`, sentences in the order of
-        `sentence_keys`, then by step.
-        """
+        """The chunk's rows as an Arrow table of `FIT_LOG`, in the order of `sentence_keys`, then by step."""
         if not self._rounds:
             return FIT_LOG.arrow.empty_table()
         sentence, opponent, step, number, rank = (
@@ -78,8 +76,9 @@ class FitLog:
         )
 
     def _answers(self, said: Answers) -> pa.Array:
-        """'judge=won' of every judge that was asked, in panel order, joined by blanks: a distinct outcome is
-        written once.
+        """'judge=won' of every judge that was asked, in panel order, joined by blanks.
+
+        Each distinct outcome is written once.
         """
         base = 4 ** np.arange(said.shape[1], dtype=np.int64)
         _, first, which = np.unique(

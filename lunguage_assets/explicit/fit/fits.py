@@ -1,5 +1,6 @@
-"""State of fits: where every sentence stands, what it has played and what was answered. How a fit proceeds is
-in `fitting.py` and `economy.py`.
+"""State of fits: places, plays and answers per sentence.
+
+How a fit proceeds is in `fitting.py` and `economy.py`.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ STOPS = (
     "round limit",
 )
 RUNNING, STABLE, LIMIT, NO_OPPONENT, NO_ANSWERS, NARROW, ROUNDS = -1, 0, 1, 2, 3, 4, 5
-"""Why a fit ended, as numbers into `STOPS`; the last two are the economy fit's."""
+"""Reasons for the end of a fit, as numbers into `STOPS`; the last two are the economy fit's."""
 
 Counts = NDArray[np.int16]
 
@@ -102,7 +103,7 @@ _WHOLE = ("rank", "steps", "answers", "invalid", "stop")
 
 @dataclass(frozen=True)
 class Places:
-    """What fits came to; arrays over sentences.
+    """Places at the end of fits; arrays over sentences.
 
     mu, sigma, rank: the place that the fit states; `steps` includes those without a valid answer. `centre`,
     `mu_sd`: mean and deviation of the place given all answers, from which the interval is made

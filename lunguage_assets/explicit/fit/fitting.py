@@ -1,5 +1,4 @@
-"""Placing tentative findings in the reference ranking: masked sentences play reference phrases, in lockstep
-(explicit.md section 5).
+"""The paper's fit: masked sentences play reference phrases, in lockstep (explicit.md section 5).
 
 A sentence's steps are sequential, but sentences are independent: every round chooses all opponents at once,
 asks each judge once for all sentences, and updates all. The paper's fit is here, the economical one in
@@ -85,7 +84,7 @@ def fit_with_log(
     anchors: Sequence[Anchor],
     settings: ExplicitSettings,
 ) -> FitTables:
-    """What `fit_pairs` returns, with the log of every play; the log is empty when `settings.fit_log` is off.
+    """The frame of `fit_pairs` with the log of every play; the log is empty when `settings.fit_log` is off.
 
     Arguments and errors are those of `fit_pairs`.
     """
@@ -107,8 +106,7 @@ def fit_pairs(
     keep_log: Callable[[pa.Table], None] | None = None,
     at_once: int = SENTENCES_AT_ONCE,
 ) -> pd.DataFrame:
-    """Every tentative finding with its place and probability, a `FITTED_PROBABILITIES` frame sorted by study
-    and row.
+    """Place and probability of every tentative finding, a `FITTED_PROBABILITIES` frame by study and row.
 
     Args:
         findings: `FINDINGS` frame of a batch.
@@ -160,7 +158,8 @@ def fit_pairs(
 def _places(fits: Fits, reference: Reference) -> Places:
     centre, mu_sd = posterior_of_a_panel(fits.won, fits.lost, reference)
     return Places(
-        fits.mu, np.sqrt(fits.variance), fits.rank, centre, mu_sd, fits.steps + fits.void, fits.answers, fits.invalid, fits.stop
+        fits.mu, np.sqrt(fits.variance), fits.rank, centre, mu_sd, fits.steps + fits.void, fits.answers,
+        fits.invalid, fits.stop
     )  # fmt: skip
 
 
@@ -171,8 +170,9 @@ def fit_sentences(
     settings: ExplicitSettings,
     log: FitLog | None = None,
 ) -> Fits:
-    """Fit distinct masked sentences in lockstep rounds, with one call per judge and round, noting every step
-    in `log`.
+    """Fit distinct masked sentences in lockstep rounds, with one call per judge and round.
+
+    Every step is noted in `log`.
     """
     fits = Fits.start(len(sentences), len(reference.mu), len(panel))
     asker = Asker.of(sentences, reference, panel, settings)

@@ -1,5 +1,4 @@
-"""Tentative pairs: which findings need a probability, and the table of those probabilities whether fitted or
-not (explicit.md sections 0, 5).
+"""Tentative pairs and the table of their probabilities (explicit.md sections 0 and 5).
 
 How a sentence is fitted is in `fitting.py` and `economy.py`, how a place becomes a probability in
 `probability.py`.
@@ -56,8 +55,8 @@ def collect_pairs(findings: pd.DataFrame, hedges: pd.DataFrame) -> list[Pair]:
     ids = rows["finding_id"].tolist()
     if set(ids) != set(phrases):
         raise MethodError(
-            f"hedge_phrases is about {len(phrases)} pairs, findings has {len(ids)}, and they are "
-            "not the same ones. Materialise hedge_phrases again."
+            f"hedge_phrases is about {len(phrases)} pairs, findings has {len(ids)}, and they are not the "
+            "same ones. Materialise hedge_phrases again."
         )
     columns = [
         rows[name].tolist() for name in ("study_id", "masked_sentence", "mask_state", "same_name_in_sentence")
@@ -87,8 +86,9 @@ def fitted_frame(
     ranking: pd.DataFrame,
     calibration: Calibration,
 ) -> pd.DataFrame:
-    """The `FITTED_PROBABILITIES` frame of all pairs; `number` is the place in `places` of a sentence, by its
-    key.
+    """The `FITTED_PROBABILITIES` frame of all pairs.
+
+    `number` is a sentence's place in `places`, by its key.
     """
     keys = ["" if pair.masked_sentence is None else sentence_key(pair.masked_sentence) for pair in pairs]
     row = np.array([number[key] if key else -1 for key in keys], dtype=np.int64)
@@ -144,8 +144,7 @@ def _where(known: NDArray[np.bool_], values: NDArray[Any]) -> list[Any]:
 
 
 class _PhraseProbability:
-    """Probability of a pair that no judge could place: from the mean mu of its ranked phrases, else no
-    information (section 5).
+    """Probability of a pair without a fit: from the mean mu of its ranked phrases, else unknown (section 5).
 
     One sentence strays from its phrase's mean; TrueSkill's own model of that is a normal of deviation beta,
     taken here as the standard error of the place.

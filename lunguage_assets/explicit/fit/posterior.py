@@ -1,5 +1,4 @@
-"""Where a sentence can be, given all its answers at once: the exact one-dimensional posterior on a grid
-(docs/intervals.md).
+"""The posterior of a sentence's place given all its answers at once, on a grid (docs/intervals.md).
 
 TrueSkill's filter depends on the order of the answers and slowly forgets; this does neither. The prior is
 TrueSkill's, N(25, 8.333 squared); an answer against a reference phrase is a probit with TrueSkill's noise,
@@ -19,14 +18,16 @@ from lunguage_assets.explicit.rating import trueskill
 
 _STEP = 0.5
 _GRID = np.arange(-25.0, 75.0 + _STEP / 2, _STEP)
-"""Six prior deviations to either side; the step is exact to 1e-8 for posteriors of deviation 0.5 and more,
-which takes over 200 answers.
+"""The grid reaches six prior deviations to either side.
+
+The step is exact to 1e-8 for posteriors of deviation 0.5 and more, which takes over 200 answers.
 """
 
 _PRIOR = -0.5 * ((_GRID - trueskill.MU) / trueskill.SIGMA) ** 2
 _BLOCK = 512
-"""Sentences at a time, for memory; each sentence is a matrix product of its own, so that its result depends
-on no other sentence.
+"""Sentences at a time, for memory.
+
+Each sentence is a matrix product of its own: its result depends on no other sentence.
 """
 
 READING_DEVIATION = trueskill.BETA / 4.0
@@ -55,8 +56,7 @@ def posterior(won: Counts, lost: Counts, reference: Reference) -> tuple[Floats, 
 
 
 def posterior_of_a_panel(won: Counts, lost: Counts, reference: Reference) -> tuple[Floats, Floats]:
-    """Mean and deviation of each sentence's place when a judge may read the sentence higher or lower than
-    judges on average do.
+    """Mean and deviation of each sentence's place when judges read a sentence differently.
 
     A judge's answers about one sentence share its reading, so that ten more answers of the same judge say
     less than ten of another one. Readings are normal around the place; how far they lie apart is unknown

@@ -1,6 +1,4 @@
-"""From a place on the ranking to a probability with an interval, through anchor phrases of known probability
-(explicit.md section 6).
-"""
+"""From a place on the ranking to a probability with an interval, through anchors (explicit.md section 6)."""
 
 from __future__ import annotations
 
@@ -31,9 +29,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """A phrase whose probability is known from ratings, with its 95% confidence interval; all strictly
-    between 0 and 1.
-    """
+    """A phrase of known probability, with its 95% confidence interval; all strictly between 0 and 1."""
 
     phrase: str
     probability: float
@@ -51,7 +47,7 @@ class Anchor:
 
 @dataclass(frozen=True)
 class Calibration:
-    """The line logit p = alpha (mu - mu_half) through the anchors, and what its uncertainty follows from.
+    """The line logit p = alpha (mu - mu_half) through the anchors, with the sources of its uncertainty.
 
     Arrays over anchors: `anchor_mu`, `anchor_logit`, `anchor_mu_variance` (bootstrap of the ranking),
     `anchor_logit_variance` (ratings); over phrases, mu ascending: `phrase_mu`, `phrase_mu_sd`.
@@ -68,8 +64,9 @@ class Calibration:
 
 
 def load_anchors(path: Path | None = None) -> tuple[Anchor, ...]:
-    """Anchors from a ratings CSV (rater, phrase, sentence, rating 0-100) when `path` exists, else the
-    published ones.
+    """Anchors from a ratings CSV when `path` exists, else the published ones.
+
+    Columns: rater, phrase, sentence, rating (0-100).
 
     Raises:
         InputError: the ratings file cannot be used.
@@ -95,12 +92,11 @@ def load_anchors(path: Path | None = None) -> tuple[Anchor, ...]:
 
 
 def anchors_from_ratings(path: Path) -> tuple[Anchor, ...]:
-    """One anchor per rated phrase: the mean rating with the 95% confidence interval of that mean, in order of
-    the phrase.
+    """One anchor per rated phrase: its mean rating with a 95% confidence interval, sorted by phrase.
 
     Ratings are the unit, as published. The interval is kept inside (0, 1). A phrase with a single rating has
-    no interval of its
-    own: it is given that of the widest binomial with one observation's information (standard error 0.5).
+    no interval of its own: it is given that of the widest binomial with one observation's information
+    (standard error 0.5).
 
     Raises:
         InputError: missing columns, a row with too few or too many values, an unreadable rating, no rating at
@@ -120,8 +116,7 @@ def anchors_from_ratings(path: Path) -> tuple[Anchor, ...]:
 
 
 def require_anchors(phrases: Collection[str], anchors: Sequence[Anchor]) -> None:
-    """Refuse anchors that are too few or not among the ranked phrases; asked before any comparison is paid
-    for.
+    """Refuse too few anchors and anchors that are not ranked, before any comparison is paid for.
 
     Raises:
         MethodError: fewer than two anchors, or an anchor phrase that is not ranked.
@@ -137,13 +132,13 @@ def require_anchors(phrases: Collection[str], anchors: Sequence[Anchor]) -> None
 
 
 def calibrate(ranking: pd.DataFrame, anchors: Sequence[Anchor]) -> Calibration:
-    """The line through the anchors on the logit scale: exact for two, least squares for more (explicit.md
-    section 6).
+    """The line through the anchors on the logit scale (explicit.md section 6).
+
+    It is exact for two anchors and a least-squares fit for more.
 
     Raises:
         MethodError: fewer than two anchors, an anchor phrase that is not ranked or has no place, anchors at
-            the same place, or a line
-            that falls.
+            the same place, or a line that falls.
     """
     place = {phrase: i for i, phrase in enumerate(ranking["phrase"].tolist())}
     require_anchors(place, anchors)
@@ -162,8 +157,8 @@ def calibrate(ranking: pd.DataFrame, anchors: Sequence[Anchor]) -> Calibration:
     alpha = float((spread * logits).sum()) / total
     if alpha <= 0.0:
         raise MethodError(
-            f"the anchors {names} are inverted: the more probable one is not ranked as more "
-            f"certain. {_REMEDY}"
+            f"the anchors {names} are inverted: the more probable "
+            f"one is not ranked as more certain. {_REMEDY}"
         )
     ascending = np.argsort(mus, kind="stable")
     return Calibration(
@@ -188,8 +183,7 @@ def probability(
         mu_sd: standard error of each place, from its own comparisons.
         calibration: the line through the anchors.
         centre: places around which the intervals are made, when they are not `mu`: a fit's mu and the mean of
-            the place given the
-            same answers differ a little. An interval always contains p.
+            the place given the same answers differ a little. An interval always contains p.
 
     The interval is a delta-method interval on the logit scale, so it stays inside (0, 1). It covers three
     sources: the place itself (few comparisons, one sentence), the ranking it is measured on (bootstrap over

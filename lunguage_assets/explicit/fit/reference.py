@@ -1,5 +1,4 @@
-"""The ranking as a fit sees it: phrases in ranking order with their example sentences, and who is the best
-opponent (explicit.md section 5).
+"""The ranking as a fit uses it: phrases, their example sentences, the best opponent (explicit.md section 5).
 
 How sentences are fitted against it is in `fitting.py` and `economy.py`.
 """
@@ -21,9 +20,11 @@ DRAW_BETA = 25.0 / 6.0
 """b of the draw probability; not the rounded 4.167 of the updates (explicit.md section 5)."""
 
 EXAMPLES_DRAWN_FROM = 512
-"""Examples of a phrase from which opponents are drawn in a fit: all of them in the published corpus, and in a
-larger one a random, stable
-subset, so that the cost of a fit does not grow with the corpus."""
+"""Examples of a phrase that a fit draws from.
+
+The published corpus has fewer. Of a larger one a random, stable subset is taken: the cost of a fit does not
+grow with the corpus.
+"""
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -31,8 +32,9 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Reference:
-    """The ranked phrases in ranking order with their distinct example sentences, those sentences' hashes, and
-    the phrases' names.
+    """The ranked phrases in ranking order.
+
+    Each has its distinct example sentences (`sentences`) and their hashes.
     """
 
     mu: Floats
@@ -43,8 +45,9 @@ class Reference:
 
     @classmethod
     def of(cls, ranking: pd.DataFrame, vocabulary: pd.DataFrame) -> Reference:
-        """Raises MethodError when a ranked phrase has no example sentence in the vocabulary, or a place that
-        is not a number.
+        """The placed phrases of a ranking with their examples in the vocabulary.
+
+        Raises `MethodError` when a phrase has no example sentence or a place that is not a number.
         """
         ordered = placed(ranking).sort_values("rank", kind="stable")
         retained = vocabulary[vocabulary["retained"].to_numpy(dtype=bool)]
@@ -85,8 +88,7 @@ def draw_probability(mu: Any, variance: Any, opponent_mu: Any, opponent_variance
 def choose_opponents(
     mu: Floats, variance: Floats, counts: NDArray[np.integer[Any]], reference: Reference, limit: int
 ) -> Integers:
-    """For each sentence the phrase with the highest draw probability among those played fewer than `limit`
-    times (step 1).
+    """The opponent of each sentence: highest draw probability, played fewer than `limit` times (step 1).
 
     The first maximum in ranking order wins a tie. `counts` has shape (sentences, phrases); every row has an
     eligible phrase.

@@ -1,4 +1,4 @@
-"""Batches of one corpus as one table: of a study that came again only the newest version counts."""
+"""Batches of one corpus as one table, with the newest version of every study."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import pandas as pd
 
 
 def newest_only(frames: Mapping[str, pd.DataFrame], order: Sequence[str]) -> pd.DataFrame | None:
-    """The batches' rows in `order` (of registration), without those of studies that a later batch has again;
-    None without any batch.
+    """The rows of all batches, of each study only the newest version; None without any batch.
+
+    `order` is the order of registration.
 
     Args:
         frames: tables with a column `study_id`, by batch.

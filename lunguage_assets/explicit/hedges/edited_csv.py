@@ -1,6 +1,4 @@
-"""Reading the small CSV files that a person edits beside a corpus: corrections of phrases, ratings of
-anchors.
-"""
+"""Reads the small CSV files that a person edits: corrections of phrases, ratings of anchors."""
 
 from __future__ import annotations
 

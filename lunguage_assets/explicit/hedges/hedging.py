@@ -1,5 +1,4 @@
-"""Hedging phrases of tentative findings: asking the extractor, filtering, flags, and a person's corrections
-(explicit.md section 1).
+"""Hedging phrases of tentative findings: extraction, filters, flags, corrections (explicit.md section 1).
 
 How a judge finds the phrases is its own matter (`judges/`); counting them over a corpus is in
 `vocabulary.py`.
@@ -49,15 +48,15 @@ _CLAUSE_BREAK = re.compile(r"[;:,]|\.(?=\s)|\b(?:but|while|although|though|howev
 def hedge_phrases(
     findings: pd.DataFrame, judge: Judge, corrections: pd.DataFrame | None = None
 ) -> pd.DataFrame:
-    """The hedging phrases of every tentative pair of the findings and impression sections, a `HEDGE_PHRASES`
-    frame by study and row.
+    """The hedging phrases of every tentative pair, a `HEDGE_PHRASES` frame by study and row.
+
+    History rows are no pairs.
 
     Args:
         findings: `FINDINGS` frame.
         judge: the extractor.
         corrections: (finding_id, phrases separated by ';') as `load_corrections` returns it; a correction
-            overrides answer and filters.
-            Ids of other batches are left alone; see `unknown_corrections`.
+            overrides answer and filters. Ids of other batches are left alone; see `unknown_corrections`.
     """
     rows = tentative_rows(findings)
     names = ("finding_id", "study_id", "ent", "sent", "same_name_in_sentence", *_FILTER_CELLS)
@@ -107,8 +106,7 @@ def hedge_phrases(
 
 
 def load_corrections(path: Path | None) -> pd.DataFrame | None:
-    """A person's corrections, or None when there is no such file; columns beyond finding_id and phrases are
-    left out.
+    """A person's corrections; None without the file. Further columns are left out.
 
     Raises:
         InputError: a missing column, a row with too few or too many values, an empty or repeated finding id.
@@ -133,9 +131,7 @@ def load_corrections(path: Path | None) -> pd.DataFrame | None:
 
 
 def unknown_corrections(corrections: pd.DataFrame | None, hedges: pd.DataFrame) -> list[str]:
-    """Finding ids of the corrections that no pair of `hedges` (all batches) has, sorted: probably typing
-    errors.
-    """
+    """Corrected finding ids that no pair of `hedges` (all batches) has, sorted: probably typing errors."""
     return (
         []
         if corrections is None
@@ -190,8 +186,9 @@ def _filtered(
 
 
 def _states(phrase: str, cells: Sequence[str]) -> bool:
-    """Whether a cell of the row has the phrase in whole words: it then states a size, severity or onset and
-    is no hedge.
+    """Whether a cell of the row has the phrase in whole words.
+
+    The phrase then states a size, severity or onset and is no hedge.
     """
     return any(_pattern(phrase).search(cell) for cell in cells if cell)
 

@@ -1,5 +1,6 @@
-"""What of a phrase may stand in a message or in metadata: judges and people put whole sentences where a
-hedging phrase was asked for.
+"""How a phrase is shown in messages and metadata.
+
+Judges and people sometimes write a whole sentence instead of a phrase.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ _WORDS = 6
 
 
 def shown_phrase(phrase: str) -> str:
-    """The phrase as it is, or how many words it has when it has more than any hedge: it may then be a
-    sentence of a report.
+    """The phrase, or its number of words when it is too long for a hedge.
+
+    A long one may be a sentence of a report.
     """
     words = len(phrase.split())
     return phrase if words <= _WORDS else f"(a phrase of {words} words)"

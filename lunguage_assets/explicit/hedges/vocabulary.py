@@ -1,6 +1,4 @@
-"""The hedge vocabulary: which phrases a corpus is measured with, and the sentences that show them
-(explicit.md section 1).
-"""
+"""The hedge vocabulary: a corpus' phrases and their example sentences (explicit.md section 1)."""
 
 from __future__ import annotations
 
@@ -36,8 +34,9 @@ class _Phrase:
 
 
 def hedge_vocabulary(hedges: pd.DataFrame, settings: ExplicitSettings) -> pd.DataFrame:
-    """All extracted phrases with their counts and examples, a `HEDGE_VOCABULARY` frame: retained ones first,
-    then the most frequent.
+    """All extracted phrases with counts and examples, a `HEDGE_VOCABULARY` frame.
+
+    Retained phrases come first, then the most frequent.
 
     Args:
         hedges: `HEDGE_PHRASES` frame of all batches, one extractor.

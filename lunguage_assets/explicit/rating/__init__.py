@@ -1,3 +1,1 @@
-"""The measuring stick: comparisons of phrases and the ranking that they give (explicit.md sections 2 and
-3).
-"""
+"""The measuring stick: comparisons of phrases and their ranking (explicit.md sections 2 and 3)."""

@@ -17,8 +17,9 @@ from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.settings import ExplicitSettings
 
 ORDERS_PER_RESAMPLE = 2
-"""Random orders per resample; two are the fewest from which the spread between orders can be told and taken
-out again.
+"""Random orders per resample.
+
+Two are the fewest that show the spread between orders, which is then taken out.
 """
 
 _AT_ONCE = 50
@@ -83,8 +84,9 @@ def ranks(mu: Floats) -> Floats:
 
 
 def _without_excess_order_noise(resampled: Floats, orders: int) -> tuple[Floats, Floats]:
-    """Resampled mu (resamples, phrases) and its deviation (phrases,), as if averaged over as many orders as
-    the ranking.
+    """Resampled mu (resamples, phrases) and its deviation (phrases,) without the excess order noise.
+
+    Both are as if averaged over as many orders as the ranking.
     """
     means = resampled.mean(axis=1)
     centre = means.mean(axis=0)

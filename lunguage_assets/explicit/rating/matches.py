@@ -1,5 +1,4 @@
-"""Comparison matches: which two sentences are compared, in which position, and what one judge says
-(explicit.md section 2).
+"""Comparison matches: sentence pairs, positions, and one judge's answers (explicit.md section 2).
 
 The schedule (pairs, sentences, positions) is a function of the vocabulary, the settings and the seed alone,
 so every judge is asked about the same sentence pairs. Ratings are in `ranking.py`.
@@ -23,7 +22,7 @@ from lunguage_assets.tables import COMPARISON_MATCHES
 
 @dataclass(frozen=True)
 class Schedule:
-    """What is compared; lists of equal length, one entry per match."""
+    """The comparisons; lists of equal length, one entry per match."""
 
     match_id: list[str]
     phrase_a: list[str]
@@ -46,11 +45,11 @@ class Schedule:
 
 
 def comparison_matches(vocabulary: pd.DataFrame, judge: Judge, settings: ExplicitSettings) -> pd.DataFrame:
-    """One judge's answers for all matches of a vocabulary, a `COMPARISON_MATCHES` frame sorted by phrases and
-    repetition.
+    """One judge's answers for all matches of a vocabulary, a `COMPARISON_MATCHES` frame.
 
-    Every unordered pair of retained phrases is compared `repetitions` times. The published ruler needs no
-    matches and gives an empty frame, as does a vocabulary of no or one phrase.
+    It is sorted by phrases and repetition. Every unordered pair of retained phrases is compared `repetitions`
+    times. The published ruler needs no matches and gives an empty frame, as does a vocabulary of no or one
+    phrase.
     """
     plan = schedule(vocabulary, settings)
     answers = ask_to_compare(judge, plan.questions(), may_wait=True)
@@ -105,8 +104,9 @@ def schedule(vocabulary: pd.DataFrame, settings: ExplicitSettings) -> Schedule:
 
 
 def _swapped(pair: int, settings: ExplicitSettings) -> NDArray[np.bool_]:
-    """Whether phrase_b is shown first: a coin per match, which cancels a judge's position bias to first
-    order, or never (as published).
+    """Whether phrase_b is shown first: a coin per match, or never (as published).
+
+    Coins cancel a judge's position bias to first order.
     """
     if settings.position == "fixed":
         return np.zeros(settings.repetitions, dtype=bool)

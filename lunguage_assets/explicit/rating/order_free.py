@@ -1,5 +1,4 @@
-"""A ranking without an order of play, as a cross-check of TrueSkill: all matches at once (explicit.md section
-3).
+"""A ranking without an order of play, as a cross-check of TrueSkill (explicit.md section 3).
 
 TrueSkill plays matches one after the other and forgets slowly, so its places depend somewhat on the order and
 keep a steady-state deviation. Here the same model (prior N(25, 8.333^2) per phrase, a performance noise of
@@ -32,12 +31,11 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class OrderFreePlaces:
-    """Posterior mode and posterior standard deviation per phrase, shape (phrases,); `iterations` of Newton's
-    method.
+    """Posterior mode and standard deviation per phrase, shape (phrases,).
 
-    The deviation is that of the normal approximation at the mode, and takes answers as independent. Answers
-    of several judges to one sentence pair are not, so it is too narrow as an error bar: the ranking's
-    bootstrap is the error bar.
+    `iterations` are those of Newton's method. The deviation is that of the normal approximation at the mode,
+    and takes answers as independent. Answers of several judges to one sentence pair are not, so it is too
+    narrow as an error bar: the ranking's bootstrap is the error bar.
     """
 
     mu: Floats
@@ -47,8 +45,9 @@ class OrderFreePlaces:
 
 @dataclass(frozen=True)
 class OrderFreeAgreement:
-    """How far the order-free places are from TrueSkill's: largest |difference| (units of mu), the phrase,
-    Spearman's correlation.
+    """The distance of the order-free places from TrueSkill's.
+
+    Largest |difference| in units of mu, its phrase, and Spearman's correlation.
     """
 
     largest_deviation: float
@@ -57,8 +56,9 @@ class OrderFreeAgreement:
 
 
 def order_free_places(winners: ArrayLike, losers: ArrayLike, n_phrases: int) -> OrderFreePlaces:
-    """Places of highest posterior density given all matches at once: a probit (Thurstone) model, by Newton's
-    method.
+    """Places of highest posterior density given all matches at once, by Newton's method.
+
+    The model is a probit (Thurstone).
 
     Args:
         winners, losers: phrase numbers in 0..n_phrases-1, shape (matches,), in any order.
@@ -84,10 +84,10 @@ def order_free_places(winners: ArrayLike, losers: ArrayLike, n_phrases: int) -> 
 
 
 def compare_with_order(ranking: pd.DataFrame) -> OrderFreeAgreement | None:
-    """How the two estimates in a `REFERENCE_RANKING` frame agree; None for the published ruler, which has no
-    matches.
+    """Agreement of the two estimates in a `REFERENCE_RANKING` frame.
 
-    Spearman's correlation is None where it is undefined (all places equal).
+    None for the published ruler, which has no matches. Spearman's correlation is None where it is undefined
+    (all places equal).
     """
     known = ranking[ranking["mu_order_free"].notna()]
     if known.empty:
@@ -100,8 +100,9 @@ def compare_with_order(ranking: pd.DataFrame) -> OrderFreeAgreement | None:
 
 
 def rank_correlation(one: Floats, two: Floats) -> float | None:
-    """Spearman's correlation of two sets of places, shape (phrases,); None where it is undefined (fewer than
-    two, or all equal).
+    """Spearman's correlation of two sets of places, shape (phrases,).
+
+    None where it is undefined: fewer than two places, or all equal.
     """
     from scipy.stats import spearmanr  # slow to import, and definitions load this module
 
@@ -125,8 +126,9 @@ def _loss(mu: Floats, won: Integers, lost: Integers, times: Floats) -> float:
 
 
 def _derivatives(mu: Floats, won: Integers, lost: Integers, times: Floats) -> tuple[Floats, Floats]:
-    """Gradient (phrases,) and Hessian (phrases, phrases) of the loss; V and W of TrueSkill are the probit's
-    derivatives.
+    """Gradient (phrases,) and Hessian (phrases, phrases) of the loss.
+
+    V and W of TrueSkill are the probit's derivatives.
     """
     size = len(mu)
     v, w = corrections((mu[won] - mu[lost]) / NOISE)

@@ -1,5 +1,4 @@
-"""The reference ranking: all answers of all judges of a ranker, played as TrueSkill matches (explicit.md
-section 3).
+"""The reference ranking: all answers of all judges as TrueSkill matches (explicit.md section 3).
 
 The rating arithmetic is in `trueskill.py`, the intervals in `bootstrap.py`; how the published ruler becomes a
 ranking is here too.
@@ -33,8 +32,9 @@ _NO_VALID_ANSWERS = (
 
 @dataclass(frozen=True)
 class Answers:
-    """Valid answers of all judges, in an order that does not depend on that of the frames; arrays of shape
-    (answers,).
+    """Valid answers of all judges, arrays of shape (answers,).
+
+    Their order does not depend on that of the frames.
 
     `match` hashes the match, `identity` match and judge; `cluster` numbers the sentence pairs, whose answers
     depend on each other.
@@ -74,8 +74,8 @@ def reference_ranking(
 
     A phrase without a valid match stays at the prior (mu 25, sigma 8.333). For the published ruler the
     published mu and sigma are returned, whatever the matches; no interval is published for them (sigma is the
-    filter's steady state, not an error bar), so
-    they are taken as given: mu_sd is 0 and the interval is a point.
+    filter's steady state, not an error bar), so they are taken as given: mu_sd is 0 and the interval is a
+    point.
 
     Raises:
         MethodError: no valid match at all; matches of another vocabulary; a judge that lacks matches which
@@ -111,16 +111,17 @@ def reference_ranking(
 
 
 def _require_same_matches(matches: Mapping[str, pd.DataFrame], vocabulary_version: str) -> None:
-    """Every judge has answered the same matches of this vocabulary: a ranking never claims a judge whose
-    answers it lacks.
+    """Refuse judges that did not answer the same matches of this vocabulary.
+
+    A ranking never claims a judge whose answers it lacks.
     """
     expected = {match_id for frame in matches.values() for match_id in frame["match_id"].tolist()}
     for judge, frame in matches.items():
         if set(frame["vocabulary_version"]) != {vocabulary_version} or set(frame["match_id"]) != expected:
             raise MethodError(
-                f"matches of judge {judge!r}: found {len(frame)} of {len(expected)}, or of "
-                "another vocabulary; expected one answer to every "
-                "match of the vocabulary that is ranked. Materialise comparison_matches of that judge again."
+                f"matches of judge {judge!r}: found {len(frame)} of {len(expected)}, or of another "
+                "vocabulary; expected one answer to every match of the vocabulary that is ranked. "
+                "Materialise comparison_matches of that judge again."
             )
 
 
@@ -138,8 +139,8 @@ def collect_answers(phrases: Sequence[str], matches: Mapping[str, pd.DataFrame])
                 continue
             if a not in number or b not in number:
                 raise MethodError(
-                    f"matches of judge {judge!r} are about phrases outside the vocabulary. "
-                    "Materialise comparison_matches again."
+                    f"matches of judge {judge!r} are about phrases outside "
+                    "the vocabulary. Materialise comparison_matches again."
                 )
             rows.append((match_id, judge, winner, b if winner == a else a, (sentence_a, sentence_b)))
     rows.sort(key=lambda row: row[:2])
@@ -169,8 +170,9 @@ def ranking_version(
     settings: ExplicitSettings,
     identities: Sequence[str],
 ) -> str:
-    """Hash of everything that the ranking follows from: vocabulary, answers per judge, who the judges are,
-    seed and constants.
+    """Hash of everything that the ranking follows from.
+
+    Vocabulary, answers per judge, the judges' identities, seed and constants.
     """
     constants = (trueskill.MU, trueskill.SIGMA, trueskill.BETA, trueskill.TAU, settings.seed, settings.orders)
     parts: list[object] = [

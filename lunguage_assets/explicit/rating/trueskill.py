@@ -1,10 +1,8 @@
-"""TrueSkill for two players without draws, in closed form, for many sequences of matches at once (explicit.md
-section 3).
+"""TrueSkill for two players without draws, for many sequences of matches at once (explicit.md section 3).
 
 Only the rating arithmetic is here; what the players are, and why they play in which order, is in `ranking.py`
-and `fitting.py`.
-Sequences are replayed exactly: matches of one sequence that share no player commute, so they are gathered
-into waves, and one wave of all sequences is one vectorised step.
+and `fitting.py`. Sequences are replayed exactly: matches of one sequence that share no player commute, so
+they are gathered into waves, and one wave of all sequences is one vectorised step.
 """
 
 from __future__ import annotations
@@ -20,8 +18,9 @@ MU = 25.0
 SIGMA = 8.333
 BETA = 4.167
 TAU = 0.083
-"""The constants as the paper rounds them: 25/3, 25/6, 25/300 would move the published numbers by about
-1e-3.
+"""The constants as the paper rounds them.
+
+25/3, 25/6, 25/300 would move the published numbers by about 1e-3.
 """
 
 Floats = NDArray[np.float64]
@@ -32,12 +31,11 @@ _SQRT_2_OVER_PI = math.sqrt(2.0 / math.pi)
 
 
 def corrections(t: Any) -> tuple[Any, Any]:
-    """V = pdf(t)/cdf(t) and W = V (V + t), the mean and variance corrections of a win with normalised
-    surprise -t.
+    """V = pdf(t)/cdf(t) and W = V (V + t), the corrections of mean and variance after a win.
 
-    Written with the scaled complementary error function, so that neither a sure win nor an impossible one
-    loses digits: cdf(t) itself is 0 in doubles below t = -38. W lies in [0, 1] by definition; rounding beyond
-    about t = -1e7 is clipped back.
+    The normalised surprise of the win is -t. Written with the scaled complementary error function, so that
+    neither a sure win nor an impossible one loses digits: cdf(t) itself is 0 in doubles below t = -38. W lies
+    in [0, 1] by definition; rounding beyond about t = -1e7 is clipped back.
     """
     with np.errstate(over="ignore"):
         v = _SQRT_2_OVER_PI / erfcx(-_INV_SQRT2 * t)
@@ -45,10 +43,10 @@ def corrections(t: Any) -> tuple[Any, Any]:
 
 
 def update(mu: Any, variance: Any, opponent_mu: Any, opponent_variance: Any, won: Any) -> tuple[Any, Any]:
-    """Mean and variance of one side after a match; the other side is not touched (explicit.md section 5, step
-    3).
+    """Mean and variance of one side after a match (explicit.md section 5, step 3).
 
-    Arrays broadcast; `won` is boolean. Both variances grow by tau squared before the match, as in `play`.
+    The other side is not touched. Arrays broadcast; `won` is boolean. Both variances grow by tau squared
+    before the match, as in `play`.
     """
     own, other = variance + TAU**2, opponent_variance + TAU**2
     c2 = 2.0 * BETA**2 + own + other
@@ -64,8 +62,7 @@ def play(winners: ArrayLike, losers: ArrayLike, n_players: int, orders: ArrayLik
     Args:
         winners, losers: player numbers in 0..n_players-1, shape (matches,).
         orders: match numbers in the order of play, shape (orders, length). A match may occur any number of
-            times (a bootstrap
-            resample); -1 is no match (padding).
+            times (a bootstrap resample); -1 is no match (padding).
 
     Returns:
         mu and sigma, each of shape (orders, n_players); exactly those of sequential play.
@@ -105,8 +102,9 @@ def _play_block(won: Integers, lost: Integers, sequences: Integers, mu: Floats, 
 
 
 def _waves(winner: Integers, loser: Integers, n_slots: int) -> NDArray[np.int32]:
-    """Wave of every match, shape (length, orders): one more than the latest earlier wave of either player in
-    that order.
+    """Wave of every match, shape (length, orders).
+
+    It is one more than the latest earlier wave of either player in that order.
     """
     latest = np.full(n_slots + 1, -1, dtype=np.int32)  # the last slot takes the padding
     wave = np.empty(winner.shape, dtype=np.int32)

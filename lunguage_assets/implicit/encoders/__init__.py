@@ -1,4 +1,4 @@
-"""Sentence encoders that measure how alike two phrases are (implicit.md section 2).
+"""Sentence encoders, which measure the similarity of two phrases (implicit.md section 2).
 
 What an encoder is: `contract.py`. Which there are: `lexical.py` (no model), `sentence.py` (a model in this
 process), `precomputed.py` (vectors from a file). `making.py` chooses the configured one; there is no falling

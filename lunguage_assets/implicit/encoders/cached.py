@@ -11,12 +11,13 @@ from lunguage_assets.implicit.encoders.contract import Embedder, checked_vectors
 from lunguage_assets.implicit.encoders.vector_cache import VectorCache
 
 KEPT_EVERY = 4096
-"""Phrases that are encoded before their vectors are kept: what a run that is killed loses at most."""
+"""Phrases that are encoded before their vectors are kept: the most that a killed run loses."""
 
 
 class CachedEmbedder:
-    """Another encoder's vectors, kept in a `VectorCache`. `known` and `encoded`: phrases found there, and
-    phrases that were not.
+    """Another encoder's vectors, kept in a `VectorCache`.
+
+    `known` counts phrases that were kept already, `encoded` the others.
     """
 
     def __init__(self, inner: Embedder, cache: VectorCache) -> None:
@@ -28,8 +29,9 @@ class CachedEmbedder:
         return self._inner.identity
 
     def encode(self, phrases: Sequence[str]) -> NDArray[np.float32]:
-        """n x d, as the inner encoder says; its errors are raised, after what was encoded until then is
-        kept.
+        """The inner encoder's vectors, n x d.
+
+        Its errors are raised after the vectors made until then are kept.
         """
         vectors, known = self._cache.read(phrases)
         missing = sorted(

@@ -1,4 +1,4 @@
-"""What an encoder is, and the cosines that are made from its vectors (implicit.md section 2).
+"""The protocol of encoders, and cosines of their vectors (implicit.md section 2).
 
 An encoder is part of the provenance: its `identity` is stored with every row.
 """
@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from lunguage_assets.errors import MethodError
 
 DECIMALS = 6
-"""Cosines are rounded to this many decimals before any comparison, so that no platform's last bit decides a
-merge.
+"""Cosines are rounded to this many decimals before any comparison.
+
+No platform's last bit then decides a merge.
 """
 
 _AT_ONCE = 8192
@@ -58,8 +59,8 @@ def pair_cosines(
         found = np.asarray(embedder.cosines(phrases, first, second), dtype=np.float64)
         if found.shape != (len(first),) or not np.isfinite(found).all():
             raise MethodError(
-                f"encoder {embedder.identity}: found cosines of shape {found.shape}, expected "
-                f"{len(first)} finite ones."
+                f"encoder {embedder.identity}: found cosines of shape "
+                f"{found.shape}, expected {len(first)} finite ones."
             )
         return np.round(found, DECIMALS)
     vectors = checked_vectors(embedder.identity, embedder.encode(phrases), len(phrases))
@@ -72,7 +73,7 @@ def pair_cosines(
 
 
 def checked_vectors(identity: str, answer: NDArray[np.float32], rows: int) -> NDArray[np.float32]:
-    """An encoder's answer, if it is `rows` finite unit vectors.
+    """The encoder's answer as `rows` finite unit vectors.
 
     Raises:
         MethodError: it is not.
@@ -80,8 +81,8 @@ def checked_vectors(identity: str, answer: NDArray[np.float32], rows: int) -> ND
     vectors = np.asarray(answer)
     if vectors.ndim != 2 or len(vectors) != rows or not unit_rows(vectors).all():
         raise MethodError(
-            f"encoder {identity}: found an array of shape {vectors.shape}, expected {rows} finite "
-            "vectors of length 1."
+            f"encoder {identity}: found an array of shape "
+            f"{vectors.shape}, expected {rows} finite vectors of length 1."
         )
     return vectors
 

@@ -90,7 +90,7 @@ class LexicalEmbedder:
     def _rewritten(
         self, known: dict[tuple[str, ...], tuple[str, ...]], said: tuple[str, ...], form: Callable[[str], str]
     ) -> tuple[str, ...]:
-        """The vocabulary's words for what is said; empty when word by word they are the same."""
+        """The vocabulary's words for some words; empty when they are the same, word by word."""
         found = known.get(said)
         if found is None:
             term = tuple(map(self._singular, tokens(form(" ".join(said)))))
@@ -101,9 +101,7 @@ class LexicalEmbedder:
         return " ".join(self._vocabulary.location_parts(span))
 
     def _singular(self, word: str) -> str:
-        """The vocabulary's form of one word that is one word again, as a finding or else as a place; else the
-        word itself.
-        """
+        """The vocabulary's one-word form of a word, as a finding or else as a place; else the word itself."""
         found = self._singulars.get(word)
         if found is None:
             forms = (tokens(self._vocabulary.finding(word)), tokens(self._place(word)))
@@ -116,8 +114,8 @@ class LexicalEmbedder:
         if column is None:
             if len(self._taken) == _WIDTH:
                 raise MethodError(
-                    f"encoder {self.identity}: more than {_WIDTH} different words. Encode fewer "
-                    "phrases with one embedder."
+                    f"encoder {self.identity}: more than {_WIDTH} different "
+                    "words. Encode fewer phrases with one embedder."
                 )
             column = int.from_bytes(blake2b(word.encode(), digest_size=8).digest(), "big") % _WIDTH
             while column in self._taken:

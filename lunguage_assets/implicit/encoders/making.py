@@ -1,5 +1,6 @@
-"""The encoder that the settings name. An encoder that cannot be had is an error, never a reason to take
-another.
+"""Opens the encoder that the settings name.
+
+An encoder that cannot be opened is an error, never a reason to take another.
 """
 
 from __future__ import annotations
@@ -45,8 +46,7 @@ def make_embedder(settings: ImplicitSettings, vocabulary: Vocabulary, home: Path
 
 
 def encoder_identity(settings: ImplicitSettings, home: Path | None = None) -> str:
-    """The identity that `make_embedder` would give, to tell whether stored results are of the configured
-    encoder.
+    """The identity of the encoder that `make_embedder` would open, to compare stored results with.
 
     Raises:
         ConfigurationError: as `make_embedder`.
@@ -67,18 +67,15 @@ def vectors_path(settings: ImplicitSettings, home: Path | None = None) -> Path:
     """
     if not settings.encoder_vectors:
         raise ConfigurationError(
-            "settings.toml, option implicit.encoder_vectors: found nothing, expected the Parquet "
-            "file (or folder of them) with the vectors that "
-            "encoder 'precomputed' reads. `lunguage encode` makes one."
+            "settings.toml, option implicit.encoder_vectors: found nothing, expected the Parquet file (or "
+            "folder of them) with the vectors that encoder 'precomputed' reads. `lunguage encode` makes one."
         )
     path = Path(settings.encoder_vectors).expanduser()
     return path if home is None else home / path  # an absolute path stays as it is
 
 
 def encoding_counts(embedder: Embedder) -> dict[str, int]:
-    """How many phrases were encoded now and how many were known from before; empty for an encoder without a
-    memory.
-    """
+    """Counts of phrases known before and of phrases encoded now; empty for an encoder without a memory."""
     return (
         {"phrases_known": embedder.known, "phrases_encoded": embedder.encoded}
         if isinstance(embedder, CachedEmbedder)

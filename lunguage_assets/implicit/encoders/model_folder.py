@@ -1,5 +1,4 @@
-"""Where the files of a sentence encoder are, and which revision they are: a folder, or a model of the hub on
-this machine.
+"""The files of a sentence encoder and their revision: a folder, or a model of the hub.
 
 Files of the hub are fetched when the machine does not have them. Only safetensors are read, and no code of a
 model's own is run.
@@ -22,7 +21,7 @@ BIOLORD = "FremyCompany/BioLORD-2023"
 """The encoder of the paper."""
 
 BIOLORD_REVISION = "167aab527b238a50ca65224e6319215d2ff4fc9f"
-"""Taken when the settings name no revision."""
+"""The default revision."""
 
 _READ = ("*.json", "*.txt", "*.model", "*.safetensors")
 _OTHER_FORMATS = ("onnx/*", "openvino/*")
@@ -62,8 +61,8 @@ def find_model(name: str, revision: str) -> ModelFolder:
 def _local(folder: Path, revision: str) -> ModelFolder:
     if not folder.is_dir():
         raise ConfigurationError(
-            f"encoder_model: found no folder {folder}; expected one with a sentence encoder, or a "
-            "name on the hub."
+            f"encoder_model: found no folder {folder}; expected "
+            "one with a sentence encoder, or a name on the hub."
         )
     problem = _incomplete(folder)
     if problem:
@@ -71,9 +70,9 @@ def _local(folder: Path, revision: str) -> ModelFolder:
     digest = _digest(folder)
     if revision and (len(revision) < _SHORTEST_DIGEST or not digest.startswith(revision.lower())):
         raise ConfigurationError(
-            f"encoder_revision: the files in {folder} have SHA-256 {digest[:16]}..., expected "
-            f"{revision}. Name at least {_SHORTEST_DIGEST} digits of "
-            "it, leave encoder_revision empty to take the files as they are, or restore them."
+            f"encoder_revision: the files in {folder} have SHA-256 {digest[:16]}..., expected {revision}. "
+            f"Name at least {_SHORTEST_DIGEST} digits of it, leave encoder_revision empty to take the files "
+            "as they are, or restore them."
         )
     return ModelFolder(folder, f"{folder.resolve().name}@sha256:{digest[:16]}")
 
@@ -83,11 +82,10 @@ def _of_the_hub(name: str, revision: str) -> ModelFolder:
     folder, problem = _snapshot(name, revision)
     if folder is None:
         raise ConfigurationError(
-            f"encoder_model: {name!r}, revision {revision!r}, is not on this machine and cannot "
-            f"be fetched ({problem}). Check name and revision; or "
-            f"fetch it where the hub can be reached (hf download {name} --revision {revision} "
-            "--local-dir FOLDER), bring the folder here and "
-            "name it as encoder_model."
+            f"encoder_model: {name!r}, revision {revision!r}, is not on this machine "
+            f"and cannot be fetched ({problem}). Check name and revision; or fetch it "
+            f"where the hub can be reached (hf download {name} --revision {revision} "
+            "--local-dir FOLDER), bring the folder here and name it as encoder_model."
         )
     problem = _incomplete(folder)
     if problem:
@@ -100,8 +98,9 @@ def _of_the_hub(name: str, revision: str) -> ModelFolder:
 
 
 def _snapshot(name: str, revision: str) -> tuple[Path | None, str]:
-    """The folder of a snapshot, named by its commit; or None and why not. A commit that is here already is
-    not asked for.
+    """The folder of a snapshot, named by its commit; or None and the reason.
+
+    A commit that is here already is not asked for.
     """
     from huggingface_hub import snapshot_download
 
@@ -116,7 +115,7 @@ def _snapshot(name: str, revision: str) -> tuple[Path | None, str]:
 
 
 def prepare_libraries() -> None:
-    """Nothing is reported to anybody, and nothing but errors is printed."""
+    """Switch off the libraries' telemetry and all of their messages but errors."""
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     os.environ.setdefault(
         "DISABLE_SAFETENSORS_CONVERSION", "1"
@@ -128,13 +127,13 @@ def prepare_libraries() -> None:
 
 
 def _incomplete(folder: Path) -> str:
-    """What a folder lacks to be a sentence encoder; empty when nothing."""
+    """The part that a folder lacks to be a sentence encoder; empty for a complete one."""
     if not (folder / "modules.json").is_file():
         return "is no sentence encoder; expected a model saved by sentence-transformers, with a modules.json"
     if not any(path.suffix == ".safetensors" for path in _files(folder)):
         return (
-            "has no safetensors; other formats can hold code and are not read. Save the model again "
-            "with safe_serialization=True"
+            "has no safetensors; other formats can hold code and are "
+            "not read. Save the model again with safe_serialization=True"
         )
     return ""
 

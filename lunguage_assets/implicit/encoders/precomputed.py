@@ -1,4 +1,4 @@
-"""Vectors that were made elsewhere, read from Parquet: on a machine with a GPU, or by any encoder at all.
+"""Vectors from Parquet files, made elsewhere: on a machine with a GPU, or by any encoder.
 
 A file has two columns, `phrase` (text) and `vector` (a list of numbers, of one length); a folder of such
 files counts as one. The encoder's name is in the metadata of files that `lunguage encode vectors` wrote.
@@ -26,14 +26,15 @@ ENCODER_KEY = b"lunguage encoder"
 _AT_ONCE = 16_384
 _SHORTEST = 1e-12
 _FORM = (
-    "Parquet with the columns 'phrase' (text) and 'vector' (a list of numbers), as `lunguage "
-    "encode vectors` writes it"
+    "Parquet with the columns 'phrase' (text) and 'vector' (a "
+    "list of numbers), as `lunguage encode vectors` writes it"
 )
 
 
 class PrecomputedEmbedder:
-    """Vectors from a file, normalised to length 1. Its identity names the encoder that the file names, and
-    the file's content.
+    """Vectors from a file, normalised to length 1.
+
+    Its identity names the encoder that the file names, and the file's content.
     """
 
     def __init__(self, path: Path) -> None:
@@ -63,7 +64,7 @@ class PrecomputedEmbedder:
         return f"precomputed {encoders.pop() or self._path.stem}, sha256:{content.hexdigest()[:16]}"
 
     def encode(self, phrases: Sequence[str]) -> NDArray[np.float32]:
-        """n x d; the file is read in pieces, and only what is asked for is kept.
+        """n x d; the file is read in pieces, and only the wanted vectors are kept.
 
         Raises:
             InputError: phrases without a vector (how many, and what to do), or a vector that is missing,
@@ -104,7 +105,7 @@ class PrecomputedEmbedder:
         return {phrase for _, names, _ in self._pieces() for phrase in names.to_pylist()}
 
     def _pieces(self) -> Iterator[tuple[Path, pa.Array, NDArray[np.float64]]]:
-        """Of every piece of every file: the file, its phrases, and its vectors as an n x d array."""
+        """Pieces of all files: the file, its phrases, and its vectors as an n x d array."""
         for file in self._files:
             with pq.ParquetFile(file) as source:
                 for piece in source.iter_batches(batch_size=_AT_ONCE, columns=["phrase", "vector"]):
@@ -134,9 +135,9 @@ class PrecomputedEmbedder:
                 str(self._path),
                 f"no vector for {missing} of {len(found)} phrases",
                 "one for every phrase that is compared",
-                "`lunguage encode phrases --out FILE` writes the phrases that have none; encode "
-                "them (`lunguage encode vectors FILE --out OTHER`) and put "
-                "both files of vectors into one folder, named as implicit.encoder_vectors.",
+                "`lunguage encode phrases --out FILE` writes the phrases that have none; encode them "
+                "(`lunguage encode vectors FILE --out OTHER`) and put both files of vectors into one folder, "
+                "named as implicit.encoder_vectors.",
                 column="phrase",
             )
 
@@ -191,8 +192,9 @@ def _matrix(file: Path, column: pa.Array) -> NDArray[np.float64]:
 
 
 def write_vectors(path: Path, phrases: Sequence[str], vectors: NDArray[np.float32], encoder: str) -> None:
-    """A file that `PrecomputedEmbedder` reads, of n phrases and an n x d array; readable by its owner only,
-    as phrases are report text.
+    """Write a file for `PrecomputedEmbedder` from n phrases and an n x d array.
+
+    Only its owner can read it: phrases are report text.
     """
     width = vectors.shape[1]
     table = pa.table(
@@ -220,8 +222,9 @@ def _write(path: Path, table: pa.Table) -> None:
 
 
 def read_phrases(path: Path) -> list[str]:
-    """The distinct phrases of a file that `write_phrases` wrote, sorted; raises `InputError` when it has
-    another form.
+    """The distinct phrases of a file from `write_phrases`, sorted.
+
+    Raises `InputError` when the file has another form.
     """
     if not path.is_file():
         raise InputError(

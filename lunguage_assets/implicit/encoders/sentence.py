@@ -1,5 +1,6 @@
-"""A sentence encoder of sentence-transformers in this process: BioLORD-2023 in the paper (implicit.md section
-2). No text leaves the machine.
+"""A model of sentence-transformers in this process (implicit.md section 2). No text leaves the machine.
+
+The paper's is BioLORD-2023.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ _log = logging.getLogger(__name__)
 
 
 class SentenceEmbedder:
-    """Pools as the model's own files say (BioLORD-2023: the mean), L2-normalised, 32-bit floats. Loaded at
-    the first phrase.
+    """A sentence encoder, loaded at the first phrase.
+
+    It pools as the model's own files say (BioLORD-2023: the mean); vectors are L2-normalised, 32-bit floats.
     """
 
     def __init__(self, folder: ModelFolder, device: str = "auto", batch_size: int = 64) -> None:
@@ -33,11 +35,10 @@ class SentenceEmbedder:
         return self._folder.identity
 
     def encode(self, phrases: Sequence[str]) -> NDArray[np.float32]:
-        """n x d. Phrases are put in order of length, then of the alphabet: batches do not depend on the order
-        of the input.
+        """One vector per phrase, n x d.
 
-        A row depends on the phrases that share its batch in the last bits only; cosines are rounded above
-        them.
+        Phrases are sorted by length, then by the alphabet: batches do not depend on the order of the input. A
+        row depends on the phrases that share its batch in the last bits only; cosines are rounded above them.
 
         Raises:
             ConfigurationError: the model cannot be loaded.
@@ -54,7 +55,7 @@ class SentenceEmbedder:
         return vectors
 
     def _encoded(self, phrases: list[str]) -> NDArray[np.float32]:
-        """In batches half as large whenever memory runs out; the smaller size stays."""
+        """Encode in batches, half as large whenever memory runs out; the smaller size stays."""
         while True:
             problem: Exception
             try:
@@ -80,8 +81,9 @@ class SentenceEmbedder:
             self._batch_size //= 2
 
     def _note_cut(self, phrases: Sequence[str]) -> None:
-        """A model reads so many tokens of a phrase and no more; a phrase with fewer characters has fewer
-        tokens.
+        """Warn about phrases with more tokens than the model reads.
+
+        A phrase never has more tokens than characters.
         """
         limit = self._model.max_seq_length
         long = [phrase for phrase in phrases if limit is not None and len(phrase) > limit - 2]
@@ -119,8 +121,8 @@ class SentenceEmbedder:
             problem = type(error).__name__
         if problem:
             raise ConfigurationError(
-                f"encoder {self.identity} cannot be loaded on device {where!r} ({problem}). "
-                "Expected the files of a sentence encoder without code of "
-                "its own, and a device that torch knows: implicit.encoder_model, implicit.encoder_device."
+                f"encoder {self.identity} cannot be loaded on device {where!r} ({problem}). Expected the "
+                "files of a sentence encoder without code of its own, and a device that torch knows: "
+                "implicit.encoder_model, implicit.encoder_device."
             )
         return model.eval()

@@ -44,18 +44,21 @@ _PASSING = frozenset(
 
 _TABLES = (
     "CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS vectors (phrase BLOB PRIMARY KEY, vector BLOB NOT NULL, "
-    "checksum INTEGER NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS vectors (phrase BLOB PRIMARY "
+    "KEY, vector BLOB NOT NULL, checksum INTEGER NOT NULL)",
 )
 _log = logging.getLogger(__name__)
 
 
 class _Damaged(Exception):
-    """The file is not what was written."""
+    """The content of the file is damaged."""
 
 
 class VectorCache:
-    """Vectors of one encoder. What cannot be kept is encoded again: no trouble with the file stops a run."""
+    """Vectors of one encoder.
+
+    A vector that cannot be kept is computed again: no trouble with the file stops a run.
+    """
 
     def __init__(self, folder: Path, identity: str) -> None:
         self._identity = identity
@@ -67,8 +70,9 @@ class VectorCache:
         self._seen: int | None = None
 
     def read(self, phrases: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-        """An n x d array and which of its rows are known; the others are undefined. d is 0 while nothing is
-        kept.
+        """An n x d array and which of its rows are known; the other rows are undefined.
+
+        d is 0 while nothing is kept.
         """
         nothing = np.empty((len(phrases), 0), dtype=np.float32), np.zeros(len(phrases), dtype=bool)
         if not self._usable or not self.path.exists():
@@ -79,8 +83,9 @@ class VectorCache:
         return nothing
 
     def add(self, phrases: Sequence[str], vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Keep the vectors of distinct phrases (n x d); what another process kept first stays. Returns those
-        that are kept now.
+        """Keep the vectors of distinct phrases (n x d) and return the kept ones.
+
+        Where another process kept a vector first, that one stays.
         """
         if not self._usable:
             return vectors
@@ -145,8 +150,9 @@ class VectorCache:
         return {"encoder": self._identity, "format": _FORMAT, "length": str(width)}
 
     def _width(self, file: sqlite3.Connection) -> int:
-        """Length of the vectors, 0 when nothing is kept yet; raises `_Damaged` when the file is not this
-        encoder's.
+        """Length of the vectors, 0 when nothing is kept yet.
+
+        Raises `_Damaged` when the file is not this encoder's.
         """
         if not file.execute("SELECT 1 FROM sqlite_master WHERE name = 'about'").fetchall():
             return 0
@@ -159,7 +165,7 @@ class VectorCache:
         return int(length)
 
     def _create(self) -> None:
-        """The file, readable by its owner only from the first byte on."""
+        """Create the file, readable by its owner only from the first byte on."""
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         for path in (self._lock, self.path):
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
@@ -170,8 +176,9 @@ class VectorCache:
 
     @contextmanager
     def _locked(self, kind: int) -> Iterator[None]:
-        """Shared by those who use the file, exclusive for the one who throws it away; a new file would take
-        the old one's journal for its own.
+        """A lock: shared for use of the file, exclusive for its removal.
+
+        Without it a new file would take the old one's journal for its own.
         """
         with self._lock.open("rb") as stream:
             fcntl.flock(stream, kind)
@@ -187,7 +194,7 @@ class VectorCache:
 
     @contextmanager
     def _trouble_noted(self, what: str) -> Iterator[None]:
-        """A damaged file goes; any other trouble leaves it, and this run does without."""
+        """Throw a damaged file away; after any other trouble this run does without the file."""
         try:
             yield
         except _Damaged as problem:
@@ -224,7 +231,7 @@ def _checksum(key: bytes, content: bytes) -> int:
 def _kept(
     file: sqlite3.Connection, keys: Sequence[bytes], width: int
 ) -> Iterator[tuple[bytes, NDArray[np.float32] | None]]:
-    """What is kept for some of the keys; None instead of a vector that is damaged."""
+    """Kept vectors of some keys; None for a damaged one."""
     for start in range(0, len(keys), _ASKED_AT_ONCE):
         part = keys[start : start + _ASKED_AT_ONCE]
         marks = ",".join("?" * len(part))

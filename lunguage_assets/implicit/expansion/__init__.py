@@ -1,1 +1,1 @@
-"""Expand diagnoses into sub-findings."""
+"""Expands diagnoses into sub-findings (implicit.md section 4)."""

@@ -1,4 +1,4 @@
-"""Diagnoses expanded into the sub-findings that they imply, down to the leaves (implicit.md section 4).
+"""Expands diagnoses into their sub-findings, down to the leaves (implicit.md section 4).
 
 The rows of the report are read, never changed: that parents gain their children as evidence, and that
 contradictions go, is `resolve.py`.
@@ -35,8 +35,9 @@ _ATTRIBUTES_OF = attribute_values(ATTRIBUTE_NAMES)
 _NO_ATTRIBUTES = dict.fromkeys(ATTRIBUTE_NAMES, "")
 
 _Places = dict[tuple[str, tuple[str, ...], str], tuple[str, tuple[str, ...]]]
-"""Location and location set of a sub-finding by the parent's and the pathway's: few, and asked for again and
-again.
+"""Location and location set of a sub-finding, by the parent's and the pathway's.
+
+They are few and needed often.
 """
 
 
@@ -61,11 +62,11 @@ class _Child(Row):
 
 @collector_paused()
 def expand(deduplicated: pd.DataFrame, dictionary: PathwayDictionary, vocabulary: Vocabulary) -> Expansion:
-    """DEDUPLICATED_FINDINGS to PATHWAY_MATCHES and EXPANSIONS, sorted by study and report order, each child
-    after its parent.
+    """DEDUPLICATED_FINDINGS to PATHWAY_MATCHES and EXPANSIONS.
 
-    A sub-finding that the report already states is in EXPANSIONS with outcome `already stated` and the row
-    that states it; it has no row in PATHWAY_MATCHES, because it is not a finding of its own.
+    Both are sorted by study and report order, each child after its parent. A sub-finding that the report
+    already states is in EXPANSIONS with outcome `already stated` and the row that states it; it has no row in
+    PATHWAY_MATCHES, because it is not a finding of its own.
     """
     rows = read_rows(deduplicated, DEDUPLICATED_FINDINGS.names)
     matches: list[Match] = []
@@ -81,7 +82,7 @@ def expand(deduplicated: pd.DataFrame, dictionary: PathwayDictionary, vocabulary
 
 
 class _StudyExpander:
-    """Expands the rows of one study; knows what the report already states."""
+    """Expands the rows of one study, with knowledge of its stated rows."""
 
     def __init__(
         self, study: Sequence[Row], dictionary: PathwayDictionary, vocabulary: Vocabulary, places: _Places
@@ -95,7 +96,10 @@ class _StudyExpander:
 
     @cached_property
     def _stated(self) -> dict[tuple[str, str, bool], list[Row]]:
-        """What the report says, merged rows included; only a study with a matched diagnosis asks."""
+        """The study's stated rows, merged ones included.
+
+        Only a study with a matched diagnosis needs them.
+        """
         stated: dict[tuple[str, str, bool], list[Row]] = {}
         for row in self._study:
             if row.disposition != "excluded" and not self._only_shares_the_name(row):
@@ -103,7 +107,10 @@ class _StudyExpander:
         return stated
 
     def _only_shares_the_name(self, row: Row) -> bool:
-        """A pericardial "effusion" does not state the pleural effusion of an edema."""
+        """Whether the row is another condition of the same name.
+
+        A pericardial "effusion" does not state the pleural effusion of an edema.
+        """
         diagnosis = self._dictionary.recognise(row.name)
         return diagnosis is not None and is_elsewhere(row, diagnosis, self._dictionary)
 
@@ -127,7 +134,7 @@ class _StudyExpander:
     def _distinct_children(
         self, parent: Row, pathway: MatchedPathway, root_id: str, depth: int
     ) -> list[_Child]:
-        """The same child of the same parent appears once, with the attributes of its repeats."""
+        """The children of a parent, each once, with the attributes of its repeats."""
         children: dict[tuple[str, bool, tuple[str, ...]], _Child] = {}
         for number, edge in enumerate(pathway.edges):
             child = self._child(parent, edge, number, root_id, depth)
@@ -203,8 +210,9 @@ class _StudyExpander:
         return found
 
     def _already_stated(self, child: _Child) -> Row | None:
-        """The row that states the child already: the best claimed one; a merged row counts through its
-        survivor.
+        """The row with the strongest claim that states the child already.
+
+        A merged row counts through its survivor.
         """
         found = {}
         for row in self._stated.get((child.name, child.currency, child.positive), ()):
@@ -217,13 +225,14 @@ class _StudyExpander:
 
 
 def compatible_places(existing: frozenset[str], child: frozenset[str]) -> bool:
-    """Existing contains all of the child's parts, or existing is non-empty and contained in the child's."""
+    """Whether existing contains all of the child's parts, or is non-empty and contained in them."""
     return existing >= child or bool(existing and existing <= child)
 
 
 def _inherit_attributes(child: Row, parent: Row, edge: Edge) -> None:
-    """The parent's attributes united with the pathway's; a negative sub-finding has the pathway's alone, a
-    symptom no clinical ones.
+    """Unite the parent's attributes with the pathway's.
+
+    A negative sub-finding has the pathway's alone, a symptom no clinical ones.
     """
     for name, own in edge.attributes.items():
         setattr(child, name, own)

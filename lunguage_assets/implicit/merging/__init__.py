@@ -1,1 +1,1 @@
-"""Merge duplicate findings (implicit.md section 2)."""
+"""Merges duplicate findings (implicit.md section 2)."""

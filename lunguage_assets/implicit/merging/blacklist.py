@@ -1,5 +1,4 @@
-"""What keeps two findings apart whatever their similarity: term pairs and exact pairs (implicit.md section
-2).
+"""Pairs that keep two findings apart whatever their similarity (implicit.md section 2).
 
 The pairs are data (`resources/blacklist.yaml`); numbers, levels and directions of change, which are rules and
 not lists, are in `distinctions.py`.
@@ -29,8 +28,9 @@ class _File(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class BlacklistMarks:
-    """What one finding says, as bits over the pairs: the first term of a pair, its second term; and its exact
-    phrases.
+    """The blacklisted words of one finding.
+
+    `first` and `second` are bits over the pairs, one for each side; `phrases` are its listed whole phrases.
     """
 
     first: int
@@ -65,8 +65,8 @@ class Blacklist:
         """The paper's pairs alone, for mode `paper`; raises `ConfigurationError` when the file lists none."""
         if not self._paper_pairs:
             raise ConfigurationError(
-                "the blacklist has no paper_pairs, and mode 'paper' uses nothing else. Restore "
-                "them, or use mode 'method'."
+                "the blacklist has no paper_pairs, and mode 'paper' "
+                "uses nothing else. Restore them, or use mode 'method'."
             )
         return Blacklist((), (), self._paper_pairs)
 
@@ -83,8 +83,9 @@ class Blacklist:
         return first, second
 
     def marks(self, texts: Iterable[str], phrases: Iterable[str] = ()) -> BlacklistMarks:
-        """What a finding says: `texts` are read word by word, `phrases` are its whole wordings for the exact
-        pairs.
+        """The blacklisted words of a finding.
+
+        `texts` are read word by word; `phrases` are its whole wordings, for the exact pairs.
         """
         first = second = 0
         for text in texts:

@@ -1,9 +1,8 @@
-"""Findings that say the same thing inside one study are merged into one survivor; nothing the report says is
-rewritten (implicit.md section 2).
+"""Findings of one study with the same meaning are merged into one survivor (implicit.md section 2).
 
-A positive and a negative never meet here: contradictions are left to `resolve.py`. The easy version,
-clustering by similarity in chains, let "lower lung" carry a right-sided finding over to the left; groups here
-are complete links.
+Nothing that the report says is rewritten. A positive and a negative never meet here: contradictions are left
+to `resolve.py`. The easy version, clustering by similarity in chains, let "lower lung" carry a right-sided
+finding over to the left; groups here are complete links.
 """
 
 from __future__ import annotations
@@ -45,13 +44,13 @@ def deduplicate(
     blacklist: Blacklist,
     settings: ImplicitSettings,
 ) -> pd.DataFrame:
-    """FINDINGS and FITTED_PROBABILITIES to DEDUPLICATED_FINDINGS: every finding with its probability, merged
-    and history rows marked.
+    """FINDINGS and FITTED_PROBABILITIES to DEDUPLICATED_FINDINGS.
 
-    One row per finding, sorted by study and report order whatever the order of the input. A tentative finding
-    without a row in `probabilities` has no information (p 0.5, interval 0-1, `none`). Survivors have the
-    attributes and references of their group united; references to merged rows point to the survivor
-    everywhere in the study. Raises `MethodError` when the encoder answers wrongly.
+    Every finding gets its probability; merged rows and history rows are marked. One row per finding, sorted
+    by study and report order whatever the order of the input. A tentative finding without a row in
+    `probabilities` has no information (p 0.5, interval 0-1, `none`). Survivors have the attributes and
+    references of their group united; references to merged rows point to the survivor everywhere in the study.
+    Raises `MethodError` when the encoder answers wrongly.
 
     The mode is decided here and goes with the rows (column `mode`): the later stages cannot use another. In
     mode `paper` the paper's blacklist pairs alone keep rows apart (implicit.md section 6).
@@ -74,8 +73,9 @@ def deduplicate(
 
 
 def compared_phrases(findings: pd.DataFrame, blacklist: Blacklist, settings: ImplicitSettings) -> list[str]:
-    """The distinct phrases of FINDINGS whose vectors `deduplicate` needs, sorted: those that are compared
-    with another phrase.
+    """The distinct phrases whose vectors `deduplicate` needs, sorted.
+
+    They are the phrases of FINDINGS that are compared with another phrase.
     """
     rows = read_rows(findings, FINDING_COLUMNS)
     _take_part(rows, "", settings)
@@ -87,7 +87,7 @@ def compared_phrases(findings: pd.DataFrame, blacklist: Blacklist, settings: Imp
 
 
 def _take_part(rows: Iterable[Row], encoder: str, settings: ImplicitSettings) -> None:
-    """Note encoder and mode, and leave history out unless it is wanted."""
+    """Note encoder and mode, and exclude history unless it is wanted."""
     for row in rows:
         row.encoder, row.mode = encoder, settings.mode
         if row.section == "hist" and settings.history == "exclude":
@@ -99,7 +99,7 @@ def _apart(blacklist: Blacklist, settings: ImplicitSettings) -> Blacklist:
 
 
 def _assign_beliefs(rows: Iterable[Row], probabilities: pd.DataFrame) -> None:
-    """Definite findings are 1 or 0, tentative ones what was fitted (explicit.md sections 5 and 6)."""
+    """Probabilities of rows: definite findings 1 or 0, tentative ones as fitted (explicit.md section 6)."""
     names = ("finding_id", "p", "p_low", "p_high", "p_source")
     fitted = {
         values[0]: values[1:]
@@ -117,7 +117,7 @@ def _assign_beliefs(rows: Iterable[Row], probabilities: pd.DataFrame) -> None:
 
 
 def _blocks(study: Sequence[Row]) -> list[list[Row]]:
-    """Rows of one study that may say the same: same polarity, same currency, taking part; in report order."""
+    """Groups of rows of one study with equal polarity and currency, in report order."""
     blocks: dict[tuple[bool, str], list[Row]] = {}
     for row in study:
         if row.disposition == "kept":
@@ -127,7 +127,7 @@ def _blocks(study: Sequence[Row]) -> list[list[Row]]:
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """What decides whether a row may merge, whatever the similarity."""
+    """The properties of a row that decide whether it may merge, whatever the similarity."""
 
     phrase: int
     listed: BlacklistMarks
@@ -135,7 +135,7 @@ class _Said:
     course: Course
 
     def separated(self, other: _Said, blacklist: Blacklist) -> bool:
-        """Of different numbers, levels or directions of change, or blacklisted."""
+        """Whether numbers, levels, directions of change or the blacklist keep two rows apart."""
         return (
             self.values.differ(other.values)
             or self.course.differs(other.course)
@@ -146,12 +146,15 @@ class _Said:
 Pair = tuple[int, int, float]
 _Wording = tuple[object, ...]
 _WORDING = attribute_values(("ent", "name", "location", "location_parts", "placement", *CLINICAL_ATTRIBUTES))
-"""Everything of a row that `_Said` is made from: many rows say the same in the same words."""
+"""All fields that `_Said` follows from.
+
+Many rows say the same in the same words.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class _Comparisons:
-    """What an encoder is asked: the distinct phrases that are compared at all, and the pairs of them.
+    """The questions to an encoder: the distinct phrases that are compared at all, and their pairs.
 
     `asked` has per block the rows that nothing but their similarity keeps apart: positions of two rows, in
     report order, and the number of their pair of phrases, -1 when both say the same phrase.
@@ -164,7 +167,7 @@ class _Comparisons:
 
 
 def _comparisons(blocks: Sequence[Sequence[Row]], blacklist: Blacklist) -> _Comparisons:
-    """Only phrases of one block are compared, and every pair of phrases once for all blocks."""
+    """The comparisons within blocks; every pair of phrases is asked once for all blocks."""
     known: dict[_Wording, _Said] = {}
     phrases: dict[str, int] = {}
     pairs: dict[tuple[int, int], int] = {}
@@ -225,7 +228,7 @@ def _said(row: Row, phrases: dict[str, int], known: dict[_Wording, _Said], black
 
 
 def complete_link(size: int, pairs: Sequence[Pair]) -> list[list[int]]:
-    """Groups of two or more of `size` items in which every two are a compatible pair, sorted.
+    """Groups of two or more of `size` items, all compatible with each other, sorted.
 
     Pairs are taken by cosine descending, then by position; two groups unite only when every cross pair is
     listed.
@@ -244,8 +247,9 @@ def complete_link(size: int, pairs: Sequence[Pair]) -> list[list[int]]:
 
 
 def _merge(group: Sequence[Row], cosines: dict[tuple[str, str], float]) -> None:
-    """The survivor keeps its wording, place, sentence and probability, and takes over attributes and
-    references of the others.
+    """Merge a group into its survivor, which takes over the others' attributes and references.
+
+    It keeps its wording, place, sentence and probability.
     """
     survivor = min(group, key=claim_preference)
     others = [row for row in group if row is not survivor]
@@ -271,7 +275,7 @@ def _merge(group: Sequence[Row], cosines: dict[tuple[str, str], float]) -> None:
 
 
 def _move_references(study: Sequence[Row]) -> None:
-    """References to merged rows point to their survivor; self-references and repeats drop."""
+    """Point references to merged rows to their survivor, without self-references and repeats."""
     survivor_of = {row.finding_id: row.merged_into for row in study if row.merged_into is not None}
     for row in study:
         row.evidence = moved(row.evidence, survivor_of, row.finding_id)

@@ -35,7 +35,8 @@ _NUMBER_WORDS = {
 }
 _WORD = re.compile(r"\b(?:" + "|".join(_NUMBER_WORDS) + r")\b")
 _LEVEL = re.compile(
-    r"(?<![a-z0-9])([ctls])-?(\d{1,2})(?:\s?(?:-|to|through|/)\s?([ctls])?(\d{1,2}))?(?!\d|\.\d|[ ]?(?:mm|cm)\b)"
+    r"(?<![a-z0-9])([ctls])-?(\d{1,2})(?:\s?(?:-|to|through|/)\s?([ctls])?(\d{1,2}))?"
+    r"(?!\d|\.\d|[ ]?(?:mm|cm)\b)"
 )
 _QUANTITY = re.compile(r"\d+(?:\.\d+)?(?:\s?(?:x|×|-|to|by|/)\s?\d+(?:\.\d+)?)*(?:\s?(mm|cm)(?![a-z]))?")
 _DIGITS = re.compile(r"\d+(?:\.\d+)?")
@@ -43,8 +44,9 @@ _DIGITS = re.compile(r"\d+(?:\.\d+)?")
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """Vertebral levels, lengths in millimetres, and other numbers (counts, ribs, percentages) that a finding
-    states.
+    """Values that a finding states: vertebral levels, lengths in millimetres, other numbers.
+
+    Other numbers are counts, ribs, percentages.
     """
 
     levels: frozenset[str]
@@ -65,8 +67,9 @@ NO_MARKS = Marks(frozenset(), frozenset(), frozenset())
 
 @lru_cache(maxsize=200_000)
 def marks(phrase: str) -> Marks:
-    """The values that a phrase states; number words and ordinals count ("eighth rib" = "8th rib"),
-    centimetres are millimetres.
+    """The values that a phrase states.
+
+    Number words and ordinals count ("eighth rib" = "8th rib"), centimetres are millimetres.
     """
     text = _WORD.sub(lambda word: _NUMBER_WORDS[word.group()], phrase.lower())
     if not _DIGITS.search(text):
@@ -101,7 +104,7 @@ class Course:
     worsened: bool
 
     def differs(self, other: Course) -> bool:
-        """Whether one improved and the other worsened, or both state directions and none in common."""
+        """Whether one improved and the other worsened, or their directions have nothing in common."""
         if self is NO_COURSE or other is NO_COURSE:
             return False
         if (self.improved and other.worsened) or (self.worsened and other.improved):
@@ -117,7 +120,7 @@ NO_COURSE = Course(improved=False, no_change=False, worsened=False)
 
 
 def course(improved: str, no_change: str, worsened: str) -> Course:
-    """From the cells of a finding; an empty cell states nothing."""
+    """The course in the cells of a finding; an empty cell states nothing."""
     return (
         Course(bool(improved), bool(no_change), bool(worsened))
         if improved or no_change or worsened

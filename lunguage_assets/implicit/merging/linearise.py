@@ -1,6 +1,4 @@
-"""The phrase by which a finding is compared: what is said, in a fixed order, lower case (implicit.md section
-2).
-"""
+"""The phrase by which a finding is compared, in a fixed order, lower case (implicit.md section 2)."""
 
 from __future__ import annotations
 
@@ -13,8 +11,9 @@ _SAID = attribute_values(("ent", "location", *CLINICAL_ATTRIBUTES))
 
 
 def linearise(finding: str, location: str, attributes: Iterable[str]) -> str:
-    """Finding, location, then the clinical attributes; the non-empty ones joined by blanks, lower case, white
-    space collapsed.
+    """Finding, location and clinical attributes as one phrase.
+
+    Non-empty parts are joined by blanks, in lower case, with single blanks.
     """
     return collapsed(" ".join(part for part in (finding, location, *attributes) if part))
 

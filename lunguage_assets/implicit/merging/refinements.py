@@ -1,5 +1,4 @@
-"""Which refinement words a row states: tokens, negated tokens, and the rule when several apply (implicit.md
-section 3).
+"""Refinement words of a row, negated ones apart, and which one wins (implicit.md section 3).
 
 The rule: of the refinements of a diagnosis that a row states, the first in the order of the pathway file wins
 (most specific first, so "acute on chronic" is acute). A negated word is a token of its own: "non-loculated"
@@ -53,8 +52,9 @@ class TokenReader:
 
 
 class _Named:
-    """Listed words, and which cells name one of them; a negated word names nothing. Cells repeat, so every
-    answer is kept.
+    """Listed words and the cells that name them.
+
+    A negated word names nothing. Cells repeat, so every answer is kept.
     """
 
     def __init__(
@@ -66,9 +66,7 @@ class _Named:
         self._known: dict[str, bool] = {}
 
     def in_any(self, cells: Iterable[str]) -> bool:
-        """Whether a cell has a comma part with one of the phrases, or a token that one of the patterns
-        describes.
-        """
+        """Whether any comma part of a cell contains a listed phrase or a token of a pattern."""
         return bool(self.phrases or self._patterns) and any(map(self._in, cells))
 
     def _in(self, cell: str) -> bool:
@@ -135,13 +133,14 @@ class RefinementRule:
         return self._devices.in_any(cells)
 
     def lies_elsewhere(self, location: Iterable[str]) -> bool:
-        """Whether the location makes this wording another condition: a pericardial "effusion" is no pleural
-        effusion.
+        """Whether the location makes this wording another condition.
+
+        A pericardial "effusion" is no pleural effusion.
         """
         return self._elsewhere.in_any(location)
 
     def without_refinements(self, wording: str) -> str | None:
-        """The wording less this diagnosis' refinement words and their negations; None when it has none."""
+        """The wording without this diagnosis' refinement words and their negations; None without any."""
         kept: list[str] = []
         removed = False
         for part in self._reader.read(wording):

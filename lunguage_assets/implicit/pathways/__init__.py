@@ -1,1 +1,1 @@
-"""Expert pathways, and which finding matches which."""
+"""Expert pathways, and the matching of findings to them (implicit.md section 3)."""

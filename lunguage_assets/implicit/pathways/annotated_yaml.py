@@ -83,8 +83,8 @@ def _places(node: yaml.Node, place: Place, file: Path) -> Iterator[tuple[Place, 
         for key, value in node.value:
             if key.value in seen:  # YAML itself silently keeps the last one
                 raise ConfigurationError(
-                    f"{file}, line {key.start_mark.line + 1}, field {key.value}: given twice in "
-                    "one mapping. Keep one of the two."
+                    f"{file}, line {key.start_mark.line + 1}, field {key.value}: "
+                    "given twice in one mapping. Keep one of the two."
                 )
             seen.add(key.value)
             yield from (

@@ -1,4 +1,4 @@
-"""Which pathway a finding matches, or why none (implicit.md section 3).
+"""The pathway of a finding, or the reason for none (implicit.md section 3).
 
 Precedence of the reasons, first that applies: the row takes no part (history section, merged); it is no
 diagnosis; it is about a device; it is past; it is negative; nothing is known of its certainty; and only then
@@ -16,8 +16,9 @@ from lunguage_assets.implicit.rows import ATTRIBUTE_NAMES, Row, attribute_values
 from lunguage_assets.tables import VIEWS
 
 ABOUT_THE_EXAMINATION = frozenset({"comparison", "other_source", "assessment_limitations"})
-"""Attributes that speak of films and sources, not of the finding: "compared with the old film" does not make
-a fracture old.
+"""Attributes about films and sources, not about the finding.
+
+"Compared with the old film" does not make a fracture old.
 """
 
 _NOT_TAKING_PART = {"excluded": "history section", "merged": "merged"}
@@ -69,7 +70,7 @@ def match(row: Row, dictionary: PathwayDictionary) -> Match:
 
 
 def diagnosis_of(row: Row, dictionary: PathwayDictionary) -> str | None:
-    """The diagnosis that a row is; None when it is none, or when its place makes it another condition."""
+    """The diagnosis of a row; None without one, or when its place makes it another condition."""
     diagnosis = dictionary.recognise(row.name, row.ent)
     return None if diagnosis is None or is_elsewhere(row, diagnosis, dictionary) else diagnosis
 

@@ -1,4 +1,4 @@
-"""The form of `resources/pathways.yaml`, and what must hold in it before anything is matched.
+"""The form of `resources/pathways.yaml`, and the checks of the file alone.
 
 Every check here reads the file alone. What needs the vocabulary (recognising a finding, cycles) is in
 `pathways.py`.
@@ -34,9 +34,7 @@ class _Entry(BaseModel):
 
 
 class SubFinding(_Entry):
-    """One edge of a pathway: what the diagnosis shows, as it would be stated if the diagnosis were
-    certain.
-    """
+    """One edge of a pathway: a sub-finding, as it would be stated if the diagnosis were certain."""
 
     finding: str = ""
     diagnosis: str = ""
@@ -276,7 +274,7 @@ def view_situations() -> Iterator[frozenset[str]]:
 
 
 def _check_exclusive(source: AnnotatedYaml, place: Place, diagnosis: Diagnosis) -> None:
-    """At most one pathway per (refinement, view situation), by trying them all.
+    """Refuse two pathways for one (refinement, view situation), by trying all situations.
 
     A spelling selects through its refinement alone, so the refinements stand for all terms.
     """
@@ -290,8 +288,8 @@ def _check_exclusive(source: AnnotatedYaml, place: Place, diagnosis: Diagnosis) 
                 situation = ", ".join(view for view in VIEWS if view in views) or "unknown view"
                 raise source.error(
                     (*place, *matching[1][0]),
-                    f"{matching[0][1]} and {matching[1][1]} both apply to refinement "
-                    f"{refinement!r} with views {situation!r}",
+                    f"{matching[0][1]} and {matching[1][1]} both apply to "
+                    f"refinement {refinement!r} with views {situation!r}",
                     "At most one pathway may apply: narrow a `when`.",
                 )
 

@@ -1,5 +1,4 @@
-"""What a diagnosis implies, as a tree that can be drawn or written out: situations, sub-findings, and the
-diagnoses among them to the leaves.
+"""A diagnosis' situations and sub-findings as a tree, down to the leaves.
 
 Only the content of the tree is here; how it looks is `pictures/pathway_pictures.py`. Which pathway a row
 matches is decided in `match.py`.
@@ -22,8 +21,9 @@ SOMETIMES = "in some situations only"
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A diagnosis, a situation in which one of its pathways applies, or a sub-finding; `lines` say more about
-    it.
+    """A diagnosis, a situation of one of its pathways, or a sub-finding.
+
+    `lines` describe it further.
     """
 
     kind: Kind

@@ -1,8 +1,8 @@
-"""The dictionary of expert pathways: recognising diagnoses, choosing a pathway, the paper's notation, the
-statistics (implicit.md section 3).
+"""The dictionary of expert pathways (implicit.md section 3).
 
-The form of the file and the checks that need the file alone are in `pathway_file.py`; what a row states is
-read in `match.py`.
+It recognises diagnoses, chooses a pathway, and writes the paper's notation and statistics. The form of the
+file and the checks that need the file alone are in `pathway_file.py`; what a row states is read in
+`match.py`.
 """
 
 from __future__ import annotations
@@ -55,8 +55,9 @@ class MatchedPathway:
 
 @dataclass(frozen=True, slots=True)
 class DiagnosisStatistics:
-    """The structure of one diagnosis: spellings, pathways, longest chain of diagnoses, distinct leaf
-    names.
+    """The structure of one diagnosis.
+
+    Spellings, pathways, longest chain of diagnoses, distinct leaf names.
     """
 
     diagnosis: str
@@ -95,11 +96,10 @@ class PathwayDictionary:
         self._normal_forms = {form: next(iter(names)) for form, names in claims.items() if len(names) == 1}
 
     # recognising
-    # ------------------------------------------------------------------------------------------------------------------
+    # --------------------------------------------------------------------------------------------------------
 
     def recognise(self, name: str, ent: str = "") -> str | None:
-        """The diagnosis that a finding is, from its canonical name or else its wording; None when it is not a
-        diagnosis.
+        """The diagnosis that a finding names, by its canonical name, else by its wording; else None.
 
         A spelling that is not listed is recognised when it is a listed one plus refinement words ("acute on
         chronic bronchitis").
@@ -132,8 +132,9 @@ class PathwayDictionary:
 
     @cached_property
     def order(self) -> dict[str, int]:
-        """Topological position of every diagnosis: a diagnosis comes before the diagnoses among its
-        sub-findings.
+        """Topological position of every diagnosis.
+
+        A diagnosis comes before the diagnoses among its sub-findings.
         """
         done: dict[str, int] = {}
         for name in sorted(self.diagnoses, key=lambda diagnosis: (-self._depth(diagnosis), diagnosis)):
@@ -146,13 +147,14 @@ class PathwayDictionary:
         return len(self.diagnoses) if diagnosis is None else self.order[diagnosis]
 
     # choosing
-    # ---------------------------------------------------------------------------------------------------------------------
+    # --------------------------------------------------------------------------------------------------------
 
     def choose(
         self, diagnosis: str, refinements: Sequence[str], views: frozenset[str]
     ) -> tuple[MatchedPathway | None, str]:
-        """The pathway for the most specific refinement and the study's views, with the reason (one of
-        `tables.MATCH_REASONS`).
+        """The pathway for the most specific refinement and the study's views, with the reason.
+
+        Reasons are those of `tables.MATCH_REASONS`.
         """
         refinement = refinements[0] if refinements else PLAIN
         candidates = [pathway for pathway in self._edges[diagnosis] if refinement in pathway.when.refinements]
@@ -190,7 +192,7 @@ class PathwayDictionary:
         return stated - {"abnormal"}
 
     # building
-    # ---------------------------------------------------------------------------------------------------------------------
+    # --------------------------------------------------------------------------------------------------------
 
     def pathways_of(self, diagnosis: str) -> tuple[MatchedPathway, ...]:
         """All pathways of a diagnosis, unions last."""
@@ -224,9 +226,7 @@ class PathwayDictionary:
         )
 
     def check_acyclic(self, source: AnnotatedYaml) -> None:
-        """Raise `ConfigurationError` when a diagnosis implies itself through any chain, in this
-        vocabulary.
-        """
+        """Raise `ConfigurationError` when a diagnosis implies itself through any chain."""
         numbers = {name: number for number, name in enumerate(self.diagnoses)}
         state: dict[str, int] = {}
 
@@ -264,9 +264,7 @@ class PathwayDictionary:
         return leaves
 
     def statistics(self) -> list[DiagnosisStatistics]:
-        """Per diagnosis: variants, pathways, depth, width (the table of implicit.md section 3), in the order
-        of the file.
-        """
+        """Variants, pathways, depth and width per diagnosis, in file order (implicit.md section 3)."""
         return [
             DiagnosisStatistics(
                 name,
@@ -280,8 +278,9 @@ class PathwayDictionary:
 
 
 def load_dictionary(path: Path | None, vocabulary: Vocabulary) -> PathwayDictionary:
-    """The packaged dictionary, or the file at `path`, checked; raises `ConfigurationError` naming line and
-    field.
+    """The packaged dictionary, or the file at `path`.
+
+    Raises `ConfigurationError` that names line and field.
     """
     source = read_annotated(path if path is not None else resource("pathways.yaml"))
     content = source.validated(PathwayFile)
@@ -292,8 +291,9 @@ def load_dictionary(path: Path | None, vocabulary: Vocabulary) -> PathwayDiction
 
 
 def _notation(pathway: MatchedPathway) -> str:
-    """`view: ap, pa, lateral > ent: opacity > status: dp > loc: airspace && ent: ...`, attributes under their
-    published names.
+    """The paper's notation, attributes under their published names.
+
+    `view: ap, pa, lateral > ent: opacity > status: dp > loc: airspace && ent: ...`
     """
     described = []
     for edge in pathway.edges:

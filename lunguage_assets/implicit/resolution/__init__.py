@@ -1,1 +1,1 @@
-"""Resolve contradictions; accounts and guarantees."""
+"""Resolves contradictions; accounts and guarantees (implicit.md section 5)."""

@@ -1,5 +1,6 @@
-"""Where every delivered row went, per study, counted from the stages' own tables (implicit.md section 5:
-nothing vanishes silently).
+"""Accounts per study: where every delivered row went (implicit.md section 5).
+
+They are counted from the stages' own tables.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def account(
 
 
 def explained_studies(accounting: pd.DataFrame) -> list[str]:
-    """Studies of which nothing is left, and whose accounts say where everything went."""
+    """Studies without any row left, with balanced accounts."""
     return accounting.loc[accounting["balanced"] & (accounting["rows_out"] == 0), "study_id"].tolist()
 
 

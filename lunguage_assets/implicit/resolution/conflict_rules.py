@@ -1,6 +1,4 @@
-"""The three rules by which one row of a key is kept, each on what the previous one left (implicit.md section
-5).
-"""
+"""The three rules that keep one row of a key, each on what the previous one left (implicit.md section 5)."""
 
 from __future__ import annotations
 
@@ -46,7 +44,7 @@ def rules_for(mode: str) -> tuple[Rule, ...]:
 
 
 def decide(rows: Sequence[Row], rules: Sequence[Rule] = RULES) -> tuple[list[Row], list[tuple[Row, str]]]:
-    """What the rules leave of a group, and every row that lost with the rule that decided."""
+    """The rows of a group that the rules keep, and every lost row with the deciding rule."""
     remaining, lost = list(rows), []
     for name, rule in rules:
         kept = rule(remaining)

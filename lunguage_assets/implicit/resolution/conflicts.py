@@ -1,6 +1,4 @@
-"""Which rows of one key disagree or repeat each other, by type and source, before anything is resolved
-(implicit.md section 5).
-"""
+"""Conflicts between rows of one key, by type and source, before resolution (implicit.md section 5)."""
 
 from __future__ import annotations
 
@@ -33,7 +31,7 @@ class Conflict:
 
 
 def key_of(row: Row) -> Key:
-    """What may be said only once about a study."""
+    """The key of a row; a study may have one row per key."""
     parts = row.location_parts
     return row.currency, row.name, parts if len(parts) < 2 else tuple(sorted(parts))
 
@@ -47,7 +45,7 @@ def grouped(rows: Iterable[Row]) -> dict[Key, list[Row]]:
 
 
 def type_of(status: str, other: str) -> str:
-    """How two statuses of one key meet: by polarity, else by certainty, else they repeat each other."""
+    """The type of a conflict between two statuses: polarity, else certainty, else repetition."""
     if status[1] != other[1]:
         return "polarity"
     if status != other:
@@ -56,7 +54,7 @@ def type_of(status: str, other: str) -> str:
 
 
 def source_of(row: Row, other: Row) -> str:
-    """original-original, original-expansion or expansion-expansion."""
+    """The source of a conflict: original-original, original-expansion or expansion-expansion."""
     return CONFLICT_SOURCES[(row.source == "expansion") + (other.source == "expansion")]
 
 
@@ -83,9 +81,7 @@ def detect(groups: dict[Key, list[Row]]) -> list[Conflict]:
 
 
 def suppressed(children: Sequence[tuple[Row, Row]]) -> list[Conflict]:
-    """Children never generated, with the row that already states them: a conflict of certainty when that
-    differs.
-    """
+    """Conflicts of certainty between a child that was not generated and the row that states it."""
     return [
         Conflict(
             child.study_id,

@@ -1,7 +1,7 @@
-"""What must hold after resolution, checked on the result alone (implicit.md section 5); the blocking asset
-checks call this.
+"""What must hold after resolution, checked on the result alone (implicit.md section 5).
 
-Written apart from the code that establishes it, and shares none of its state.
+The blocking asset checks call this. Written apart from the code that establishes it, and shares none of its
+state.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ UNIQUE_NUMBERS = "idx is unique inside a study, generated rows after the stated 
 
 
 class Violation(NamedTuple):
-    """A guarantee that does not hold, and where."""
+    """A broken guarantee and its place."""
 
     guarantee: str
     study_id: str
@@ -72,7 +72,7 @@ def _parent_violations(study: list[Row]) -> list[Violation]:
 
 
 def _root(row: Row, by_id: dict[str, Row]) -> str | None:
-    """The original that a row traces to through living, positive parents; None when there is none."""
+    """The original behind a row, through living, positive parents; None without one."""
     seen = set()
     while row.source == "expansion":
         parent = by_id.get(row.parent_id or "")

@@ -1,4 +1,4 @@
-"""Expansions joined to the report's rows, and every contradiction resolved (implicit.md section 5).
+"""Joins expansions to the report's rows and resolves contradictions (implicit.md section 5).
 
 Reading, joining and writing frames is here; one study is resolved in `study_resolver.py`.
 """
@@ -58,8 +58,7 @@ def resolve(
     *,
     rules: Sequence[Rule] | None = None,
 ) -> Resolution:
-    """DEDUPLICATED_FINDINGS and an `Expansion` to one row per key, with the log of everything that is not in
-    the result.
+    """DEDUPLICATED_FINDINGS and an `Expansion` to one row per key, with a log of all other rows.
 
     `rules` are the rules of resolution in order, by default those of the mode that the rows were merged in.
     Rows are sorted by study and `idx`, which starts at 1 in every study. Independent of the order of the
@@ -93,8 +92,9 @@ def resolve(
 def resolve_again(
     rows: pd.DataFrame, dictionary: PathwayDictionary, *, rules: Sequence[Rule] | None = None
 ) -> Resolution:
-    """Resolve LUNGUAGE_PLUS_PLUS rows; on a resolved result nothing changes, and log and conflicts are
-    empty.
+    """Resolve LUNGUAGE_PLUS_PLUS rows again.
+
+    On a resolved result nothing changes; log and conflicts are empty.
     """
     resolved: list[Row] = []
     log: list[LogEntry] = []
@@ -110,8 +110,9 @@ def resolve_again(
 def _expanded_rows(
     expansions: pd.DataFrame, delivered: Sequence[Row]
 ) -> tuple[list[Row], list[tuple[Row, Row]]]:
-    """The generated rows, and every other child with the row that states it; the parents' evidence gains
-    both.
+    """The generated rows, and every other child with the row that states it.
+
+    The parents' evidence gains both.
     """
     children = read_rows(expansions, _EXPANDED_COLUMNS)
     links = dict(
@@ -150,9 +151,7 @@ def _note_matches(rows: Sequence[Row], matches: pd.DataFrame) -> None:
 def _log_of(
     study: Sequence[Row], linked: Sequence[tuple[Row, Row]], resolver: StudyResolver
 ) -> list[LogEntry]:
-    """What happened to the rows of a study at every stage; survivors are the rows that stand for them in the
-    end.
-    """
+    """The log of a study's rows at every stage; survivors are the rows that stand for them in the end."""
     log = []
     for row in study:
         if row.merged_into is not None:

@@ -54,7 +54,7 @@ def entry(
     survivor_id: str | None = None,
     reference: str = "",
 ) -> LogEntry:
-    """The log entry of what happened to a row."""
+    """The log entry of an event about a row."""
     return LogEntry(
         row.study_id,
         row.finding_id,
@@ -73,7 +73,7 @@ def entry(
 
 
 class StudyResolver:
-    """The rows of one study on their way to one row per key.
+    """Resolves the rows of one study to one row per key.
 
     Keys are resolved in topological order of their finding, so that every parent is final, and the subtrees
     of removed rows gone, before a child's key is resolved. The easy version, one pass over the keys in any
@@ -109,7 +109,7 @@ class StudyResolver:
         return self._numbered()
 
     def stand_in(self, finding_id: str) -> str | None:
-        """The living row that stands for a row now, possibly itself; None when none does."""
+        """The living row that stands for a row now, possibly itself; None without one."""
         while finding_id in self._merged_into:
             finding_id = self._merged_into[finding_id]
         return finding_id if finding_id in self.living else None
@@ -118,7 +118,7 @@ class StudyResolver:
         return min(self._dictionary.rank(row.name, row.ent) for row in rows)
 
     # one key
-    # ----------------------------------------------------------------------------------------------------------------------
+    # --------------------------------------------------------------------------------------------------------
 
     def _settle(self, rows: Sequence[Row]) -> None:
         if len(rows) < 2:
@@ -136,8 +136,9 @@ class StudyResolver:
                 self._remove(row, rule, "polarity")
 
     def _merge(self, loser: Row, survivor: Row, rule: str) -> None:
-        """The survivor keeps its wording, probability and parent; attributes and references are united, the
-        loser's children move over.
+        """Merge a row into the survivor, which keeps its wording, probability and parent.
+
+        Attributes and references are united; the loser's children move over.
         """
         contradictory = self._dictionary.contradictory(survivor.measurement, loser.measurement)
         for name in ATTRIBUTE_NAMES:
@@ -161,7 +162,7 @@ class StudyResolver:
         )
 
     def _remove(self, row: Row, rule: str, conflict_type: str) -> None:
-        """The row and its generated subtree go, except children that another living parent holds."""
+        """Remove a row and its generated subtree, except children of another living parent."""
         del self.living[row.finding_id]
         self.log.append(
             entry(
@@ -184,7 +185,7 @@ class StudyResolver:
         return [child for child in self._children.get(row.finding_id, ()) if child.finding_id in self.living]
 
     def _other_holder(self, child: Row) -> Row | None:
-        """Another living row that the child is evidence for, and that does not itself hang on the child."""
+        """Another living row with the child as evidence that does not itself hang on the child."""
         holders = [
             row
             for row in self.living.values()
@@ -207,7 +208,7 @@ class StudyResolver:
             descendants += self._living_children(row)
 
     def _limit_support(self, child: Row, parent: Row) -> None:
-        """A sub-finding is not claimed more strongly than the parent that is left."""
+        """Limit a sub-finding's support to that of its remaining parent."""
         if child.support > parent.support:
             child.support = parent.support
             if child.positive:
@@ -225,11 +226,12 @@ class StudyResolver:
                 self._limit_support(grandchild, child)
 
     # the whole study
-    # --------------------------------------------------------------------------------------------------------------
+    # --------------------------------------------------------------------------------------------------------
 
     def _mend_references(self, row: Row) -> None:
-        """References follow merged rows token by token; what refers to nothing any more is dropped and
-        logged.
+        """Redirect references to merged rows, token by token.
+
+        A reference to a removed row is dropped and logged.
         """
         row.evidence = self._mended(row, row.evidence)
         row.associate = self._mended(row, row.associate)

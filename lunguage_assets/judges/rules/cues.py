@@ -36,20 +36,26 @@ CUES: Mapping[str, float] = {
     # modals
     "may": -0.3, "might": -0.8, "could": -0.9, "can": -0.6, "would": -0.2,
     # adverbs and adjectives of belief
-    "likely": 1.5, "probable": 1.4, "probably": 1.1, "presumably": 0.8, "presumed": 0.9, "possible": -0.6, "possibly": -0.7, "potentially": -1.0,
-    "perhaps": -0.8, "conceivably": -1.3, "unlikely": -3.0, "doubtful": -2.8, "questionable": -1.3, "equivocal": -1.2,
+    "likely": 1.5, "probable": 1.4, "probably": 1.1, "presumably": 0.8,
+    "presumed": 0.9, "possible": -0.6, "possibly": -0.7, "potentially": -1.0,
+    "perhaps": -0.8, "conceivably": -1.3, "unlikely": -3.0,
+    "doubtful": -2.8, "questionable": -1.3, "equivocal": -1.2,
     "apparently": 0.4, "suspected": 0.7, "suspicious": 0.6, "suspicion": 0.4,
     # verbs of appearance and inference
-    "appears": 0.9, "appear": 0.2, "seems": 0.5, "seem": 0.2, "suggests": 0.9, "suggest": 0.1, "suggesting": 0.6, "suggestive": 0.9,
-    "represent": 0.3, "represents": 0.8, "reflect": 0.1, "reflects": 0.6, "indicate": 0.3, "indicative": 1.4, "favor": 0.7, "favors": 0.8,
+    "appears": 0.9, "appear": 0.2, "seems": 0.5, "seem": 0.2,
+    "suggests": 0.9, "suggest": 0.1, "suggesting": 0.6, "suggestive": 0.9,
+    "represent": 0.3, "represents": 0.8, "reflect": 0.1, "reflects": 0.6,
+    "indicate": 0.3, "indicative": 1.4, "favor": 0.7, "favors": 0.8,
     "favored": 0.9, "favoring": 0.7,
     "consistent": 1.8, "compatible": 1.5, "keeping": 1.3, "concerning": 0.9, "worrisome": 0.8, "concern": 0.4,
     # degree
-    "most": 1.2, "more": 0.2, "highly": 0.7, "very": 0.5, "strongly": 0.7, "less": -4.2, "somewhat": -0.3, "entirely": -0.8, "completely": -0.8,
+    "most": 1.2, "more": 0.2, "highly": 0.7, "very": 0.5, "strongly": 0.7,
+    "less": -4.2, "somewhat": -0.3, "entirely": -0.8, "completely": -0.8,
     # exclusion
     "excluded": -1.3, "exclude": -1.3, "ruled": -1.3, "rule": -1.2, "difficult": -0.2, "hard": -0.2,
     # alternatives
-    "or": -0.9, "and/or": -0.3, "either": -0.3, "versus": -1.6, "vs": -1.6, "vs.": -1.6, "differential": -2.2, "possibility": -1.6, "question": -1.2,
+    "or": -0.9, "and/or": -0.3, "either": -0.3, "versus": -1.6, "vs": -1.6,
+    "vs.": -1.6, "differential": -2.2, "possibility": -1.6, "question": -1.2,
     "alternatively": -1.0, "?": -1.2,
     # conditions
     "if": -1.0, "any": -0.8, "unless": -1.0,
@@ -59,9 +65,12 @@ CUES: Mapping[str, float] = {
 _NEGATIONS = {"no": -2.5, "without": -2.5, "not": -1.6, "never": -2.0, "nor": -2.0}
 _EXCLUSION = frozenset({"excluded", "exclude", "ruled", "rule"})
 _SURROUNDINGS: Mapping[str, float] = {
-    "small": -0.15, "minimal": -0.3, "trace": -0.25, "subtle": -0.4, "faint": -0.4, "vague": -0.5, "tiny": -0.2, "mild": -0.1,
-    "new": 0.25, "increased": 0.25, "increasing": 0.3, "worsening": 0.35, "large": 0.35, "extensive": 0.35, "definite": 0.8, "clearly": 0.9,
-    "limited": -0.3, "limits": -0.3, "technique": -0.2, "correlate": -0.25, "correlation": -0.2, "recommended": -0.2, "artifact": -0.8,
+    "small": -0.15, "minimal": -0.3, "trace": -0.25, "subtle": -0.4,
+    "faint": -0.4, "vague": -0.5, "tiny": -0.2, "mild": -0.1,
+    "new": 0.25, "increased": 0.25, "increasing": 0.3, "worsening": 0.35,
+    "large": 0.35, "extensive": 0.35, "definite": 0.8, "clearly": 0.9,
+    "limited": -0.3, "limits": -0.3, "technique": -0.2, "correlate": -0.25,
+    "correlation": -0.2, "recommended": -0.2, "artifact": -0.8,
     "overlying": -0.2, "given": 0.1, "fever": 0.2, "unchanged": 0.1, "stable": 0.1,
 }  # fmt: skip
 _GRAMMAR = re.compile(
@@ -76,7 +85,8 @@ _GRAMMAR = re.compile(
     | (?:worrisome|concerning|suspicious)\ for | suspicion\ (?:of|for) | suspected
     | favor(?:s|ed|ing)?
     | (?:(?:most|more|less|very|highly|not)\ )?(?:likely|probable|probably|unlikely)
-    | presumed | presumably | possible | possibly | potentially | perhaps | conceivably | doubtful | questionable | equivocal | apparently
+    | presumed | presumably | possible | possibly | potentially | perhaps | conceivably
+    | doubtful | questionable | equivocal | apparently
     | possibility | differential | question\ of
     | either | and/or | or | versus | vs\.?
     )(?!\S)""",

@@ -49,10 +49,13 @@ _NEGATIONS = frozenset({"no", "not", "without", "nor", "never", "neither", "abse
 _STATED, _DENIED = 46.0, 2.0
 """Places of a sentence without any hedge: the author's own estimates on the published scale."""
 _SHIFTS: Mapping[str, float] = {
-    "highly": 3.0, "strongly": 3.0, "definite": 3.0, "definitely": 3.0, "clearly": 3.0, "very": 2.0, "increasing": 1.5, "worsening": 1.5,
+    "highly": 3.0, "strongly": 3.0, "definite": 3.0, "definitely": 3.0,
+    "clearly": 3.0, "very": 2.0, "increasing": 1.5, "worsening": 1.5,
     "new": 1.0, "large": 1.5, "extensive": 1.5, "marked": 1.5, "moderate": 0.5, "confirmed": 3.0,
-    "small": -1.0, "minimal": -1.5, "trace": -1.5, "tiny": -1.5, "subtle": -2.0, "faint": -2.0, "vague": -2.5, "early": -1.0, "slight": -1.0,
-    "somewhat": -1.5, "limited": -1.0, "limits": -1.0, "alternatively": -3.0, "artifact": -3.0, "superimposed": -1.0, "overlying": -1.0,
+    "small": -1.0, "minimal": -1.5, "trace": -1.5, "tiny": -1.5, "subtle": -2.0,
+    "faint": -2.0, "vague": -2.5, "early": -1.0, "slight": -1.0,
+    "somewhat": -1.5, "limited": -1.0, "limits": -1.0, "alternatively": -3.0,
+    "artifact": -3.0, "superimposed": -1.0, "overlying": -1.0,
     "?": -4.0, "unclear": -3.0, "uncertain": -3.0, "considered": -1.0, "exaggerated": -1.0, "obscured": -1.0,
 }  # fmt: skip
 """Context word -> shift of the place, in points of mu. The author's own estimates: nobody rated them, the

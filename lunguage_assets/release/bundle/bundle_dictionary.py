@@ -85,8 +85,9 @@ OPEN_TABLES: Mapping[str, Table] = {
 
 _HEAD = """# Data dictionary of this release
 
-Absent text is the empty string; "may be empty" means null. In CSV, lists are joined by '; '. Columns marked *report text* hold patient text in a
-credentialed corpus. **A finding that a report does not mention is not thereby absent.**
+Absent text is the empty string; "may be empty" means null. In CSV, lists are joined by '; '. Columns marked
+*report text* hold patient text in a credentialed corpus. **A finding that a report does not mention is not
+thereby absent.**
 """
 
 

@@ -1,5 +1,6 @@
-"""Agreement of human experts with the ranking, with each judge's majority vote, and with each other
-(explicit.md section 4).
+"""Agreement of experts with the ranking, with judges' majority votes, and with each other.
+
+The method is in explicit.md section 4.
 """
 
 from __future__ import annotations
@@ -45,8 +46,9 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class _Reference:
-    """Something that experts are compared with: what it chooses for each pair (0, 1, negative: nothing), and
-    why not where it does not.
+    """What experts are compared with.
+
+    `choice` is its choice for each pair (0, 1, negative: none), `reasons` says why there is none.
     """
 
     measure: str
@@ -186,8 +188,9 @@ def _average_row(
 
 
 def _resampled_average(equal: Floats, both: Floats, settings: ExplicitSettings) -> Floats:
-    """The mean over experts in each resample of experts and pairs, shape (resamples,); `equal` and `both` are
-    (pairs, experts).
+    """Mean over experts in each resample of experts and pairs, shape (resamples,).
+
+    `equal` and `both` have shape (pairs, experts).
     """
     n_pairs, n_experts = equal.shape
     totals = independent(n_pairs, settings.seed, settings.bootstrap).totals(
@@ -203,8 +206,9 @@ def _resampled_average(equal: Floats, both: Floats, settings: ExplicitSettings) 
 def _among_experts(
     responses: Responses, group: str, members: Integers, settings: ExplicitSettings
 ) -> Iterator[dict[str, Any]]:
-    """Agreement of the experts of a group with each other; single pairs of experts only once, for the group
-    of all.
+    """Agreement of the experts of a group with each other.
+
+    Single pairs of experts are listed once, for the group of all.
     """
     position = responses.chosen[:, members]
     resampling = independent(len(position), settings.seed, settings.bootstrap)
@@ -243,7 +247,7 @@ def _as_phrases(responses: Responses, position: Integers) -> Integers:
 
 
 def _not_compared(responses: Responses) -> Iterator[dict[str, Any]]:
-    """What of the responses was left out before any comparison."""
+    """Rows and columns of the responses that were left out before any comparison."""
     nothing = Estimate(None, None, None, 0)
     if responses.left_out_rows:
         yield {

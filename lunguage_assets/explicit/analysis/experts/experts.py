@@ -1,5 +1,4 @@
-"""The two files of an expert study, read and validated: what each expert chose, and who the experts are
-(explicit.md section 4).
+"""The two files of an expert study: each expert's choices, and who the experts are (explicit.md section 4).
 
 A survey is filled in by people in spreadsheets. What can be used is used; every cell, row and column that
 cannot is named with its place and the remedy, and never quoted. What the answers say about ranking and judges
@@ -22,7 +21,7 @@ from lunguage_assets.errors import InputError
 from lunguage_assets.explicit.hedges.hedging import normal_phrase
 
 FIRST, SECOND, MISSING, UNREADABLE = 0, 1, -1, -2
-"""What a cell says: the first phrase, the second, nothing, something else."""
+"""Codes of a cell: the first phrase, the second, nothing, something else."""
 
 Role = Literal["writer", "reader", ""]
 PHRASE_COLUMNS = ("phrase_1", "phrase_2")
@@ -36,7 +35,9 @@ _NUMBERS = {"1": FIRST, "1.0": FIRST, "2": SECOND, "2.0": SECOND}
 
 @dataclass(frozen=True)
 class Responses:
-    """What experts chose; `chosen` has shape (pairs, experts) and holds FIRST, SECOND, MISSING or UNREADABLE.
+    """The experts' choices.
+
+    `chosen` has shape (pairs, experts) and holds FIRST, SECOND, MISSING or UNREADABLE.
 
     `silent` are expert columns without any entry; `ignored` columns that are no expert's (comments, numbers,
     no name); `problems` every row, cell or column that was left out.
@@ -57,8 +58,9 @@ class Responses:
 
 @dataclass(frozen=True)
 class Expert:
-    """One expert: whether reports are written or read, the occupation, years of experience (None: not
-    said).
+    """One expert.
+
+    `role`: writes or reads reports; `years` of experience, None when not stated.
     """
 
     name: str
@@ -69,7 +71,7 @@ class Expert:
 
 @dataclass(frozen=True)
 class Experts:
-    """The described experts by name, and what in their file could not be used."""
+    """The described experts by name, and the unusable entries of their file."""
 
     described: dict[str, Expert]
     problems: tuple[InputError, ...] = ()
@@ -82,9 +84,8 @@ def load_responses(path: Path) -> Responses:
     """Responses from a CSV with the columns phrase_1, phrase_2 and one per expert.
 
     An entry is one of the two phrases, or 1 or 2, or empty. Columns pair and example..., and those named
-    comment, note, number or id, are not experts. A pair that an earlier
-    row has (in either order), equal phrases and broken rows are left out; an entry that is neither phrase
-    counts as missing.
+    comment, note, number or id, are not experts. A pair that an earlier row has (in either order), equal
+    phrases and broken rows are left out; an entry that is neither phrase counts as missing.
 
     Raises:
         InputError: not a CSV, no column of phrases or of an expert, or no usable row.
@@ -211,11 +212,11 @@ def _entry(
 
 
 def load_experts(path: Path | None) -> Experts:
-    """Who the experts are, from a CSV (expert, role, occupation, years_of_experience); no file describes
-    nobody.
+    """Who the experts are, from a CSV; without a file nobody is described.
 
-    The role is `writer` (of reports), `reader`, or empty. A row without a name, with a name that an earlier
-    row has, or a broken one is left out; an unreadable role or number of years counts as not said.
+    Columns: expert, role, occupation, years_of_experience. The role is `writer` (of reports), `reader`, or
+    empty. A row without a name, with a name that an earlier row has, or a broken one is left out; an
+    unreadable role or number of years counts as not said.
 
     Raises:
         InputError: not a CSV, or a missing column expert or role.
@@ -302,9 +303,7 @@ def _expert(
 
 
 def undescribed(responses: Responses, experts: Experts) -> tuple[list[str], list[str]]:
-    """Experts who answered but are not described (or have no role), and described ones without answers; both
-    sorted.
-    """
+    """Experts with answers but no described role, and described experts without answers; both sorted."""
     answered = set(responses.experts)
     return sorted(name for name in answered if not experts.role(name)), sorted(
         set(experts.described) - answered

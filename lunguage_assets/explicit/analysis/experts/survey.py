@@ -1,5 +1,4 @@
-"""A survey of phrase pairs for human experts: which pairs, which sentences show them, and the files to fill
-in (explicit.md section 4).
+"""A survey for human experts: phrase pairs, example sentences, files to fill in (explicit.md section 4).
 
 The files contain masked sentences of the corpus; whoever writes them decides who may read them (`restrict`).
 """
@@ -33,9 +32,7 @@ RESPONSES_FILE, EXPERTS_FILE, FORM_FILE, INSTRUCTIONS_FILE = (
 
 @dataclass(frozen=True)
 class Question:
-    """A pair in the order in which it is shown: each phrase with its masked example sentences; `number`
-    counts from 1.
-    """
+    """Two phrases in the order shown, each with its masked example sentences; `number` counts from 1."""
 
     number: int
     sides: tuple[tuple[str, tuple[str, ...]], tuple[str, tuple[str, ...]]]
@@ -43,8 +40,10 @@ class Question:
 
 @dataclass(frozen=True)
 class Survey:
-    """What experts are asked. `available` is the number of pairs that there are; `has_report_text`: sentences
-    of the corpus, not bundled ones.
+    """The questions of a survey.
+
+    `available` counts the pairs that could be asked; `has_report_text` is true for sentences of the corpus,
+    false for bundled ones.
     """
 
     questions: tuple[Question, ...]
@@ -83,8 +82,8 @@ def make_survey(
     ranked = [phrase for phrase in ranking.sort_values("rank")["phrase"].tolist() if phrase in sentences]
     if len(ranked) < 2:
         raise MethodError(
-            f"{len(ranked)} phrases are ranked; a survey needs two at least. Use a larger corpus, "
-            'or ruler = "published".'
+            f"{len(ranked)} phrases are ranked; a survey needs two "
+            'at least. Use a larger corpus, or ruler = "published".'
         )
     chosen = spread_pairs(ranked, pairs, seed)
     chosen.sort(key=lambda pair: text_hash(seed, "order of questions", *pair))
@@ -105,9 +104,8 @@ def spread_pairs(ranked: Sequence[str], pairs: int, seed: int) -> list[tuple[str
 
     All pairs are sorted by the distance of their ranks and cut into as many equal strata as pairs are wanted;
     each stratum gives one, so that near and far pairs occur as often as among all pairs. Within a stratum the
-    pair whose phrases were used least so far is taken,
-    ties by hash: no phrase is asked about much more often than another. From far to near, because far pairs
-    leave the least choice.
+    pair whose phrases were used least so far is taken, ties by hash: no phrase is asked about much more often
+    than another. From far to near, because far pairs leave the least choice.
     """
     place = {phrase: i for i, phrase in enumerate(ranked)}
     every = [(a, b) for a, b in combinations(sorted(ranked), 2)]
@@ -128,8 +126,9 @@ def spread_pairs(ranked: Sequence[str], pairs: int, seed: int) -> list[tuple[str
 def _examples(
     phrase: str, other: str, sentences: Mapping[str, Sequence[str]], count: int, key: int
 ) -> tuple[str, ...]:
-    """The sentences of a phrase with the smallest hashes, those that do not show the other phrase too
-    first.
+    """The example sentences of a phrase with the smallest hashes.
+
+    Sentences that also show the other phrase come last.
     """
     known = sentences[phrase]
     if not known:
@@ -140,8 +139,9 @@ def _examples(
 
 
 def write_survey(survey: Survey, folder: Path, *, experts: int = 6, restrict: bool = False) -> list[Path]:
-    """Write the CSV of pairs, the printable form, the CSV that describes the experts, and the instructions;
-    returns the files.
+    """Write the survey's four files and return their paths.
+
+    They are the CSV of pairs, the printable form, the CSV that describes the experts, and the instructions.
 
     Args:
         experts: empty columns for experts in the CSV.
@@ -175,14 +175,15 @@ def _keep_filled_in(folder: Path, contents: Mapping[str, str]) -> None:
         path = folder / name
         if path.exists() and path.read_bytes() != content.encode("utf-8"):
             raise ConfigurationError(
-                f"{path} exists with other content, perhaps filled in. Name another folder with "
-                "--out, or move the file."
+                f"{path} exists with other content, perhaps filled "
+                "in. Name another folder with --out, or move the file."
             )
 
 
 def response_rows(survey: Survey, experts: int) -> list[list[str]]:
-    """Header and rows of the CSV to fill in: pair, both phrases, one column per example sentence, one empty
-    column per expert.
+    """Header and rows of the CSV to fill in.
+
+    Columns: pair, both phrases, one per example sentence, one empty column per expert.
     """
     width = max((len(examples) for question in survey.questions for _, examples in question.sides), default=0)
     header = ["pair", "phrase_1", "phrase_2"]

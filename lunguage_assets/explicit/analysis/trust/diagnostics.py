@@ -1,5 +1,6 @@
-"""Diagnostics of a single judge: position bias, invalid answers, consistency over repetitions, cycles
-(explicit.md section 3).
+"""Diagnostics of a single judge (explicit.md section 3).
+
+Position bias, invalid answers, consistency over repetitions, cycles.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _FIXED = "positions were never swapped"
 
 @dataclass(frozen=True)
 class PositionBias:
-    """How often a judge chose the sentence shown first, and what of that is due to the position.
+    """How often a judge chose the sentence shown first, and the effect of the position on its choices.
 
     `overall` is P(sentence_1) with its Wilson interval; `a_first` and `b_first` the same where phrase_a or
     phrase_b was shown first. `effect` is P(phrase_a chosen | shown first) - P(phrase_a chosen | shown second)
@@ -43,8 +44,9 @@ class PositionBias:
 
     @property
     def passed(self) -> bool:
-        """False for a biased judge and for one without a valid answer; what cannot be told is not held
-        against a judge.
+        """False for a biased judge and for a judge without a valid answer.
+
+        Positions that were never swapped are not held against a judge.
         """
         return self.verdict not in ("biased", "no valid answer")
 
@@ -136,8 +138,9 @@ def diagnostic_rows(judge: str, frame: pd.DataFrame, settings: ExplicitSettings)
 
 @dataclass(frozen=True)
 class Votes:
-    """Valid answers of one judge per phrase pair, all shape (pairs,): phrases in alphabetical order, and wins
-    of each.
+    """Valid answers of one judge per phrase pair, all of shape (pairs,).
+
+    The phrases of a pair are in alphabetical order; `for_a` and `for_b` count their wins.
     """
 
     phrase_a: tuple[str, ...]
@@ -147,8 +150,9 @@ class Votes:
 
 
 def pair_votes(frame: pd.DataFrame) -> Votes:
-    """Votes of one judge over the repetitions of each phrase pair; a pair with invalid answers only has no
-    votes.
+    """Votes of one judge over the repetitions of each phrase pair.
+
+    A pair with invalid answers only has no votes.
     """
     winner = frame["winner"]
     votes = pd.DataFrame(
@@ -169,10 +173,10 @@ def pair_votes(frame: pd.DataFrame) -> Votes:
 
 
 def _majority_share(votes: Votes, settings: ExplicitSettings) -> tuple[Estimate, dict[str, int]]:
-    """Mean over phrase pairs of the share of answers that the majority has: 1 if a judge always says the
-    same, 0.62 for ten coins.
+    """Mean over phrase pairs of the majority's share of the answers.
 
-    The interval resamples phrase pairs.
+    It is 1 for a judge that always says the same, and 0.62 for ten coins. The interval resamples phrase
+    pairs.
     """
     n = votes.for_a + votes.for_b
     repeated = n > 1
@@ -183,8 +187,9 @@ def _majority_share(votes: Votes, settings: ExplicitSettings) -> tuple[Estimate,
 
 
 def _cyclic_triads(votes: Votes) -> tuple[Estimate, dict[str, int]]:
-    """Share of phrase triples whose majority votes go round in a circle, among those where all three are
-    decided; 0.25 by chance.
+    """Share of phrase triples whose majority votes go round in a circle; 0.25 by chance.
+
+    Only triples with three decided votes count.
     """
     phrases = sorted({*votes.phrase_a, *votes.phrase_b})
     number = {phrase: i for i, phrase in enumerate(phrases)}

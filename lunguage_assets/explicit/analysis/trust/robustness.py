@@ -1,6 +1,4 @@
-"""How much the ranking changes when every phrase pair is compared half as often (explicit.md section 3,
-robustness figures).
-"""
+"""The change of the ranking when every phrase pair is compared half as often (explicit.md section 3)."""
 
 from __future__ import annotations
 
@@ -31,7 +29,7 @@ def ranking_robustness(
     settings: ExplicitSettings,
     repeats: int = REPEATS,
 ) -> pd.DataFrame:
-    """The ranking made again from half of the comparisons of every pair, a `RANKING_ROBUSTNESS` frame.
+    """The ranking from half of the comparisons of every pair, a `RANKING_ROBUSTNESS` frame.
 
     Args:
         ranking: `REFERENCE_RANKING` frame.
@@ -70,10 +68,9 @@ def ranking_robustness(
 
 
 def kept_answers(answers: Answers, comparisons: int, seed: Any) -> Integers:
-    """Numbers of the answers to the `comparisons` comparisons of every phrase pair with the smallest hashes,
-    ascending.
+    """Numbers of the answers to the `comparisons` comparisons of every pair with the smallest hashes.
 
-    Comparisons without any valid answer are not among those to choose from.
+    They are ascending. Comparisons without any valid answer are not among those to choose from.
     """
     size = len(answers.phrases)
     matches, first, of_answer = np.unique(answers.match, return_index=True, return_inverse=True)

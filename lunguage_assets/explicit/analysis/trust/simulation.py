@@ -1,5 +1,4 @@
-"""Simulated judges and corpora whose truth is known: the ground on which intervals and fits are tried
-(explicit.md sections 5 and 6).
+"""Simulated judges and corpora of known truth, to try intervals and fits on (explicit.md sections 5 and 6).
 
 Nothing here is part of a run on reports. A simulated judge answers from the true certainty of a sentence and
 a noise model, as a function of a seed and the question alone; a simulated corpus is the vocabulary, the
@@ -37,7 +36,7 @@ _FIRST, _SECOND = ComparisonAnswer("sentence_1"), ComparisonAnswer("sentence_2")
 
 @dataclass(frozen=True)
 class Noise:
-    """How simulated judges and sentences stray; all places and deviations in units of mu.
+    """Noise of simulated judges and sentences; all places and deviations in units of mu.
 
     Attributes:
         deviation: of each side's momentary certainty, as TrueSkill's beta.
@@ -58,18 +57,20 @@ class Noise:
 
 
 ASSUMED = Noise()
-"""What TrueSkill assumes: normal, independent from answer to answer."""
+"""The noise that TrueSkill assumes: normal, independent from answer to answer."""
 
 ADVERSE = Noise(deviation=1.5, tails=3.0, lapse=0.05, position=1.0, reading=3.0, wording=3.0)
-"""What it does not: heavy tails, coin tosses, a preferred position, readings that persist, sentences that
-stray from their phrase.
+"""Noise outside TrueSkill's assumptions.
+
+Heavy tails, coin tosses, a preferred position, persistent readings, sentences that stray from their phrase.
 """
 
 
 @dataclass
 class SimulatedJudge:
-    """A judge that knows the true certainty of every sentence and errs by `noise`; it counts what it is
-    asked.
+    """A judge that knows the true certainty of every sentence and errs by `noise`.
+
+    `asked` counts its questions.
     """
 
     key: str
@@ -88,7 +89,10 @@ class SimulatedJudge:
         return [ExtractionAnswer(()) for _ in questions]
 
     def compare(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
-        """One answer per question; an error of the dictionary's kind when a sentence is unknown."""
+        """One answer per question.
+
+        Raises KeyError for an unknown sentence.
+        """
         self.asked += len(questions)
         first = [self._read(question.sentence_1) for question in questions]
         second = [self._read(question.sentence_2) for question in questions]
@@ -154,7 +158,7 @@ class SimulatedCorpus:
         return [SimulatedJudge(f"judge-{number}", self.truth, noise, seed) for number in range(judges)]
 
     def ranking(self, panel: Sequence[SimulatedJudge], settings: ExplicitSettings) -> pd.DataFrame:
-        """The measuring stick that this panel makes of the vocabulary, a `REFERENCE_RANKING` frame."""
+        """This panel's ranking of the vocabulary, a `REFERENCE_RANKING` frame."""
         return reference_ranking(
             self.vocabulary,
             {judge.key: comparison_matches(self.vocabulary, judge, settings) for judge in panel},
@@ -173,11 +177,11 @@ _ANCHOR_LOGIT_SE = 0.055
 def simulated_corpus(
     seed: int, phrases: int = 42, examples: int = 40, targets: int = 200, noise: Noise = ASSUMED
 ) -> SimulatedCorpus:
-    """Phrases spread as widely as the published ones, examples that stray from them by `noise.wording`,
-    targets anywhere among them.
+    """A corpus of known truth, with phrases spread as widely as the published ones.
 
-    The anchors are the lowest and the highest phrase; their ratings err as widely as their intervals say. At
-    least two phrases.
+    Examples stray from their phrase by `noise.wording`; targets lie anywhere among the phrases. The anchors
+    are the lowest and the highest phrase; their ratings err as widely as their intervals say. At least two
+    phrases.
     """
     random = np.random.default_rng(seed)
     places = np.sort(np.concatenate([[_LOWEST, _HIGHEST], random.uniform(_LOWEST, _HIGHEST, phrases - 2)]))

@@ -1,5 +1,4 @@
-"""Validation of the fit: every ranked phrase is left out and fitted back, from recorded answers (explicit.md
-section 7).
+"""Validation of the fit: each ranked phrase is left out and fitted back (explicit.md section 7).
 
 No judge is asked. A step plays by the rules of the product's fit (`fitting.py`); its answers are drawn, with
 replacement, from the comparisons that were recorded for the phrase pair. All seeds and configurations of a
@@ -45,7 +44,7 @@ _NEVER = 10**9
 
 @dataclass(frozen=True)
 class Configuration:
-    """How a phrase is fitted back: choice of opponents, the judges (`all`, or one key), N and K."""
+    """One way to fit a phrase back: choice of opponents, the judges (`all`, or one key), N and K."""
 
     strategy: Strategy
     judges: str
@@ -80,8 +79,7 @@ def fit_validation(
         settings: seed; N and K of the product's fit, which are part of the grid; patience and step limit,
             which end no fit here.
         seeds: repetitions with other random draws. Draws do not depend on the configuration, so that
-            configurations differ by what
-            they do, not by luck.
+            configurations differ by what they do, not by luck.
 
     Raises:
         MethodError: matches that are not those of the ranking.
@@ -99,9 +97,9 @@ def fit_validation(
 
 
 def grid(judges: Sequence[str], settings: ExplicitSettings) -> list[Configuration]:
-    """Both strategies; all judges with K varied at the product's N and N varied at its K; every judge alone
-    with N varied.
+    """The configurations of the study, for both strategies.
 
+    All judges with K varied at the product's N, and with N varied at its K; every judge alone with N varied.
     A judge that answers alone answers at every step, whatever K is. A ranker of one judge has no `all`.
     """
     limits = sorted({*OPPONENT_LIMITS, settings.opponent_limit})
@@ -167,9 +165,11 @@ def fit_back(
 
 @dataclass(frozen=True)
 class _Table:
-    """What one left-out phrase plays against: the other phrases, their hashes (phrases,), its recorded
-    outcomes
-    (phrases, judges, repetitions) and the judges' hashes (judges,)."""
+    """The opponents of one left-out phrase.
+
+    `names`: hashes of the other phrases, shape (phrases,); `outcomes`: its recorded answers, shape (phrases,
+    judges, repetitions); `judges`: hashes of the judges, shape (judges,).
+    """
 
     reference: Reference
     names: U64
@@ -179,8 +179,10 @@ class _Table:
 
 @dataclass(frozen=True)
 class _Players:
-    """One fit per configuration and seed: its draws' hash, whether opponents are random, which judge answers
-    alone (-1: none), K.
+    """One fit per configuration and seed, arrays of shape (fits,).
+
+    `seed`: hash of its draws; `random`: whether opponents are drawn at random; `alone`: the judge that
+    answers alone, -1 for none; `panel_steps`: K.
     """
 
     seed: U64
@@ -191,8 +193,9 @@ class _Players:
 
 @dataclass(frozen=True)
 class _Played:
-    """Ranks after every step (fits, steps); per fit its steps, the step at which the product would have ended
-    it, and whether it has a place.
+    """Ranks after every step, shape (fits, steps), and the end of each fit.
+
+    `stopped`: the step at which the product would have ended the fit; `fitted`: whether it has a place.
     """
 
     ranks: Integers

@@ -1,5 +1,4 @@
-"""An independent verification of the ranking: the package `trueskill` plays the same matches in the same
-order (explicit.md section 3).
+"""Verification of the ranking by the package `trueskill`: same matches, same order (explicit.md section 3).
 
 The package costs some 100 microseconds per match, so it plays one of the ranking's random orders, or its
 beginning. That the closed form then makes the stored ranking out of all orders is verified as well.
@@ -22,8 +21,9 @@ from lunguage_assets.judges.rules.published import published_ranking
 from lunguage_assets.settings import ExplicitSettings
 
 PACKAGE_TOLERANCE = 1e-5
-"""The package's default backend approximates erfc; with its scipy backend, ten times as slow, the difference
-is below 1e-9.
+"""The package's default backend approximates erfc.
+
+With its scipy backend, ten times as slow, the difference is below 1e-9.
 """
 
 REPLAY_TOLERANCE = 1e-9
@@ -112,9 +112,7 @@ def play_with_package(
 
 
 def _from_published(ranking: pd.DataFrame) -> float:
-    """Largest difference of mu or sigma from the published table; infinite when the phrases are not the
-    published ones.
-    """
+    """Largest difference of mu or sigma from the published table; infinite for other phrases."""
     places = {entry.phrase: (entry.mu, entry.sigma) for entry in published_ranking()}
     if sorted(ranking["phrase"].tolist()) != sorted(places):
         return float("inf")
