@@ -51,9 +51,8 @@ def runs_of_location(instance: dg.DagsterInstance, job: str) -> Iterator[None]:
 
 
 def add_backfill(
-    definitions: dg.Definitions,
     instance: dg.DagsterInstance,
-    partitions: Mapping[str, Sequence[str]],
+    partitions: Mapping[str, tuple[dg.PartitionsDefinition, Sequence[str]]],
     title: str,
     description: str,
 ) -> str:
@@ -62,13 +61,12 @@ def add_backfill(
 
     There is no public way to ask for different partitions of several assets at once.
     """
-    graph = definitions.resolve_asset_graph()
     backfill_id = uuid.uuid4().hex[:8]
     with partition_loading_context(dynamic_partitions_store=instance):
         subset = AssetGraphSubset(
             partitions_subsets_by_asset_key={
-                key: graph.get(key).partitions_def.empty_subset().with_partition_keys(chosen)
-                for key, chosen in ((dg.AssetKey(asset), keys) for asset, keys in partitions.items())
+                dg.AssetKey(asset): definition.empty_subset().with_partition_keys(keys)
+                for asset, (definition, keys) in partitions.items()
             }
         )
         instance.add_backfill(

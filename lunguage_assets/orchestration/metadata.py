@@ -20,8 +20,7 @@ from lunguage_assets.judges.asking.progress import Meter, Progress, announce
 from lunguage_assets.orchestration.withheld import messages_are_withheld, where
 from lunguage_assets.release.report.documents import markdown_table
 from lunguage_assets.tables import TABLES
-from lunguage_assets.tables.origins import explained
-from lunguage_assets.tables.schema import Column, Table
+from lunguage_assets.tables.schema import Table
 
 OWNERS = ["team:radiology-nlp"]
 HALVES = ("explicit", "implicit")
@@ -38,26 +37,18 @@ LOG_EVERY_S = 30.0
 
 
 def column_schema(table: Table) -> dg.TableSchema:
-    """The table's columns as the UI shows them, with where they come from, derived from its one schema and
-    its declared origins.
-    """
-    origins = explained(table.name)
+    """The table's columns as the UI shows them, derived from its one schema."""
     return dg.TableSchema(
         columns=[
             dg.TableColumn(
                 name=column.name,
                 type=column.type,
-                description=_described(column, origins.get(column.name, "")),
+                description=as_written(column.description) + (" [report text]" if column.restricted else ""),
                 constraints=dg.TableColumnConstraints(nullable=column.nullable),
             )
             for column in table.columns
         ]
     )
-
-
-def _described(column: Column, origin: str) -> str:
-    text = as_written(column.description) + (" [report text]" if column.restricted else "")
-    return f"{text}\n\n*{origin}*" if origin else text
 
 
 def as_written(text: str) -> str:
