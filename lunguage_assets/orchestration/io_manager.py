@@ -20,6 +20,8 @@ import pandas as pd
 from dagster_duckdb import DuckDBResource
 from upath import UPath
 
+from lunguage_assets.current.plan import not_there
+from lunguage_assets.current.recipes import dimensions_of
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.home.record import Encoded
 from lunguage_assets.home.store import (
@@ -30,6 +32,7 @@ from lunguage_assets.home.store import (
     read_table,
 )
 from lunguage_assets.home.table_place import is_local, open_place
+from lunguage_assets.orchestration.partitions import store_keys
 from lunguage_assets.tables import TABLES
 
 
@@ -55,8 +58,12 @@ class ParquetTables(dg.UPathIOManager):
         table = TABLES[context.asset_key.path[-1]]
         if _is_for_a_check(context):
             return read_table(table, path)
-        with _plain_words():
-            return read_sound_table(table, path)
+        try:
+            with _plain_words():
+                return read_sound_table(table, path)
+        except FileNotFoundError:
+            keys = store_keys(context.partition_key, dimensions_of(table.name))
+            raise dg.Failure(description=not_there(table.name, keys), allow_retries=False) from None
 
     def get_path_for_partition(
         self, context: dg.InputContext | dg.OutputContext, path: UPath, partition: str

@@ -59,6 +59,7 @@ def release_assets(partitions: Partitions, tables_root: Path | UPath) -> list[dg
             *(
                 dg.AssetDep(wanted.table, partition_mapping=partitions.mapping(RELEASE_STEP, wanted))
                 for wanted in RECIPES[RELEASE_STEP].inputs
+                if not wanted.side
             ),
             *edited_deps(RELEASE_STEP),
         ],
