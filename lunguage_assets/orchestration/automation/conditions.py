@@ -55,9 +55,11 @@ def condition(home: str, extractor: str) -> dg.AutomationCondition:
     automatic = dg.AutomationCondition
     stick = dg.AssetSelection.assets("hedge_vocabulary", "reference_ranking")
     by_hand = dg.AssetSelection.groups(edited.GROUP)
-    news = (automatic.newly_missing() | automatic.any_deps_updated().ignore(stick | by_hand)).since(
-        automatic.newly_requested() | automatic.newly_updated()
-    )
+    news = (
+        automatic.newly_missing()
+        | (automatic.missing() & automatic.initial_evaluation())  # what came while nobody looked
+        | automatic.any_deps_updated().ignore(stick | by_hand)
+    ).since(automatic.newly_requested() | automatic.newly_updated())
     unsound = automatic.any_checks_match(
         automatic.check_failed() | automatic.execution_failed(), blocking_only=True
     )
