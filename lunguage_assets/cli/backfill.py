@@ -79,12 +79,12 @@ def backfill(
         )
     place = chosen_home(home)
     from lunguage_assets.judges.configuration import PRESET_VARIABLE, load_judges
-    from lunguage_assets.orchestration.resources import BUDGET_VARIABLE, judges_file
+    from lunguage_assets.orchestration.resources import BUDGET_VARIABLE, judges_file, preset_name
 
     for variable, value in ((PRESET_VARIABLE, preset), (BUDGET_VARIABLE, budget)):
         if value is not None:
             os.environ[variable] = str(value)
-    judges = load_judges(judges_file())
+    judges = load_judges(judges_file(), preset_name())
     if queue:
         _queued(place, judges, judge, batches, rebuild, not without_phrases)
     else:

@@ -256,9 +256,9 @@ def estimate(
     from lunguage_assets.judges.configuration import load_judges
     from lunguage_assets.orchestration.estimate import Circumstances, estimate_run
     from lunguage_assets.orchestration.inventory import batches_to_ask_about
-    from lunguage_assets.orchestration.resources import judges_file, ledger_place, prompts_folder
+    from lunguage_assets.orchestration.resources import judges_file, ledger_place, preset_name, prompts_folder
 
-    judges = load_judges(judges_file(), preset)
+    judges = load_judges(judges_file(), preset or preset_name())
     registration = place.examine(data, batch or batch_key(data), corpus, data_class)
     circumstances = Circumstances(ledger_place(place), prompts_folder())
     others = batches_to_ask_about(place, judges, ranker)
@@ -391,11 +391,11 @@ def doctor(home: Path, preset: str | None, data_class: Any) -> None:
 
     from lunguage_assets.judges.binding_record import BindingRecord
     from lunguage_assets.judges.configuration import load_judges
-    from lunguage_assets.judges.opening import examination
-    from lunguage_assets.orchestration.resources import judges_file
+    from lunguage_assets.judges.examination import examination
+    from lunguage_assets.orchestration.resources import judges_file, preset_name
     from lunguage_assets.orchestration.runs.instance import examination as instance_examination
 
-    configuration = load_judges(judges_file(), preset)
+    configuration = load_judges(judges_file(), preset or preset_name())
     corpus = place.corpus()
     chosen = data_class or (corpus.data_class if corpus is not None else "credentialed")
     lines = examination(
@@ -424,11 +424,11 @@ def _judges(preset: str | None, ranker: str) -> JudgesConfiguration:
     """
     from lunguage_assets.errors import ConfigurationError
     from lunguage_assets.judges.configuration import PRESET_VARIABLE, load_judges
-    from lunguage_assets.orchestration.resources import judges_file
+    from lunguage_assets.orchestration.resources import judges_file, preset_name
 
     if preset is not None:
         os.environ[PRESET_VARIABLE] = preset
-    judges = load_judges(judges_file())
+    judges = load_judges(judges_file(), preset_name())
     if ranker not in judges.rankers:
         raise ConfigurationError(f"ranker {ranker!r} is unknown; expected one of {', '.join(judges.rankers)}")
     return judges

@@ -68,10 +68,10 @@ def make(home: Path, pairs: int, examples: int, experts: int, ranker: str, seed:
     place = chosen_home(home)
     from lunguage_assets.explicit.analysis.experts.survey import make_survey, write_survey
     from lunguage_assets.judges.configuration import load_judges
-    from lunguage_assets.orchestration.resources import judges_file
+    from lunguage_assets.orchestration.resources import judges_file, preset_name
     from lunguage_assets.tables import HEDGE_VOCABULARY, REFERENCE_RANKING
 
-    vocabulary = _stored(place, HEDGE_VOCABULARY, load_judges(judges_file()).extractor)
+    vocabulary = _stored(place, HEDGE_VOCABULARY, load_judges(judges_file(), preset_name()).extractor)
     ranking = _stored(place, REFERENCE_RANKING, ranker)
     asked = make_survey(vocabulary, ranking, pairs=pairs, examples=examples, seed=seed)
     corpus = place.corpus()

@@ -24,7 +24,7 @@ from lunguage_assets.orchestration.code_links import linked_to_code
 from lunguage_assets.orchestration.io_manager import TableStore
 from lunguage_assets.orchestration.jobs import stage_jobs
 from lunguage_assets.orchestration.partitions import build_partitions
-from lunguage_assets.orchestration.resources import HomeResource, judges_file
+from lunguage_assets.orchestration.resources import HomeResource, judges_file, preset_name
 from lunguage_assets.orchestration.runs.everything import everything
 from lunguage_assets.orchestration.withheld import withhold_messages
 from lunguage_assets.settings import load_settings
@@ -41,7 +41,7 @@ def build_defs(home: Home | None = None, judges: JudgesConfiguration | None = No
     # pyproject.toml bounds what may change.
     warnings.filterwarnings("ignore", category=dg.BetaWarning)
     warnings.filterwarnings("ignore", category=dg.PreviewWarning)
-    partitions = build_partitions(judges or load_judges(judges_file()))
+    partitions = build_partitions(judges or load_judges(judges_file(), preset_name()))
     automation = load_settings(place.settings_file).automation
     return dg.Definitions(
         assets=linked_to_code(

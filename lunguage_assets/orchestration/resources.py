@@ -11,12 +11,12 @@ import dagster as dg
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.home.home import Home
-from lunguage_assets.judges.asking.attempts import moment
 from lunguage_assets.judges.asking.budget import Budget
 from lunguage_assets.judges.asking.daily_budget import DailyBudget
 from lunguage_assets.judges.asking.progress import Progress
 from lunguage_assets.judges.binding_record import BindingRecord, BoundJudge
-from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
+from lunguage_assets.judges.configuration import PRESET_VARIABLE, JudgesConfiguration, load_judges
+from lunguage_assets.judges.ledger.attempts import moment
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.opening import Surroundings, judge_identity, open_judge
 from lunguage_assets.judges.protocol import Judge
@@ -32,6 +32,11 @@ PROMPTS_VARIABLE = "LUNGUAGE_PROMPTS"
 def judges_file() -> Path | None:
     """The user's own judges file, named by `$LUNGUAGE_JUDGES`; None means the bundled one."""
     return Path(os.environ[JUDGES_VARIABLE]) if os.environ.get(JUDGES_VARIABLE) else None
+
+
+def preset_name() -> str | None:
+    """The preset that `$LUNGUAGE_PRESET` names; None means the judges file's own."""
+    return os.environ.get(PRESET_VARIABLE, "").strip() or None
 
 
 def prompts_folder() -> Path | None:
@@ -99,7 +104,7 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
 
     @property
     def judges(self) -> JudgesConfiguration:
-        return load_judges(judges_file())
+        return load_judges(judges_file(), preset_name())
 
     def judge(self, key: str, progress: Callable[[Progress], None] | None = None) -> Judge:
         """A judge of the active preset, ready to be asked about this home's corpus.

@@ -30,7 +30,7 @@ from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.inventory import Inventory
 from lunguage_assets.orchestration.io_manager import build_catalog
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
-from lunguage_assets.orchestration.resources import judges_file
+from lunguage_assets.orchestration.resources import judges_file, preset_name
 from lunguage_assets.orchestration.runs.backfill import plan_backfill, to_the_result
 from lunguage_assets.orchestration.runs.instance import (
     close_abandoned_runs,
@@ -130,7 +130,7 @@ class Runner:
         stopped: Callable[[], bool] = lambda: False,
     ) -> None:
         self._home, self._instance = home, instance
-        self._judges = judges or load_judges(judges_file())
+        self._judges = judges or load_judges(judges_file(), preset_name())
         self._definitions = build_defs(home, self._judges)
         self._tags = {**NO_RETRY, **SHOWN_WITH_ITS_JOB, **(tags or {})}
         self._stopped, self._asked_to_stop = stopped, False
