@@ -103,7 +103,14 @@ def noted_by(script: Script) -> type[RehearsalJudge]:
             return answers
 
         def compare(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
-            answers = super().compare(questions)
+            return self._noted(questions, super().compare(questions))
+
+        def compare_patiently(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
+            return self._noted(questions, super().compare_patiently(questions))
+
+        def _noted(
+            self, questions: Sequence[ComparisonQuestion], answers: list[ComparisonAnswer]
+        ) -> list[ComparisonAnswer]:
             for q, said in zip(questions, answers, strict=True):
                 script.note(self.key, q.sentence_1, q.sentence_2, q.replicate, said.answer)
             return answers

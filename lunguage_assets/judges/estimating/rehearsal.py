@@ -153,7 +153,9 @@ class RehearsalJudge:
             )
         return [known[place] for place in asked]
 
-    extract_patiently = extract
+    def extract_patiently(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
+        """As `extract`."""
+        return self.extract(questions)
 
     def compare(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
         """A label per question, in the questions' order: a round of a fit, whose answers cannot wait.
