@@ -28,7 +28,7 @@ def doctor(home: Path, preset: str | None, data_class: Any) -> None:
     from datetime import UTC, datetime
 
     from lunguage_assets.judges.binding_record import BindingRecord
-    from lunguage_assets.judges.opening import examination
+    from lunguage_assets.judges.examination import examination
     from lunguage_assets.orchestration.runs.instance import examination as instance_examination
 
     configuration = options.judges()

@@ -32,7 +32,7 @@ from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.home.home import Home, Registration
 from lunguage_assets.judges.asking.budget import output_limit
 from lunguage_assets.judges.binding_record import BindingRecord
-from lunguage_assets.judges.configuration import JudgesConfiguration, make_judge
+from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.judges.estimating.estimate import (
     Asked,
     Estimate,
@@ -42,13 +42,12 @@ from lunguage_assets.judges.estimating.estimate import (
     line,
     stage_minutes,
 )
-from lunguage_assets.judges.estimating.rehearsal import RUN_STAGES, RehearsalJudge, RunStage
-from lunguage_assets.judges.ledger.recorded import RecordedAnswers
-from lunguage_assets.judges.opening import slot_policy
+from lunguage_assets.judges.estimating.rehearsal import RUN_STAGES, RehearsalJudge
+from lunguage_assets.judges.ledger.reading import LedgerReader
+from lunguage_assets.judges.opening import make_judge
 from lunguage_assets.judges.policy import preflight
 from lunguage_assets.judges.prompts import load_prompts
 from lunguage_assets.judges.protocol import Judge
-from lunguage_assets.judges.providers import binding_of
 from lunguage_assets.judges.slots import ModelSlot
 from lunguage_assets.orchestration.stored_results import StoredResults
 from lunguage_assets.settings import load_settings
@@ -139,7 +138,7 @@ class _DryRun:
         self.models: dict[str, ModelSlot] = {
             key: slot for key, slot in configuration.models.items() if key in self.keys
         }
-        self.recorded = RecordedAnswers.at(circumstances.ledger) if self.models else None
+        self.recorded = LedgerReader.at(circumstances.ledger) if self.models else None
         prompts = load_prompts(circumstances.prompts)
         self.rehearsed = {
             key: RehearsalJudge(key, slot, prompts, self.recorded) for key, slot in self.models.items()
@@ -177,7 +176,6 @@ class _DryRun:
                 self._fit(batch, reference)
 
     def _extract(self, batch: str) -> None:
-        self._enter("hedge_phrases", batch)
         extractor = self.judges[self.configuration.extractor]
         self.hedges[batch] = hedge_phrases(
             self._findings(batch), extractor, load_corrections(self.home.corrections_file)
@@ -199,7 +197,6 @@ class _DryRun:
         return vocabulary
 
     def _ranking(self, vocabulary: pd.DataFrame) -> pd.DataFrame:
-        self._enter("comparison_matches")
         matches = {
             key: comparison_matches(vocabulary, self.judges[key], self.settings.explicit)
             for key in self.members
@@ -208,7 +205,6 @@ class _DryRun:
         return reference_ranking(vocabulary, matches, without_intervals)
 
     def _fit(self, batch: str, reference: Reference) -> None:
-        self._enter("fitted_probabilities", batch)
         pairs = collect_pairs(self._findings(batch), self.hedges[batch])
         sentences = sorted({pair.masked_sentence for pair in pairs if pair.masked_sentence is not None})
         fit = fit_economically if self.settings.explicit.fit == "economy" else fit_sentences
@@ -221,10 +217,6 @@ class _DryRun:
         if batch not in self.findings:
             self.findings[batch] = take_in(self.deliveries[batch], self.settings.corpus).findings
         return self.findings[batch]
-
-    def _enter(self, stage: RunStage, batch: str = "") -> None:
-        for judge in self.rehearsed.values():
-            judge.enter(stage, batch)
 
     def estimate(self) -> Estimate:
         """What was counted, with prices."""
@@ -304,7 +296,7 @@ class _DryRun:
                     f"judge {key!r} has {waiting} questions out in batches already; they are "
                     "counted as still to be asked."
                 )
-            if output_limit(binding_of(slot)) is None:
+            if output_limit(slot.binding) is None:
                 self.remarks.append(
                     f"judge {key!r} has no limit on output tokens in its parameters: its worst "
                     "case is not known."
@@ -314,8 +306,8 @@ class _DryRun:
                     f"judge {key!r} may think before it answers: how much is a guess until the "
                     "ledger has its answers."
                 )
-            policy = slot_policy(key, slot, self.circumstances.environ)
-            for problem in preflight([policy], self.registration.corpus.data_class, self.circumstances.today):
+            around, data_class = self.circumstances, self.registration.corpus.data_class
+            for problem in preflight(key, slot, around.environ, data_class, around.today):
                 what = "A run would be refused" if problem.severity == "refusal" else "Warning"
                 self.remarks.append(f"{what}: {problem.message}")
 

@@ -17,12 +17,12 @@ from pydantic import PrivateAttr
 from lunguage_assets.current.standing import Standings
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.home.home import Home
-from lunguage_assets.judges.asking.attempts import moment
 from lunguage_assets.judges.asking.budget import Budget
 from lunguage_assets.judges.asking.daily_budget import DailyBudget
 from lunguage_assets.judges.asking.progress import Progress
 from lunguage_assets.judges.binding_record import BindingRecord, BoundJudge
 from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
+from lunguage_assets.judges.ledger.attempts import moment
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.opening import Surroundings, open_judge
 from lunguage_assets.judges.protocol import Judge

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import dagster as dg
 
-from lunguage_assets.home.home import DataClass
 from lunguage_assets.interruption import is_interruption
+from lunguage_assets.settings import DataClass
 
 _VARIABLE = "DAGSTER_REDACT_USER_CODE_ERRORS"
 _LOGGER = os.environ.get("DAGSTER_REDACTED_ERROR_LOGGER_NAME", "dagster.redacted_errors")

@@ -8,28 +8,22 @@ the model's end is told.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
-from pathlib import Path
-from typing import cast
 
 import pandas as pd
-from sqlalchemy import select
-from sqlalchemy.exc import SQLAlchemyError
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.explicit.hedges.hedging import hedge_phrases
 from lunguage_assets.explicit.rating.matches import comparison_matches
-from lunguage_assets.judges.asking.exchange import REPLIED
 from lunguage_assets.judges.estimating.rehearsal import RehearsalJudge
-from lunguage_assets.judges.ledger.ledger import ATTEMPTS, LedgerError
-from lunguage_assets.judges.ledger.recorded import RecordedAnswers
-from lunguage_assets.judges.opening import slot_policy
-from lunguage_assets.judges.policy import DataClass, SlotPolicy, is_requested, preflight, told_name
+from lunguage_assets.judges.ledger.exchange import REPLIED
+from lunguage_assets.judges.ledger.reading import LedgerReader
+from lunguage_assets.judges.policy import is_requested, lifecycle_problems, preflight, told_name
 from lunguage_assets.judges.prompts import Prompts
-from lunguage_assets.judges.providers import binding_of, provider_of
+from lunguage_assets.judges.providers import provider_of
 from lunguage_assets.judges.slots import ModelSlot
-from lunguage_assets.settings import CheckSettings, ExplicitSettings
+from lunguage_assets.settings import CheckSettings, DataClass, ExplicitSettings
 
 
 @dataclass(frozen=True)
@@ -53,41 +47,20 @@ class RecentCalls:
     other_models: Mapping[str, int]
 
 
-class WatchedLedger(RecordedAnswers):
-    """A ledger that is there, for reading how a judge has been doing."""
+def recent_calls(ledger: LedgerReader, judge: str, slot: ModelSlot, limit: int) -> RecentCalls:
+    """The last `limit` attempts of a judge with the model that it is bound to now.
 
-    @classmethod
-    def at(cls, where: str | Path) -> WatchedLedger | None:
-        """As `RecordedAnswers.at`."""
-        return cast("WatchedLedger | None", super().at(where))
-
-    def recent_calls(self, judge: str, slot: ModelSlot, limit: int) -> RecentCalls:
-        """The last `limit` attempts of a judge with the model that it is bound to now.
-
-        Raises:
-            LedgerError: the ledger cannot be read.
-        """
-        c = ATTEMPTS.c
-        latest = (
-            select(c.failure, c.returned_model)
-            .where((c.judge == judge) & (c.model == slot.model))
-            .order_by(c.time.desc(), c.receipt)
-        )
-        try:
-            with self._engine.connect() as connection:
-                rows = connection.execute(latest.limit(limit)).all()
-        except SQLAlchemyError as error:
-            raise LedgerError(
-                f"ledger {self._place}: cannot be read ({type(error).__name__}). Name another place, or none."
-            ) from None
-        binding = binding_of(slot)
-        others = [
-            told_name(binding, name)
-            for failure, name in rows
-            if failure == "wrong_model" and not is_requested(binding, name or "")
-        ]
-        failed = sum(failure is not None and failure not in REPLIED for failure, _ in rows)
-        return RecentCalls(len(rows), failed, {name: others.count(name) for name in sorted(set(others))})
+    Raises:
+        LedgerError: the ledger cannot be read.
+    """
+    rows = ledger.recent_calls(judge, slot.model, limit)
+    others = [
+        told_name(slot.binding, name or "")
+        for failure, name in rows
+        if failure == "wrong_model" and not is_requested(slot.binding, name or "")
+    ]
+    failed = sum(failure is not None and failure not in REPLIED for failure, _ in rows)
+    return RecentCalls(len(rows), failed, {name: others.count(name) for name in sorted(set(others))})
 
 
 def open_comparisons(
@@ -95,14 +68,13 @@ def open_comparisons(
     key: str,
     slot: ModelSlot,
     prompts: Prompts,
-    recorded: RecordedAnswers | None,
+    recorded: LedgerReader | None,
     settings: ExplicitSettings,
 ) -> int:
     """Comparisons of this vocabulary that the ledger has no answer to: what the next run would have to
     ask.
     """
     rehearsal = RehearsalJudge(key, slot, prompts, recorded)
-    rehearsal.enter("comparison_matches")
     comparison_matches(vocabulary, rehearsal, settings)
     return sum(tally.open for tally in rehearsal.tallies.values())
 
@@ -112,12 +84,11 @@ def open_extractions(
     key: str,
     slot: ModelSlot,
     prompts: Prompts,
-    recorded: RecordedAnswers | None,
+    recorded: LedgerReader | None,
     corrections: pd.DataFrame | None,
 ) -> int:
     """Tentative findings of a batch whose phrases the ledger does not know."""
     rehearsal = RehearsalJudge(key, slot, prompts, recorded)
-    rehearsal.enter("hedge_phrases")
     hedge_phrases(findings, rehearsal, corrections)
     return sum(tally.open for tally in rehearsal.tallies.values())
 
@@ -155,11 +126,7 @@ def _lifecycle(key: str, slot: ModelSlot, around: Circumstances) -> Sequence[Sig
     looked_at = "the model's last day"
     if slot.retires_on is None:
         return [Sign(looked_at, "not given in the judges file")]
-    ends = preflight(
-        [SlotPolicy(key, slot.model, leaves_machine=False, retires_on=slot.retires_on)],
-        around.data_class,
-        around.today,
-    )
+    ends = lifecycle_problems(key, slot, around.today)
     if not ends:
         return [Sign(looked_at, slot.retires_on.isoformat())]
     remedy = (
@@ -181,9 +148,7 @@ def _open(count: int | None) -> Sign:
 
 def _ready(key: str, slot: ModelSlot, around: Circumstances) -> Sequence[Sign]:
     """Whether open questions could be sent: policy, key, address, SDK."""
-    policy = replace(
-        slot_policy(key, slot, around.environ), retires_on=None
-    )  # its last day has a line of its own
+    served = slot.model_copy(update={"retires_on": None})  # its last day has a line of its own
     found = [
         Sign(
             "leave to be asked",
@@ -191,7 +156,7 @@ def _ready(key: str, slot: ModelSlot, around: Circumstances) -> Sequence[Sign]:
             False,
             "Choose another judge, or complete its entry if that is true and permitted.",
         )
-        for problem in preflight([policy], around.data_class, around.today)
+        for problem in preflight(key, served, around.environ, around.data_class, around.today)
         if problem.severity == "refusal"
     ]
     try:

@@ -13,16 +13,16 @@ import pytest
 
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating.matches import schedule
-from lunguage_assets.judges.asking.attempts import Attempt, request_key
+from lunguage_assets.judges.ledger.attempts import Attempt, request_key
 from lunguage_assets.judges.ledger.ledger import Ledger
+from lunguage_assets.judges.ledger.reading import LedgerReader
 from lunguage_assets.judges.prompts import comparison_request, load_prompts
-from lunguage_assets.judges.providers import binding_of
 from lunguage_assets.judges.slots import ModelSlot
 from lunguage_assets.quality.judge_health import (
     Circumstances,
     RecentCalls,
     Sign,
-    WatchedLedger,
+    recent_calls,
     open_comparisons,
     signs_of,
 )
@@ -105,7 +105,7 @@ def attempt(number: int, **changes: Any) -> Attempt:
 
 def test_the_latest_calls_of_this_judge_and_model_are_counted(tmp_path: Path) -> None:
     place = tmp_path / "ledger.sqlite"
-    assert WatchedLedger.at(place) is None
+    assert LedgerReader.at(place) is None
     assert not place.exists()
     ledger = Ledger.open(place)
     ledger.record_all(
@@ -120,11 +120,11 @@ def test_the_latest_calls_of_this_judge_and_model_are_counted(tmp_path: Path) ->
             attempt(8, model="model-0"),
         ]
     )
-    watched = WatchedLedger.at(place)
+    watched = LedgerReader.at(place)
     assert watched is not None
-    assert watched.recent_calls("judge", slot(), 1000) == RecentCalls(6, 2, {"model-2": 1})
-    assert watched.recent_calls("judge", slot(), 5) == RecentCalls(5, 1, {"model-2": 1})
-    assert watched.recent_calls("nobody", slot(), 5) == RecentCalls(0, 0, {})
+    assert recent_calls(watched, "judge", slot(), 1000) == RecentCalls(6, 2, {"model-2": 1})
+    assert recent_calls(watched, "judge", slot(), 5) == RecentCalls(5, 1, {"model-2": 1})
+    assert recent_calls(watched, "nobody", slot(), 5) == RecentCalls(0, 0, {})
 
 
 def vocabulary() -> pd.DataFrame:
@@ -157,10 +157,10 @@ def test_comparisons_without_an_answer_in_the_ledger_are_counted_and_recorded_on
     assert open_comparisons(phrases, "judge", model, prompts, None, SETTINGS) == 3
     questions = schedule(phrases, SETTINGS).questions()
     keys = [
-        request_key(binding_of(model), comparison_request(prompts.comparison(q), model.mode, q.replicate))
+        request_key(model.binding, comparison_request(prompts.comparison(q), model.mode, q.replicate))
         for q in questions
     ]
     ledger = Ledger.open(tmp_path / "ledger.sqlite")
     ledger.record_all([attempt(number + 1, key=key) for number, key in enumerate(keys[:2])])
-    watched = WatchedLedger.at(tmp_path / "ledger.sqlite")
+    watched = LedgerReader.at(tmp_path / "ledger.sqlite")
     assert open_comparisons(phrases, "judge", model, prompts, watched, SETTINGS) == 1

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.configuration import load_judges, make_judge
+from lunguage_assets.judges.configuration import load_judges
+from lunguage_assets.judges.opening import make_judge
 
 VALID = """
 preset = "offline"

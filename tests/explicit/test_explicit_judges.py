@@ -149,7 +149,8 @@ def test_any_text_is_answered(judge: Judge, one: str, two: str) -> None:
 @both
 def test_answers_do_not_depend_on_the_python_hash_seed(judge: Judge) -> None:
     code = (
-        "from lunguage_assets.judges.configuration import load_judges, make_judge\n"
+        "from lunguage_assets.judges.configuration import load_judges\n"
+        "from lunguage_assets.judges.opening import make_judge\n"
         "from lunguage_assets.judges.protocol import ComparisonQuestion as Q\n"
         f"judge = make_judge('{judge.key}', load_judges())\n"
         "print(judge.identity, [a.answer for a in judge.compare([Q(f'Possible <finding> {i}.', "

@@ -5,20 +5,17 @@ kill.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from loopback import Call, LoopbackServer
 from loopback_batches import Fate
 
-from lunguage_assets.judges.asking.answers import parse_label, parse_phrase_list
-from lunguage_assets.judges.asking.limiter import Limiter, Limits
-from lunguage_assets.judges.asking.model_judge import ModelJudge
-from lunguage_assets.judges.asking.requests import BatchProvider
-from lunguage_assets.judges.batches.batch_watch import Pace
+from lunguage_assets.judges.batches import batches_of
 from lunguage_assets.judges.batches.batching import Batching
 from lunguage_assets.judges.ledger.ledger import Ledger
+from lunguage_assets.judges.model_judge import ModelJudge
 from lunguage_assets.judges.prompts import load_prompts
 from lunguage_assets.judges.protocol import (
     ComparisonAnswer,
@@ -28,12 +25,12 @@ from lunguage_assets.judges.protocol import (
     Judge,
     ask_to_compare,
 )
-from lunguage_assets.judges.providers import batches_of, provider_of
-from lunguage_assets.judges.slots import ModelSlot
+from lunguage_assets.judges.providers import provider_of
+from lunguage_assets.judges.slots import Batches, Limits, ModelSlot
 
 WIRES = ("openai", "anthropic", "gemini")
 KEYS = {"OPENAI_API_KEY": "key-o", "ANTHROPIC_API_KEY": "key-a", "GEMINI_API_KEY": "key-g"}
-PACE = Pace(0.01, 0.05, 0.4)
+LEASE_S = 0.4
 
 
 HEDGES = ("likely", "may be", "possible", "suspected", "doubtful")
@@ -85,21 +82,28 @@ def judge_of(
     progress: Any = None,
     **options: Any,
 ) -> ModelJudge:
-    """A judge that sends what may wait in batches; `options` are those of `Batching`."""
+    """A judge that sends what may wait in batches; `options` are those of `Batching`, and of its rules."""
     slot = slot if slot is not None else slot_of(wire, url)
     provider = provider_of("one", slot, KEYS)
-
-    def batches() -> BatchProvider:
-        return batches_of("one", provider)
-
-    batching = Batching(
-        batches, **{"price": slot.price.in_batches if slot.price else None, "pace": PACE, **options}
+    limits = Limits(in_flight=8, backoff_s=0.01, failures_per_request=6)
+    rules = {name: options.pop(name) for name in list(options) if name in Batches.model_fields}
+    batching = replace(
+        Batching.of(slot, lambda: batches_of("one", provider)),
+        rules=Batches(**{"first_look_s": 0.01, "longest_look_s": 0.05, **rules}),
+        **{"lease_s": LEASE_S, **options},
     )
-    limiter = Limiter(Limits(in_flight=8, backoff_s=0.01, failures_per_request=6))
     return ModelJudge(
-        "one", provider, ledger, limiter, load_prompts(), parse_phrase_list, parse_label, mode=slot.mode, budget=budget, price=slot.price,
-        progress=progress, batching=batching,
-    )  # fmt: skip
+        "one",
+        provider,
+        ledger,
+        load_prompts(),
+        limits,
+        mode=slot.mode,
+        budget=budget,
+        price=slot.price,
+        progress=progress,
+        batching=batching,
+    )
 
 
 def once(fate: Fate, share: int = 2) -> Callable[[Call, int], Fate]:

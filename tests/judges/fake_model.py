@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from lunguage_assets.judges.asking.attempts import request_key
-from lunguage_assets.judges.asking.requests import ModelBinding, Prompt, ProviderFailure, Reply, Request
+from lunguage_assets.judges.ledger.attempts import request_key
+from lunguage_assets.judges.requests import ModelBinding, Prompt, ProviderFailure, Reply, Request
 
 BINDING = ModelBinding("fake", "fake", "fake-1", (("max_tokens", 10), ("temperature", 1)))
 LABELS = ("sentence_1", "sentence_2")
@@ -21,7 +21,7 @@ FAILURES = ("rate_limited", "overloaded", "timeout", "connection", "server", "ma
 
 def question(number: int, **changes: object) -> Request:
     prompt = Prompt("You judge invented sentences.", f"Invented question {number}?", "v1")
-    return Request(**{"stage": "compare", "prompt": prompt, "labels": LABELS, **changes})  # type: ignore[arg-type]
+    return Request(**{"task": "compare", "prompt": prompt, "labels": LABELS, **changes})  # type: ignore[arg-type]
 
 
 def questions(count: int) -> list[Request]:

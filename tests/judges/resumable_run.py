@@ -11,8 +11,9 @@ from pathlib import Path
 from fake_model import FakeModel, questions, read_label
 
 from lunguage_assets.judges.asking.engine import ask
-from lunguage_assets.judges.asking.limiter import Limiter, Limits
+from lunguage_assets.judges.asking.limiter import Limiter
 from lunguage_assets.judges.ledger.ledger import Ledger
+from lunguage_assets.judges.slots import Limits
 
 if __name__ == "__main__":
     place, log, in_flight, latency = sys.argv[1:]

@@ -8,10 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from lunguage_assets.judges.asking.answers import parse_label, parse_phrase_list
-from lunguage_assets.judges.asking.limiter import Limiter
-from lunguage_assets.judges.asking.model_judge import ModelJudge
 from lunguage_assets.judges.ledger.ledger import Ledger
+from lunguage_assets.judges.model_judge import ModelJudge
 from lunguage_assets.judges.prompts import load_prompts
 from lunguage_assets.judges.protocol import ComparisonQuestion
 from lunguage_assets.judges.providers import provider_of
@@ -47,10 +45,8 @@ def judge_of(wire: str, url: str, ledger: Ledger, **fields: Any) -> ModelJudge:
         "one",
         provider,
         ledger,
-        Limiter(LIMITS.flow),
         load_prompts(),
-        parse_phrase_list,
-        parse_label,
+        LIMITS,
         price=PRICE,
     )
 

@@ -26,10 +26,10 @@ from loopback import LoopbackServer
 from loopback_batches import BatchService, Fate
 
 from lunguage_assets.explicit.rating.matches import comparison_matches
-from lunguage_assets.judges.asking.attempts import TRIES
 from lunguage_assets.judges.asking.engine import JudgeIncomplete
 from lunguage_assets.judges.batches.submissions import Submissions
 from lunguage_assets.judges.configuration import load_judges
+from lunguage_assets.judges.ledger.attempts import TRIES
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.opening import Surroundings, open_judge
 from lunguage_assets.judges.policy import WrongModel
@@ -118,7 +118,7 @@ def test_questions_are_spread_over_as_many_batches_as_the_limits_need(
     patiently(judge)
     assert sorted(len(batch.keys) for batch in service.batches) == [6, 7, 7]
     judge.close()
-    smaller = judge_of(wire, server.url, ledger, size_bytes=15_000)
+    smaller = judge_of(wire, server.url, ledger, megabytes=0.015)
     ask_to_compare(smaller, pairs(20, start=100), may_wait=True)
     smaller.close()
     sizes = [sum(len(call.prompt) for call in batch.calls.values()) for batch in service.batches[3:]]

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from batch_judges import PACE, WIRES, judge_of, pairs, patiently, row, single_calls
+from batch_judges import LEASE_S, WIRES, judge_of, pairs, patiently, row, single_calls
 from loopback import LoopbackServer
 from loopback_batches import BatchService
 
-from lunguage_assets.judges.asking.attempts import Attempt
 from lunguage_assets.judges.asking.engine import JudgeIncomplete
 from lunguage_assets.judges.batches.submissions import Submission, Submissions
+from lunguage_assets.judges.ledger.attempts import Attempt
 from lunguage_assets.judges.ledger.ledger import Ledger, LedgerError
 from lunguage_assets.judges.protocol import (
     ask_to_compare,
@@ -195,7 +195,7 @@ def test_a_batch_that_another_process_takes_long_to_send_is_left_to_it(
     place: str, server: LoopbackServer
 ) -> None:
     service = BatchService(server)
-    service.slow = 5 * PACE.lease_s
+    service.slow = 5 * LEASE_S
     judges = [judge_of("openai", server.url, Ledger.open(place)) for _ in range(2)]
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(patiently, judges[0])

@@ -21,8 +21,9 @@ from lunguage_assets.judges.asking.progress import Progress
 from lunguage_assets.judges.batches import batch_watch
 from lunguage_assets.judges.batches.submissions import Submissions
 from lunguage_assets.judges.configuration import load_judges
+from lunguage_assets.judges.examination import examination
 from lunguage_assets.judges.ledger.ledger import Ledger
-from lunguage_assets.judges.opening import Surroundings, examination, open_judge
+from lunguage_assets.judges.opening import Surroundings, open_judge
 from lunguage_assets.judges.policy import PolicyRefused
 from lunguage_assets.judges.protocol import (
     Judge,

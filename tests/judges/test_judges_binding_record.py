@@ -15,7 +15,7 @@ import pytest
 from lunguage_assets.errors import ConfigurationError, LunguageError
 from lunguage_assets.judges.binding_record import BindingRecord, BoundJudge
 from lunguage_assets.judges.configuration import JudgesConfiguration
-from lunguage_assets.judges.opening import examination
+from lunguage_assets.judges.examination import examination
 from lunguage_assets.judges.protocol import (
     ComparisonAnswer,
     ComparisonQuestion,

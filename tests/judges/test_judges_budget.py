@@ -19,7 +19,7 @@ from lunguage_assets.judges.asking.budget import (
     estimated_input_tokens,
     output_limit,
 )
-from lunguage_assets.judges.asking.requests import ModelBinding, Prompt
+from lunguage_assets.judges.requests import ModelBinding, Prompt
 from lunguage_assets.judges.slots import Price
 
 GPT_4O = Price(input=2.75, output=11.0, as_of=date(2025, 6, 1))  # the paper's

@@ -4,29 +4,23 @@ sent.
 
 from __future__ import annotations
 
-import asyncio
 import datetime
-from dataclasses import asdict
+import sys
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
+from types import FrameType
 
 import pytest
 import tiny_model
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.asking.limiter import Limits
-from lunguage_assets.judges.asking.requests import Prompt, Request
-from lunguage_assets.judges.configuration import (
-    JudgesConfiguration,
-    load_judges,
-    make_judge,
-    make_provider,
-    model_slot,
-    price_of,
-)
-from lunguage_assets.judges.opening import slot_policy
+from lunguage_assets.judges.configuration import PRESET_VARIABLE, JudgesConfiguration, load_judges
+from lunguage_assets.judges.ledger.ledger import Ledger
+from lunguage_assets.judges.opening import Surroundings, judge_identity, make_judge, open_judge
 from lunguage_assets.judges.policy import preflight
-from lunguage_assets.judges.providers import DeferredProvider, binding_of
+from lunguage_assets.judges.protocol import ComparisonQuestion
+from lunguage_assets.judges.providers import provider_of
 from lunguage_assets.judges.providers.endpoints import KEY_VARIABLES, required_variables
 from lunguage_assets.judges.slots import MODEL_PROVIDERS, ModelSlot, on_this_machine
 
@@ -68,15 +62,16 @@ SERVER = 'provider = "openai-compatible"\nmodel = "m"\nbase_url = "http://localh
 LOCAL = 'provider = "transformers"\nmodel = "m"\nparams = { max_new_tokens = 9 }\n'
 
 
-@pytest.fixture(autouse=True)
-def no_preset(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("LUNGUAGE_PRESET", raising=False)
-
-
 def read(tmp_path: Path, gpt: str, preset: str | None = None) -> JudgesConfiguration:
     file = tmp_path / "judges.toml"
     file.write_text(HEAD + gpt, encoding="utf-8")
     return load_judges(file, preset)
+
+
+def gpt_of(configuration: JudgesConfiguration) -> ModelSlot:
+    slot = configuration.slot("gpt")
+    assert isinstance(slot, ModelSlot)
+    return slot
 
 
 def refused(tmp_path: Path, gpt: str) -> str:
@@ -89,13 +84,13 @@ def refused(tmp_path: Path, gpt: str) -> str:
 
 
 def test_a_language_models_table_is_read_whole(tmp_path: Path) -> None:
-    slot = model_slot("gpt", read(tmp_path, GPT))
+    slot = gpt_of(read(tmp_path, GPT))
     assert (slot.mode, slot.limits.in_flight, slot.limits.timeout_s) == ("enum", 16, 20.0)
     assert slot.retires_on == datetime.date(2027, 5, 1)
     assert slot.price is not None
     assert slot.price.cost(1_000_000, 500_000) == pytest.approx(2.0 + 4.0)
     assert required_variables(slot) == ("GROUP_KEY",)
-    binding = binding_of(slot)
+    binding = slot.binding
     assert (binding.endpoint_class, binding.model, binding.aliases) == (
         "openai",
         "gpt-x",
@@ -105,7 +100,7 @@ def test_a_language_models_table_is_read_whole(tmp_path: Path) -> None:
 
 
 def test_without_more_words_a_model_gets_synthetic_text_only_and_no_batches(tmp_path: Path) -> None:
-    slot = model_slot("gpt", read(tmp_path, 'provider = "openai"\nmodel = "m"\n'))
+    slot = gpt_of(read(tmp_path, 'provider = "openai"\nmodel = "m"\n'))
     assert (slot.allowed_data, slot.batch_allowed, slot.mode, slot.price) == (
         ("synthetic",),
         False,
@@ -131,17 +126,13 @@ def test_only_the_judges_of_the_active_preset_rank_and_are_asked(tmp_path: Path)
         offline.members("gpt")
 
 
-def test_the_preset_is_the_arguments_then_the_environments_then_the_files(
+def test_the_preset_is_the_arguments_or_the_files_and_never_the_environments(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv(PRESET_VARIABLE, "models")
     assert read(tmp_path, GPT).preset == "offline"
-    monkeypatch.setenv("LUNGUAGE_PRESET", "models")
-    assert read(tmp_path, GPT).preset == "models"
-    assert read(tmp_path, GPT, "offline").preset == "offline"
-    monkeypatch.setenv("LUNGUAGE_PRESET", "gold")
-    with pytest.raises(ConfigurationError, match=r"'gold', chosen by \$LUNGUAGE_PRESET.*offline, models"):
-        read(tmp_path, GPT)
-    with pytest.raises(ConfigurationError, match=r"'silver' is not in .*judges\.toml"):
+    assert read(tmp_path, GPT, "models").preset == "models"
+    with pytest.raises(ConfigurationError, match=r"'silver' is not in .*judges\.toml.*offline, models"):
         read(tmp_path, GPT, "silver")
 
 
@@ -202,7 +193,7 @@ def test_credentialed_text_needs_an_attestation_or_a_server_on_this_machine(tmp_
     open_to_all = 'allowed_data = ["credentialed"]\n'
     bare = "\n".join(line for line in GPT.splitlines() if not line.startswith("zero_retention"))
     assert "credentialed" in refused(tmp_path, bare)
-    assert model_slot("gpt", read(tmp_path, SERVER + open_to_all)).allowed_data == ("credentialed",)
+    assert gpt_of(read(tmp_path, SERVER + open_to_all)).allowed_data == ("credentialed",)
     for address in (
         "http://gpu.hospital.example:8000/v1",
         "http://localhost.example/v1",
@@ -212,7 +203,7 @@ def test_credentialed_text_needs_an_attestation_or_a_server_on_this_machine(tmp_
             tmp_path, SERVER.replace("http://localhost:8000/v1", address) + open_to_all
         )
     by_name = SERVER.replace('base_url = "http://localhost:8000/v1"', 'base_url_env = "SERVER"')
-    assert model_slot("gpt", read(tmp_path, by_name + open_to_all)).allowed_data == ("credentialed",), (
+    assert gpt_of(read(tmp_path, by_name + open_to_all)).allowed_data == ("credentialed",), (
         "its address is examined later"
     )
     assert "credentialed" in refused(tmp_path, (by_name + open_to_all).replace("openai-compatible", "openai"))
@@ -247,23 +238,10 @@ def test_a_server_that_only_the_environment_names_is_examined_there_and_refused_
         provider="openai-compatible", model="m", base_url_env="SERVER", allowed_data=("credentialed",)
     )
     environ = {} if address is None else {"SERVER": address}
-    problems = preflight([slot_policy("gpt", slot, environ)], "credentialed", date(2026, 11, 1))
+    problems = preflight("gpt", slot, environ, "credentialed", date(2026, 11, 1))
     assert [problem.severity for problem in problems] == (["refusal"] if refused else [])
-    assert slot_policy("gpt", slot.model_copy(update={"provider": "openai"}), environ).leaves_machine, (
+    assert slot.model_copy(update={"provider": "openai"}).leaves_machine(environ), (
         "a gateway is not the model"
-    )
-
-
-def test_every_limit_of_the_file_reaches_the_limiter(tmp_path: Path) -> None:
-    given = {
-        "requests_per_minute": 30.0, "tokens_per_minute": 1e5, "in_flight": 3, "deadline_s": 90.0, "failures_per_request": 4, "backoff_s": 0.5,
-        "longest_backoff_s": 8.0, "longest_wait_s": 20.0, "breaker_failures": 7, "breaker_pause_s": 2.0, "breaker_probes": 2,
-    }  # fmt: skip
-    written = ", ".join(f"{name} = {value}" for name, value in given.items())
-    slot = model_slot("gpt", read(tmp_path, f"{SERVER}limits = {{ {written}, timeout_s = 5 }}\n"))
-    assert asdict(slot.limits.flow) == given
-    assert asdict(model_slot("gpt", read(tmp_path, SERVER)).limits.flow) == asdict(Limits(in_flight=8)), (
-        "and what is not said is as usual"
     )
 
 
@@ -278,13 +256,13 @@ def test_a_limit_that_would_block_for_ever_is_refused_with_its_name(tmp_path: Pa
 def test_a_model_in_this_process_is_free_keeps_text_here_and_has_the_next_batch_waiting(
     tmp_path: Path,
 ) -> None:
-    slot = model_slot("gpt", read(tmp_path, LOCAL + "batch_size = 24\n"))
+    slot = gpt_of(read(tmp_path, LOCAL + "batch_size = 24\n"))
     assert not slot.leaves_machine({})
     assert required_variables(slot) == ()
     assert slot.limits.in_flight == 48
-    price = price_of("gpt", read(tmp_path, LOCAL))
-    assert price.cost(1e6, 1e6) == 0
-    binding = binding_of(slot)
+    assert slot.price is not None
+    assert slot.price.cost(1e6, 1e6) == 0
+    binding = slot.binding
     assert (binding.endpoint_class, dict(binding.parameters)) == (
         "transformers",
         {"max_new_tokens": 9, "revision": "main", "dtype": "auto"},
@@ -293,7 +271,7 @@ def test_a_model_in_this_process_is_free_keeps_text_here_and_has_the_next_batch_
         "price = { input = 0.1, output = 0.2, as_of = 2026-11-01 }\nlimits = { in_flight = 5 "
         "}\nallowed_data = ['credentialed']\n"
     )
-    changed = model_slot("gpt", read(tmp_path, LOCAL + own))
+    changed = gpt_of(read(tmp_path, LOCAL + own))
     assert changed.price is not None
     assert (changed.price.output, changed.limits.in_flight) == (0.2, 5)
 
@@ -314,8 +292,8 @@ def test_the_bundled_file_stays_offline_and_has_the_papers_panel_and_a_live_one(
 
 def test_the_papers_prices_and_ends_are_those_of_its_logs_and_of_the_providers() -> None:
     paper = load_judges(preset="paper-2025")
-    prices = {key: price_of(key, paper) for key in paper.panel_members}
-    assert {key: (price.input, price.output) for key, price in prices.items()} == {
+    prices = {key: paper.models[key].price for key in paper.panel_members}
+    assert {key: price and (price.input, price.output) for key, price in prices.items()} == {
         "gemini-2.5-flash": (0.30, 2.50), "gpt-4o": (2.75, 11.0), "claude-sonnet-4": (3.0, 15.0), "medgemma-27b": (0.0, 0.0),
     }  # fmt: skip
     ends = {key: str(slot.retires_on) for key, slot in paper.models.items()}
@@ -345,14 +323,6 @@ def test_the_live_panels_models_are_named_by_the_sdks_and_not_on_their_lists_of_
     assert f'"{models["gemini-3.8-flash"]}"' in source
 
 
-def test_a_price_that_is_not_known_is_not_guessed() -> None:
-    live = load_judges(preset="panel-2026")
-    with pytest.raises(ConfigurationError, match=r"'gpt-5.5' has no price.*\[judges.gpt-5.5\]"):
-        price_of("gpt-5.5", live)
-    with pytest.raises(ConfigurationError, match="rule-based"):
-        price_of("lexicon", live)
-
-
 def test_every_bundled_model_can_be_made_when_its_variables_are_set() -> None:
     for module in ("openai", "anthropic", "google.genai"):
         pytest.importorskip(module, reason="needs the LLM SDKs: pip install 'lunguage-assets[llm]'")
@@ -364,26 +334,50 @@ def test_every_bundled_model_can_be_made_when_its_variables_are_set() -> None:
         del slots["medgemma-27b-local"]
     for key, slot in slots.items():
         assert slot.provider in MODEL_PROVIDERS
-        assert make_provider(key, judges, environ).binding == binding_of(slot)
+        assert provider_of(key, slot, environ).binding == slot.binding
     with pytest.raises(ConfigurationError, match="GEMINI_API_KEY is not set"):
-        make_provider("gemini-2.5-flash", judges, {})
+        provider_of("gemini-2.5-flash", slots["gemini-2.5-flash"], {})
 
 
-def test_a_language_model_is_no_rule_based_judge_and_the_other_way_round() -> None:
+def test_a_language_model_is_no_rule_based_judge_and_an_unknown_one_is_none() -> None:
     judges = load_judges()
     with pytest.raises(ConfigurationError, match="'gpt-4o' is a language model"):
         make_judge("gpt-4o", judges)
-    with pytest.raises(ConfigurationError, match="'cues' is rule-based"):
-        make_provider("cues", judges, {})
     with pytest.raises(ConfigurationError, match="'nobody' is not known"):
-        make_provider("nobody", judges, {})
+        make_judge("nobody", judges)
 
 
-def test_a_deferred_model_needs_no_key_before_its_first_question() -> None:
-    judges = load_judges()
-    slot = model_slot("claude-sonnet-4", judges)
-    provider = DeferredProvider(binding_of(slot), lambda: make_provider("claude-sonnet-4", judges, {}))
-    assert provider.binding == binding_of(slot)
-    with pytest.raises(ConfigurationError, match="ANTHROPIC_API_KEY is not set"):
-        asyncio.run(provider.answer(Request("compare", Prompt("s", "u"))))
-    asyncio.run(provider.close())
+def test_a_judge_opens_without_a_key_and_misses_it_at_its_first_question(tmp_path: Path) -> None:
+    key, judges = "gpt-4o", load_judges()
+    around = Surroundings(
+        "synthetic", lambda: Ledger.open(tmp_path / "l"), today=lambda: date(2025, 9, 1), environ={}
+    )
+    judge = open_judge(key, judges, around)
+    assert judge.identity == judge_identity(key, judges)
+    with pytest.raises(ConfigurationError, match="OPENAI_API_KEY is not set"):
+        judge.compare([ComparisonQuestion("a", "b")])
+
+
+def test_opening_a_judge_by_its_key_enters_five_modules(tmp_path: Path) -> None:
+    judges, ledger = load_judges(preset="panel-2026"), Ledger.open(tmp_path / "l")
+    around = Surroundings("synthetic", lambda: ledger)
+
+    def modules_of(work: Callable[[], object]) -> set[str]:
+        seen: set[str] = set()
+
+        def note(frame: FrameType, event: str, _: object) -> None:
+            name = frame.f_globals.get("__name__", "")
+            written = not frame.f_code.co_filename.startswith("<")  # not by dataclasses
+            if event == "call" and written and name.startswith("lunguage_assets.judges."):
+                seen.add(name.removeprefix("lunguage_assets.judges."))
+
+        sys.setprofile(note)
+        try:
+            work()
+        finally:
+            sys.setprofile(None)
+        return seen
+
+    key = "claude-sonnet-5.5"
+    for work in (lambda: open_judge(key, judges, around), lambda: judge_identity(key, judges)):
+        assert len(modules_of(work)) <= 5, modules_of(work)

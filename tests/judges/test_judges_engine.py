@@ -22,15 +22,15 @@ import pytest
 from fake_model import BINDING, LABELS, FakeModel, Time, label, question, questions, read_label, reply
 
 from lunguage_assets.errors import LunguageError, MethodError
-from lunguage_assets.judges.asking.attempts import TRIES, request_key
 from lunguage_assets.judges.asking.budget import Budget, BudgetExceeded, estimated_input_tokens
-from lunguage_assets.judges.asking.engine import JudgeIncomplete, Outcome, ask
-from lunguage_assets.judges.asking.limiter import Limiter, Limits
+from lunguage_assets.judges.asking.engine import JudgeIncomplete, Settled, ask
+from lunguage_assets.judges.asking.limiter import Limiter
 from lunguage_assets.judges.asking.progress import Progress
-from lunguage_assets.judges.asking.requests import FailureKind, ModelBinding, ProviderFailure, Reply, Request
+from lunguage_assets.judges.ledger.attempts import TRIES, request_key
 from lunguage_assets.judges.ledger.ledger import Ledger, LedgerError
 from lunguage_assets.judges.policy import WrongModel
-from lunguage_assets.judges.slots import Price
+from lunguage_assets.judges.requests import FailureKind, ModelBinding, ProviderFailure, Reply, Request
+from lunguage_assets.judges.slots import Limits, Price
 
 PRICE = Price(input=1.0, output=10.0, as_of=date(2026, 1, 1))
 COST = (40 * 1.0 + 4 * 10.0) / 1e6
@@ -40,7 +40,7 @@ SECRET = "the zebra-striped opacity"
 
 def asked(
     requests: Sequence[Request], model: FakeModel, ledger: Ledger, **options: Any
-) -> list[Outcome[str]]:
+) -> list[Settled[str]]:
     limits = Limits(
         **{"in_flight": 16, "backoff_s": 0.001, "breaker_pause_s": 0.001, **options.pop("limits", {})}
     )
@@ -56,8 +56,8 @@ def asked(
     )
 
 
-def values(outcomes: Sequence[Outcome[str]]) -> list[str | None]:
-    return [outcome.value for outcome in outcomes]
+def values(settled: Sequence[Settled[str]]) -> list[str | None]:
+    return [one.value for one in settled]
 
 
 def always(result: Reply | ProviderFailure) -> Callable[[Request, int], Reply | ProviderFailure]:
@@ -93,9 +93,9 @@ def test_a_replay_makes_no_call_and_gives_the_same(ledger: Ledger) -> None:
 
 def test_identical_requests_are_asked_once_and_replicates_each(ledger: Ledger) -> None:
     model = FakeModel()
-    outcomes = asked([question(1), question(2), question(1), question(1, replicate=1)], model, ledger)
+    settled = asked([question(1), question(2), question(1), question(1, replicate=1)], model, ledger)
     assert model.calls == 3
-    assert outcomes[0] == outcomes[2]
+    assert settled[0] == settled[2]
 
 
 def test_nothing_to_ask_asks_nothing(ledger: Ledger) -> None:
@@ -124,8 +124,8 @@ def test_an_unreadable_or_refused_answer_is_asked_for_again(ledger: Ledger) -> N
     def third_time(request: Request, occurrence: int) -> Reply | None:
         return [reply("I would rather say neither."), reply("", refused=True), None][occurrence - 1]
 
-    (outcome,) = asked([question(1)], FakeModel(answer=third_time), ledger)
-    assert (outcome.value, outcome.tries) == (label(question(1)), 3)
+    (one,) = asked([question(1)], FakeModel(answer=third_time), ledger)
+    assert (one.value, one.tries) == (label(question(1)), 3)
     assert (counts(ledger)["attempts"], counts(ledger)["invalid"]) == (3, 2)
 
 
@@ -134,8 +134,8 @@ def test_after_five_unreadable_answers_a_question_is_invalid_for_good_and_replay
 ) -> None:
     model = FakeModel(answer=always(reply("hmm")))
     for _ in range(2):
-        (outcome,) = asked([question(1)], model, ledger)
-        assert (outcome.valid, outcome.value, outcome.tries) == (False, None, TRIES)
+        (one,) = asked([question(1)], model, ledger)
+        assert (one.valid, one.value, one.tries) == (False, None, TRIES)
         assert model.calls == TRIES
 
 
@@ -151,14 +151,14 @@ def test_tries_before_an_interruption_count(ledger: Ledger) -> None:
 
 
 def test_an_empty_value_is_a_valid_answer(ledger: Ledger) -> None:
-    outcomes = asked(
+    settled = asked(
         [question(1)],
         FakeModel(answer=always(reply("[]"))),
         ledger,
         parse=lambda text: () if text == "[]" else None,
     )
-    assert outcomes[0].valid
-    assert outcomes[0].value == ()
+    assert settled[0].valid
+    assert settled[0].value == ()
 
 
 def test_an_answer_that_another_process_recorded_first_is_used_instead_of_ones_own(
@@ -219,7 +219,7 @@ def test_when_some_requests_fail_for_good_the_others_are_kept_and_only_those_are
         asked(questions(100), FakeModel(answer=rejects), ledger)
     assert (caught.value.missing, caught.value.total) == (10, 100)
     again = FakeModel()
-    assert all(outcome.valid for outcome in asked(questions(100), again, ledger))
+    assert all(one.valid for one in asked(questions(100), again, ledger))
     assert again.sent == Counter(lost)
 
 
@@ -257,7 +257,7 @@ def test_the_answer_of_another_model_is_recorded_but_not_used_and_stops_the_judg
         asked(questions(100), model, ledger)
     assert model.calls <= 16
     assert (counts(ledger)["valid"], counts(ledger)["invalid"]) == (0, model.calls)
-    assert all(outcome.valid for outcome in asked(questions(100), FakeModel(), ledger))
+    assert all(one.valid for one in asked(questions(100), FakeModel(), ledger))
 
 
 def aliased(*aliases: str) -> ModelBinding:
@@ -307,8 +307,8 @@ def test_an_unreadable_answer_under_a_listed_name_is_one_try_however_often_the_j
                 FakeModel(answer=always(ProviderFailure("rejected", 400)), binding=aliased("fake-2")),
                 ledger,
             )
-    (outcome,) = asked(questions(1), FakeModel(answer=always(reply("hm")), binding=aliased("fake-2")), ledger)
-    assert (outcome.valid, outcome.tries, counts(ledger)["invalid"]) == (False, TRIES, 1 + TRIES)
+    (one,) = asked(questions(1), FakeModel(answer=always(reply("hm")), binding=aliased("fake-2")), ledger)
+    assert (one.valid, one.tries, counts(ledger)["invalid"]) == (False, TRIES, 1 + TRIES)
 
 
 def test_what_a_broken_service_gives_as_its_name_is_neither_shown_nor_stored(
@@ -422,7 +422,7 @@ def test_a_budget_stops_before_the_call_that_could_pass_it_and_a_higher_one_goes
     assert model.calls == counts(ledger)["valid"] == pytest.approx(budget.spent_usd / COST)
     assert model.calls in (20, 21)
     rest = FakeModel()
-    assert all(outcome.valid for outcome in asked(questions(100), rest, ledger, budget=Budget(1.0)))
+    assert all(one.valid for one in asked(questions(100), rest, ledger, budget=Budget(1.0)))
     assert rest.calls == 100 - model.calls
     assert not set(rest.sent) & set(model.sent)
 
@@ -503,12 +503,12 @@ def test_killed_in_the_middle_of_2000_calls_a_run_resumes_without_asking_again_w
     before = ledger.answers(list(sent))
     assert 0 <= sent.total() - counts(ledger)["attempts"] <= in_flight
     resumed = FakeModel(0.1)
-    outcomes = asked(questions(2000), resumed, ledger)
-    assert values(outcomes) == [label(request) for request in questions(2000)]
+    settled = asked(questions(2000), resumed, ledger)
+    assert values(settled) == [label(request) for request in questions(2000)]
     assert not set(resumed.sent) & set(before)
     assert counts(ledger)["valid"] == 2000
     replay = FakeModel()
-    assert asked(questions(2000), replay, ledger) == outcomes
+    assert asked(questions(2000), replay, ledger) == settled
     assert replay.calls == 0
 
 

@@ -5,13 +5,14 @@ own run cost.
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import shutil
 import subprocess
 import sys
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,21 +27,22 @@ from lunguage_assets.judges.asking.budget import estimated_input_tokens, expecte
 from lunguage_assets.judges.configuration import load_judges
 from lunguage_assets.judges.estimating.estimate import (
     Asked,
-    cost_of_fits,
     expected_reasoning,
     line,
     stage_minutes,
 )
 from lunguage_assets.judges.estimating.rehearsal import ERROR_RATE, RehearsalJudge, Tally
-from lunguage_assets.judges.ledger.recorded import Experience
+from lunguage_assets.judges.ledger.reading import Experience
 from lunguage_assets.judges.prompts import load_prompts
 from lunguage_assets.judges.protocol import (
     ComparisonAnswer,
     ComparisonQuestion,
     ExtractionAnswer,
     ExtractionQuestion,
+    ask_to_compare,
+    ask_to_extract,
 )
-from lunguage_assets.judges.slots import ModelSlot
+from lunguage_assets.judges.slots import ModelSlot, Price
 from lunguage_assets.sample import write_sample
 
 SETTINGS = (
@@ -101,7 +103,14 @@ def noted_by(script: Script) -> type[RehearsalJudge]:
             return answers
 
         def compare(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
-            answers = super().compare(questions)
+            return self._noted(questions, super().compare(questions))
+
+        def compare_patiently(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
+            return self._noted(questions, super().compare_patiently(questions))
+
+        def _noted(
+            self, questions: Sequence[ComparisonQuestion], answers: list[ComparisonAnswer]
+        ) -> list[ComparisonAnswer]:
             for q, said in zip(questions, answers, strict=True):
                 script.note(self.key, q.sentence_1, q.sentence_2, q.replicate, said.answer)
             return answers
@@ -366,15 +375,28 @@ def test_a_question_asked_again_is_counted_once_as_it_is_paid_once() -> None:
     slot = ModelSlot(provider="openai-compatible", model="any", base_url="http://localhost/v1")
     judge = RehearsalJudge("one", slot, load_prompts())
     question = ComparisonQuestion("Perhaps <finding>.", "Surely  <finding>.")
-    judge.enter("comparison_matches")
-    judge.compare(
+    judge.compare_patiently(
         [question, question, ComparisonQuestion("Perhaps <finding>.", "Surely <finding>.")]
     )  # white space is not in the prompt
-    judge.enter("fitted_probabilities", "b")
     judge.compare([question, ComparisonQuestion("Perhaps <finding>.", "Surely <finding>.", replicate=1)])
     first, second = judge.tallies["comparison_matches"], judge.tallies["fitted_probabilities"]
     assert (first.questions, first.hits, first.open) == (1, 0, 1)
     assert (second.questions, second.hits, second.open) == (2, 1, 1)
+
+
+def test_a_rehearsal_hears_from_the_question_which_stage_and_which_batchs_fit_it_is() -> None:
+    slot = ModelSlot(provider="openai-compatible", model="any", base_url="http://localhost/v1")
+    judge = RehearsalJudge("one", slot, load_prompts())
+    ask_to_extract(judge, [ExtractionQuestion("mass", "Perhaps a mass.")], may_wait=True)
+    ask_to_compare(judge, [ComparisonQuestion("a", "b", n) for n in range(10)], may_wait=True)
+    for batch in ("first", "second"):
+        for step in (0, 1, 4):
+            ask_to_compare(judge, [ComparisonQuestion(f"{batch} {n}", "b", step) for n in range(3)])
+    assert {stage: tally.rounds for stage, tally in judge.tallies.items()} == {
+        "hedge_phrases": {(0, 0): 1},
+        "comparison_matches": {(0, 0): 10},
+        "fitted_probabilities": {(fit, step): 3 for fit in (0, 1) for step in (0, 1, 4)},
+    }
 
 
 def test_tokens_counted_without_writing_the_prompt_are_those_of_the_prompt() -> None:
@@ -383,7 +405,7 @@ def test_tokens_counted_without_writing_the_prompt_are_those_of_the_prompt() -> 
     judge = RehearsalJudge("one", slot, prompts)
     question = ComparisonQuestion("Möglich:  <finding>.", "Likely <finding> — née elsewhere.")
     judge.compare([question])
-    tally, prompt = judge.tallies["hedge_phrases"], prompts.comparison(question)
+    tally, prompt = judge.tallies["fitted_probabilities"], prompts.comparison(question)
     assert tally.input_tokens == pytest.approx(expected_tokens(*letters(prompt.system + prompt.user)))
     assert tally.input_tokens_at_most == estimated_input_tokens(prompt)
 
@@ -416,7 +438,7 @@ def asked(
         input_tokens=40_000.0,
         input_tokens_at_most=60_000,
         output_tokens=500.0,
-        rounds=Counter({("", 0): 100}),
+        rounds=Counter({(0, 0): 100}),
     )
     return Asked(stage, "j", ModelSlot.model_validate({**SLOT, **slot}), counted, experience, counted.open)
 
@@ -442,7 +464,7 @@ def test_in_a_fit_every_round_waits_for_its_slowest_judge_and_elsewhere_judges_f
             questions=sum(sizes),
             input_tokens=1.0,
             output_tokens=80.0 * sum(sizes),
-            rounds=Counter({("b", n): s for n, s in enumerate(sizes)}),
+            rounds=Counter({(0, n): s for n, s in enumerate(sizes)}),
         )
 
     quick = asked("fitted_probabilities", rounds(8, 1, 1), limits={"in_flight": 8})
@@ -490,6 +512,31 @@ def test_reasoning_is_part_of_the_output_as_far_as_parameters_tell(
     params: dict[str, Any], tokens: float
 ) -> None:
     assert expected_reasoning(ModelSlot(provider="gemini", model="m", params=params)) == pytest.approx(tokens)
+
+
+def cost_of_fits(
+    pairs: int,
+    steps: float,
+    panel_steps: int,
+    prices: Mapping[str, Price],
+    prompt_tokens: float,
+    answer_tokens: float,
+) -> dict[str, float]:
+    """US dollars per judge for fitting pairs into a ranking, in closed form (explicit.md section 5, steps 2
+    and 4).
+
+    Args:
+        pairs: tentative pairs that are fitted.
+        steps: of one pair on average, none below `panel_steps`.
+        panel_steps: K; in so many steps all judges answer, in each later one a single judge, drawn evenly.
+        prices: of the panel's judges.
+        prompt_tokens, answer_tokens: of one comparison.
+    """
+    calls = pairs * (min(steps, panel_steps) + max(0.0, steps - panel_steps) / len(prices))
+    return {
+        judge: calls * price.cost(math.ceil(prompt_tokens), math.ceil(answer_tokens))
+        for judge, price in prices.items()
+    }
 
 
 PUBLISHED_USD = {"gemini-2.5-flash": 5.59, "gpt-4o": 39.49, "claude-sonnet-4": 45.12}

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lunguage_assets.errors import ConfigurationError, LunguageError
-from lunguage_assets.judges.asking.attempts import request_key
-from lunguage_assets.judges.asking.requests import ModelBinding, Prompt, Request
+from lunguage_assets.judges.ledger.attempts import request_key
+from lunguage_assets.judges.requests import ModelBinding, Prompt, Request
 
 _TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
 _VALUE = st.recursive(
@@ -39,7 +39,7 @@ def _content(binding: ModelBinding, request: Request) -> str:
         binding.endpoint_class,
         binding.model,
         _typed(dict(binding.parameters)),
-        request.stage,
+        request.task,
         request.mode,
     )
     return repr(
@@ -100,7 +100,7 @@ def test_changing_any_one_listed_field_changes_the_key(
         for name in ("system", "user", "template_version")
     ]
     for name, value in {
-        "stage": "extract" if request.stage == "compare" else "compare",
+        "task": "extract" if request.task == "compare" else "compare",
         "mode": "text" if request.mode == "enum" else "enum",
         "labels": (*request.labels, "x"),
         "replicate": request.replicate + 1,

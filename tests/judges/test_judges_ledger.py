@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from sqlalchemy.event import listen
 
 from lunguage_assets.errors import InputError
-from lunguage_assets.judges.asking.attempts import TRIES, Attempt, Entry, settle
+from lunguage_assets.judges.ledger.attempts import TRIES, Attempt, Entry, settle
 from lunguage_assets.judges.ledger.ledger import Ledger, LedgerError
 
 KEY = "ab" * 32

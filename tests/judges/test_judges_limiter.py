@@ -13,9 +13,9 @@ from fake_model import Time
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.asking.limiter import Limiter, Limits
-from lunguage_assets.judges.asking.requests import FailureKind, ProviderFailure
+from lunguage_assets.judges.asking.limiter import Limiter
+from lunguage_assets.judges.requests import FailureKind, ProviderFailure
+from lunguage_assets.judges.slots import Limits
 
 T = TypeVar("T")
 
@@ -294,19 +294,3 @@ def test_limits_hold_from_one_event_loop_to_the_next() -> None:
         return time.now - begun
 
     assert [asyncio.run(round_of_two()) for _ in range(2)] == [0.0, pytest.approx(60.0)]
-
-
-@pytest.mark.parametrize(
-    "limits",
-    [
-        {"in_flight": 0},
-        {"requests_per_minute": 0.5},
-        {"tokens_per_minute": -1},
-        {"deadline_s": 0},
-        {"backoff_s": -1},
-        {"breaker_probes": 0},
-    ],
-)
-def test_limits_that_would_block_for_ever_are_refused(limits: dict[str, float]) -> None:
-    with pytest.raises(ConfigurationError):
-        Limits(**limits)  # type: ignore[arg-type]

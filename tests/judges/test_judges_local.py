@@ -20,15 +20,14 @@ from click.testing import CliRunner
 from tiny_model import FAMILIES, LABELS, answers, made, one_by_one, question, slot
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.asking import exchange
-from lunguage_assets.judges.asking.attempts import request_key
 from lunguage_assets.judges.asking.budget import Budget
-from lunguage_assets.judges.asking.requests import Prompt, Provider, ProviderFailure, Reply, Request
 from lunguage_assets.judges.configuration import load_judges
+from lunguage_assets.judges.ledger import exchange
+from lunguage_assets.judges.ledger.attempts import request_key
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.opening import Surroundings, open_judge
 from lunguage_assets.judges.protocol import ComparisonQuestion, ask_to_compare
-from lunguage_assets.judges.providers import binding_of
+from lunguage_assets.judges.requests import Prompt, Provider, ProviderFailure, Reply, Request
 
 if (reason := tiny_model.missing()) is not None:
     pytest.skip(reason, allow_module_level=True)
@@ -83,7 +82,7 @@ class Stub:
 def stubbed(stub: Stub, batch_size: int = 8) -> Provider:
     from lunguage_assets.judges.providers.local import LocalProvider
 
-    return LocalProvider(binding_of(slot(Path("stub"))), lambda: stub, batch_size)
+    return LocalProvider(slot(Path("stub")).binding, lambda: stub, batch_size)
 
 
 def asked(text: str, mode: Any = "text", labels: tuple[str, ...] = LABELS) -> Request:
@@ -274,7 +273,7 @@ import asyncio, sys
 sys.path.insert(0, {str(Path(__file__).parent)!r})
 import tiny_model
 from lunguage_assets.judges.providers import provider_of
-from lunguage_assets.judges.asking.requests import Prompt, Request
+from lunguage_assets.judges.requests import Prompt, Request
 from lunguage_assets.judges.slots import ModelSlot
 provider = provider_of("tiny", ModelSlot(provider="transformers", model={str(llama)!r}, params={{"max_new_tokens": 5}}), {{}})
 assert not {{"torch", "transformers"}} & set(sys.modules)
@@ -365,7 +364,7 @@ def test_what_decides_the_answers_is_in_the_ledgers_key_and_where_they_are_compu
     llama: Path,
 ) -> None:
     def key(**fields: Any) -> str:
-        return request_key(binding_of(slot(llama, **fields)), question(1))
+        return request_key(slot(llama, **fields).binding, question(1))
 
     assert key() == key(device="cuda:1") == key(batch_size=64) == key(limits={"in_flight": 3})
     assert len({key(), key(revision="abc"), key(dtype="bfloat16"), key(params={"top_k": 5})}) == 4

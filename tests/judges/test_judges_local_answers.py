@@ -17,9 +17,8 @@ import tiny_model
 from tiny_model import FAMILIES, LABELS, answers, made, one_by_one, question, shown, slot, tokenizer
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.asking.attempts import request_key
-from lunguage_assets.judges.asking.requests import Prompt, ProviderFailure, Request
-from lunguage_assets.judges.providers import binding_of
+from lunguage_assets.judges.ledger.attempts import request_key
+from lunguage_assets.judges.requests import Prompt, ProviderFailure, Request
 from lunguage_assets.judges.slots import Generation
 
 if (reason := tiny_model.missing()) is not None:
@@ -139,7 +138,7 @@ def test_a_sample_is_a_function_of_the_question_its_replicate_and_its_attempt(ll
     texts = [reply.text for reply in answers(made(llama), *variants)]
     assert texts == [reply.text for reply in one_by_one(made(llama), variants)]
     assert len(set(texts)) == len(variants)
-    assert len({request_key(binding_of(slot(llama)), variant) for variant in variants}) == 3, (
+    assert len({request_key(slot(llama).binding, variant) for variant in variants}) == 3, (
         "an attempt is no question of its own"
     )
 

@@ -17,18 +17,16 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from string import Template
 from typing import Any
 
 import pytest
 from fake_model import BINDING, FakeModel, draw, reply
 from loopback import TROUBLES, LoopbackServer, failing_share
 
-from lunguage_assets.judges.asking.answers import parse_label, parse_phrase_list
-from lunguage_assets.judges.asking.limiter import Limiter, Limits
-from lunguage_assets.judges.asking.model_judge import ModelJudge
-from lunguage_assets.judges.asking.requests import Prompt, Reply, Request
 from lunguage_assets.judges.ledger.ledger import Ledger
-from lunguage_assets.judges.prompts import load_prompts
+from lunguage_assets.judges.model_judge import ModelJudge
+from lunguage_assets.judges.prompts import Prompts, load_prompts
 from lunguage_assets.judges.protocol import (
     ComparisonQuestion,
     ExtractionQuestion,
@@ -37,7 +35,8 @@ from lunguage_assets.judges.protocol import (
     ask_to_extract,
 )
 from lunguage_assets.judges.providers import provider_of
-from lunguage_assets.judges.slots import ModelSlot
+from lunguage_assets.judges.requests import Reply, Request
+from lunguage_assets.judges.slots import Limits, ModelSlot
 
 PAIRS = [
     ComparisonQuestion(f"There may be <finding> number {n}.", "There is likely <finding>.") for n in range(60)
@@ -50,21 +49,19 @@ SENTENCES = [
 ]
 
 
-class Templates:
-    def __init__(self, version: str = "v1") -> None:
-        self.version = version
-
-    def extraction(self, question: ExtractionQuestion) -> Prompt:
-        return Prompt("List the hedges.", f"{question.finding}: {question.sentence}", self.version)
-
-    def comparison(self, question: ComparisonQuestion) -> Prompt:
-        return Prompt(
-            "Which is closer to certain?", f"{question.sentence_1} | {question.sentence_2}", self.version
-        )
+def templates(version: str = "v1") -> Prompts:
+    """Short prompts."""
+    texts = {
+        ("extraction", "system"): "List the hedges.",
+        ("extraction", "user"): "$finding: $sentence",
+        ("comparison", "system"): "Which is closer to certain?",
+        ("comparison", "user"): "$sentence_1 | $sentence_2",
+    }
+    return Prompts(version, {place: Template(text) for place, text in texts.items()})
 
 
 def invented(request: Request, occurrence: int) -> Reply:
-    if request.stage == "extract":
+    if request.task == "extract":
         return reply(json.dumps(["possible"]))
     return reply("sentence_1" if draw(request.prompt.user, request.replicate) < 0.5 else "sentence_2")
 
@@ -72,10 +69,8 @@ def invented(request: Request, occurrence: int) -> Reply:
 def made(ledger: Ledger, model: Any = None, **options: Any) -> ModelJudge:
     model = model if model is not None else FakeModel(answer=invented)
     limits = Limits(in_flight=8, backoff_s=0.001, breaker_pause_s=0.01)
-    prompts = options.pop("prompts", Templates())
-    return ModelJudge(
-        "one", model, ledger, Limiter(limits), prompts, parse_phrase_list, parse_label, **options
-    )
+    prompts = options.pop("prompts", templates())
+    return ModelJudge("one", model, ledger, prompts, limits, **options)
 
 
 @pytest.fixture
@@ -111,7 +106,7 @@ def test_an_answer_that_is_no_label_is_invalid_after_five_tries_and_an_empty_lis
     ledger: Ledger,
 ) -> None:
     judge = made(
-        ledger, FakeModel(answer=lambda request, _: reply("both" if request.stage == "compare" else "[]"))
+        ledger, FakeModel(answer=lambda request, _: reply("both" if request.task == "compare" else "[]"))
     )
     (compared,), (extracted,) = judge.compare(PAIRS[:1]), judge.extract(SENTENCES[:1])
     assert (compared.answer, compared.valid, compared.attempts) == ("invalid", False, 5)
@@ -133,7 +128,7 @@ def test_the_mode_constrains_comparisons_and_never_extractions(ledger: Ledger) -
     seen: list[tuple[str, str, tuple[str, ...]]] = []
 
     def noting(request: Request, occurrence: int) -> Reply:
-        seen.append((request.stage, request.mode, request.labels))
+        seen.append((request.task, request.mode, request.labels))
         return invented(request, occurrence)
 
     judge = made(ledger, FakeModel(answer=noting), mode="enum")
@@ -156,7 +151,7 @@ def test_identity_changes_with_everything_that_changes_answers_and_with_nothing_
         identity(dataclasses.replace(BINDING, model="fake-2")),
         identity(dataclasses.replace(BINDING, endpoint_class="other")),
         identity(dataclasses.replace(BINDING, parameters=(("max_tokens", 11),))),
-        identity(prompts=Templates("v2")),
+        identity(prompts=templates("v2")),
         identity(mode="enum"),
     }
     assert len(same) == 1

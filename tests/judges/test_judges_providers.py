@@ -22,11 +22,12 @@ from loopback import WRONG_MODEL, Act, Arrival, LoopbackServer, Outcome
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.asking.answers import parse_label, parse_phrase_list
 from lunguage_assets.judges.asking.budget import cost
-from lunguage_assets.judges.asking.requests import Provider, ProviderFailure, Reply, Request
+from lunguage_assets.judges.opening import DeferredProvider
 from lunguage_assets.judges.prompts import LABELS, load_prompts
 from lunguage_assets.judges.protocol import ComparisonQuestion, ExtractionQuestion
-from lunguage_assets.judges.providers import DeferredProvider, provider_of
+from lunguage_assets.judges.providers import provider_of
 from lunguage_assets.judges.providers.endpoints import required_variables
+from lunguage_assets.judges.requests import Provider, ProviderFailure, Reply, Request
 from lunguage_assets.judges.slots import ModelSlot, Price
 
 for _module in ("openai", "anthropic", "google.genai"):
@@ -186,7 +187,7 @@ def test_an_openai_compatible_server_never_sees_the_openai_key(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "key-secret")
     slot = ModelSlot(provider="openai-compatible", model="m", base_url=server.openai_url)
-    ask(provider_of("j", slot), comparison())
+    ask(provider_of("j", slot, {}), comparison())
     assert "key-secret" not in str(server.arrivals[0].headers)
     named = ModelSlot(
         provider="openai-compatible", model="m", base_url=server.openai_url, api_key_env="MY_SERVER_KEY"

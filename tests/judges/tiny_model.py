@@ -12,8 +12,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from lunguage_assets.judges.asking.requests import Prompt, Provider, Reply, Request
 from lunguage_assets.judges.providers import provider_of
+from lunguage_assets.judges.requests import Prompt, Provider, Reply, Request
 from lunguage_assets.judges.slots import ModelSlot
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # no test may fetch anything; read when the library is imported
@@ -171,7 +171,7 @@ def question(number: int, mode: Any = "text", **fields: Any) -> Request:
     user = f"sentence_1: {'larger ' * (7 * number % 40)}zone {number} likely. sentence_2: possibly. answer:"
     return Request(
         **{
-            "stage": "compare",
+            "task": "compare",
             "prompt": Prompt("You judge.", user, "v1"),
             "mode": mode,
             "labels": LABELS,

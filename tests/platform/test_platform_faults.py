@@ -20,7 +20,7 @@ from served_home import ServedHome, wait_for
 
 from lunguage_assets.home.home import Home
 from lunguage_assets.home.store import remove_abandoned_files
-from lunguage_assets.judges.asking.attempts import Attempt
+from lunguage_assets.judges.ledger.attempts import Attempt
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.orchestration.runs.everything import OP, PARENT_TAG
 

@@ -25,7 +25,8 @@ from lunguage_assets.implicit.merging.deduplicate import deduplicate
 from lunguage_assets.implicit.pathways.pathways import load_dictionary
 from lunguage_assets.implicit.resolution.accounting import account
 from lunguage_assets.implicit.resolution.resolve import resolve
-from lunguage_assets.judges.configuration import load_judges, make_judge
+from lunguage_assets.judges.configuration import load_judges
+from lunguage_assets.judges.opening import make_judge
 from lunguage_assets.release.bundle.bundle import TABLES_PER_BATCH, Release, assemble
 from lunguage_assets.release.bundle.costs import ANSWER_COSTS
 from lunguage_assets.release.bundle.provenance import Origin, read_origin

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_release import Made
 
-from lunguage_assets.judges.asking.attempts import Attempt
 from lunguage_assets.judges.configuration import load_judges
+from lunguage_assets.judges.ledger.attempts import Attempt
 from lunguage_assets.judges.ledger.ledger import Ledger, LedgerError
 from lunguage_assets.release.bundle.changes import changed_inputs, reason
 from lunguage_assets.release.bundle.costs import answer_costs
@@ -204,5 +204,5 @@ def test_no_ledger_is_made_to_ask_what_it_cost(tmp_path: Path) -> None:
 def test_a_ledger_that_cannot_be_read_stops_the_release_with_what_to_do(tmp_path: Path) -> None:
     place = tmp_path / "ledger.sqlite"
     place.write_bytes(b"no database at all, but long enough to look at" * 50)
-    with pytest.raises(LedgerError, match=r"cannot be read .* Make it reachable"):
+    with pytest.raises(LedgerError, match=r"cannot be used .* can be reached"):
         answer_costs(str(place), ["one"])

@@ -7,7 +7,10 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from lunguage_assets.judges.asking.requests import (
+from lunguage_assets.judges.batches.rows import LOOK_S, TRANSFER_S, failure_of_row, result_of
+from lunguage_assets.judges.providers.failures import attempt
+from lunguage_assets.judges.providers.gemini import GeminiProvider
+from lunguage_assets.judges.requests import (
     BatchLimits,
     BatchResults,
     BatchStatus,
@@ -17,9 +20,6 @@ from lunguage_assets.judges.asking.requests import (
     Reply,
     Request,
 )
-from lunguage_assets.judges.batches.rows import LOOK_S, TRANSFER_S, failure_of_row, result_of
-from lunguage_assets.judges.providers.failures import attempt
-from lunguage_assets.judges.providers.gemini import GeminiProvider
 
 _LIMITS = BatchLimits(requests=50_000, size_bytes=18_000_000)
 """The service takes 20 MB inside the batch object; larger ones would have to go by way of its file store."""

@@ -13,7 +13,7 @@ import pandas as pd
 from lunguage_assets.errors import InvalidTable, LunguageError
 from lunguage_assets.explicit.hedges.hedging import load_corrections
 from lunguage_assets.home.store import partition_path, read_table
-from lunguage_assets.judges.ledger.ledger import LedgerError
+from lunguage_assets.judges.ledger.reading import LedgerError, LedgerReader
 from lunguage_assets.judges.prompts import load_prompts
 from lunguage_assets.judges.slots import ModelSlot
 from lunguage_assets.orchestration.checks.report import markdown, partition_keys, result, where_stored
@@ -23,9 +23,9 @@ from lunguage_assets.quality.agreement_band import measured_agreement
 from lunguage_assets.quality.judge_health import (
     Circumstances,
     Sign,
-    WatchedLedger,
     open_comparisons,
     open_extractions,
+    recent_calls,
     signs_of,
 )
 from lunguage_assets.tables import FINDINGS, HEDGE_VOCABULARY
@@ -48,7 +48,7 @@ def judge_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
     ) -> dg.AssetCheckResult:
         keys = partition_keys(context, "hedge_phrases")
 
-        def still_open(key: str, slot: ModelSlot, ledger: WatchedLedger | None) -> int | None:
+        def still_open(key: str, slot: ModelSlot, ledger: LedgerReader | None) -> int | None:
             path = partition_path(home.home.tables, "findings", keys["report_batch"])
             findings = read_table(FINDINGS, path)
             return open_extractions(
@@ -71,7 +71,7 @@ def judge_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
     def judge_alive(
         context: dg.AssetCheckExecutionContext, home: HomeResource, frame: pd.DataFrame
     ) -> dg.AssetCheckResult:
-        def still_open(key: str, slot: ModelSlot, ledger: WatchedLedger | None) -> int | None:
+        def still_open(key: str, slot: ModelSlot, ledger: LedgerReader | None) -> int | None:
             path = partition_path(home.home.tables, "hedge_vocabulary", home.judges.extractor)
             vocabulary = read_table(HEDGE_VOCABULARY, path)
             return open_comparisons(
@@ -118,7 +118,7 @@ def _alive(
     context: dg.AssetCheckExecutionContext,
     home: HomeResource,
     key: str,
-    still_open: Callable[[str, ModelSlot, WatchedLedger | None], int | None],
+    still_open: Callable[[str, ModelSlot, LedgerReader | None], int | None],
 ) -> dg.AssetCheckResult:
     slot = home.judges.judges[key]
     if not isinstance(slot, ModelSlot):
@@ -144,14 +144,14 @@ def _signs(
     home: HomeResource,
     key: str,
     slot: ModelSlot,
-    still_open: Callable[[str, ModelSlot, WatchedLedger | None], int | None],
+    still_open: Callable[[str, ModelSlot, LedgerReader | None], int | None],
 ) -> list[Sign]:
     settings, corpus = home.settings.checks, home.home.corpus()
     unusable: list[Sign] = []
     ledger, count = None, None
     try:
-        ledger = WatchedLedger.at(home.ledger_place)
-        recent = ledger.recent_calls(key, slot, settings.recent_calls) if ledger is not None else None
+        ledger = LedgerReader.at(home.ledger_place)
+        recent = recent_calls(ledger, key, slot, settings.recent_calls) if ledger is not None else None
     except LedgerError as error:
         recent = None
         unusable.append(

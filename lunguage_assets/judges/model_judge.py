@@ -1,6 +1,5 @@
-"""A language model as a judge: questions become prompts, the engine gets the answers, parsers read them.
-
-Prompts and parsers are given; how answers come about is in `engine.py`.
+"""A language model as a judge: questions become prompts, `asking/engine.py` gets the answers, parsers read
+them.
 """
 
 from __future__ import annotations
@@ -10,48 +9,42 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar, cast
 
-from lunguage_assets.judges.asking.attempts import request_key
+from lunguage_assets.judges.asking.answers import parse_label, parse_phrase_list
 from lunguage_assets.judges.asking.background import Background
 from lunguage_assets.judges.asking.budget import Budget, Pricing
-from lunguage_assets.judges.asking.engine import GRACE_S, Outcome, ask
+from lunguage_assets.judges.asking.engine import GRACE_S, Settled, ask
 from lunguage_assets.judges.asking.limiter import Limiter
 from lunguage_assets.judges.asking.progress import Progress
-from lunguage_assets.judges.asking.requests import Mode, ModelBinding, Prompt, Provider, Request
+from lunguage_assets.judges.asking.recording import Parse
 from lunguage_assets.judges.batches.batching import Batching, ask_in_batches
+from lunguage_assets.judges.ledger.attempts import request_key
 from lunguage_assets.judges.ledger.ledger import Ledger
-from lunguage_assets.judges.ledger.recording import Parse
-from lunguage_assets.judges.prompts import LABELS, comparison_request, extraction_request
+from lunguage_assets.judges.prompts import LABELS, Prompts, comparison_request, extraction_request
 from lunguage_assets.judges.protocol import (
-    MASK,
     Choice,
     ComparisonAnswer,
     ComparisonQuestion,
     ExtractionAnswer,
     ExtractionQuestion,
 )
+from lunguage_assets.judges.requests import Mode, ModelBinding, Prompt, Provider, Request
+from lunguage_assets.judges.slots import Limits
 
 T = TypeVar("T")
 
 
 class _Ask(Protocol):
-    def __call__(self, requests: Sequence[Request], parse: Parse[T], /) -> list[Outcome[T]]: ...
+    def __call__(self, requests: Sequence[Request], parse: Parse[T], /) -> list[Settled[T]]: ...
 
 
-class PromptMaker(Protocol):
-    """How the two questions are put."""
-
-    def extraction(self, question: ExtractionQuestion, /) -> Prompt: ...
-
-    def comparison(self, question: ComparisonQuestion, /) -> Prompt: ...
-
-
-def identity_of(binding: ModelBinding, prompts: PromptMaker, mode: Mode) -> str:
-    """A language model's identity as a judge; see `ModelJudge.identity`."""
-    versions = [
-        prompts.extraction(ExtractionQuestion("finding", "sentence", MASK)).template_version,
-        prompts.comparison(ComparisonQuestion(MASK, MASK)).template_version,
-    ]
-    blank = Request("compare", Prompt("", "", json.dumps(versions)), mode, LABELS)
+def identity_of(binding: ModelBinding, prompts: Prompts, mode: Mode) -> str:
+    """A language model's identity as a judge: provider, model, mode, and a hash of everything in a ledger key
+    but the question.
+    """
+    versions = json.dumps(
+        [prompts.version, prompts.version]
+    )  # of both tasks: one version since the first release
+    blank = Request("compare", Prompt("", "", versions), mode, LABELS)
     digest = hashlib.sha256(request_key(binding, blank).encode("ascii")).hexdigest()[:12]
     return f"{binding.endpoint_class}/{binding.model}/{mode}/{digest}"
 
@@ -69,10 +62,8 @@ class ModelJudge:
         key: str,
         provider: Provider,
         ledger: Ledger,
-        limiter: Limiter,
-        prompts: PromptMaker,
-        parse_phrases: Callable[[str], Sequence[str] | None],
-        parse_label: Callable[[str, Sequence[str]], str | None],
+        prompts: Prompts,
+        limits: Limits,
         *,
         mode: Mode = "text",
         budget: Budget | None = None,
@@ -80,9 +71,8 @@ class ModelJudge:
         progress: Callable[[Progress], None] | None = None,
         batching: Batching | None = None,
     ) -> None:
-        self._batching = batching
-        self._key, self._provider, self._ledger, self._limiter = key, provider, ledger, limiter
-        self._prompts, self._parse_phrases, self._parse_label = prompts, parse_phrases, parse_label
+        self._key, self._provider, self._ledger, self._prompts = key, provider, ledger, prompts
+        self._limiter, self._batching = Limiter(limits), batching
         self._mode, self._budget, self._price, self._progress = mode, budget, price, progress
         self._background = Background(GRACE_S)
 
@@ -92,9 +82,7 @@ class ModelJudge:
 
     @property
     def identity(self) -> str:
-        """Provider, model, mode, and a hash of binding, prompt templates and mode: everything in a ledger key
-        but the question.
-        """
+        """See `identity_of`."""
         return identity_of(self._provider.binding, self._prompts, self._mode)
 
     def extract(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
@@ -141,27 +129,17 @@ class ModelJudge:
 
     def _extract(self, questions: Sequence[ExtractionQuestion], ask_all: _Ask) -> list[ExtractionAnswer]:
         requests = [extraction_request(self._prompts.extraction(question)) for question in questions]
-        outcomes: list[Outcome[tuple[str, ...]]] = ask_all(requests, self._phrases)
-        return [
-            ExtractionAnswer(tuple(outcome.value or ()), outcome.valid, outcome.tries) for outcome in outcomes
-        ]
+        settled: list[Settled[tuple[str, ...]]] = ask_all(requests, _phrases)
+        return [ExtractionAnswer(tuple(one.value or ()), one.valid, one.tries) for one in settled]
 
     def _compare(self, questions: Sequence[ComparisonQuestion], ask_all: _Ask) -> list[ComparisonAnswer]:
         requests = [
             comparison_request(self._prompts.comparison(q), self._mode, q.replicate) for q in questions
         ]
-        outcomes: list[Outcome[Choice]] = ask_all(requests, self._choice)
-        return [_compared(outcome) for outcome in outcomes]
+        settled: list[Settled[Choice]] = ask_all(requests, _choice)
+        return [_compared(one) for one in settled]
 
-    def _phrases(self, text: str) -> tuple[str, ...] | None:
-        phrases = self._parse_phrases(text)
-        return None if phrases is None else tuple(phrases)
-
-    def _choice(self, text: str) -> Choice | None:
-        label = self._parse_label(text, LABELS)
-        return cast(Choice, label) if label in LABELS else None
-
-    def _ask(self, requests: Sequence[Request], parse: Parse[T]) -> list[Outcome[T]]:
+    def _ask(self, requests: Sequence[Request], parse: Parse[T]) -> list[Settled[T]]:
         return self._background.run(
             ask(
                 requests,
@@ -176,7 +154,7 @@ class ModelJudge:
             )
         )
 
-    def _ask_in_batches(self, requests: Sequence[Request], parse: Parse[T]) -> list[Outcome[T]]:
+    def _ask_in_batches(self, requests: Sequence[Request], parse: Parse[T]) -> list[Settled[T]]:
         if self._batching is None:
             return self._ask(requests, parse)
         return self._background.run(
@@ -194,6 +172,15 @@ class ModelJudge:
         )
 
 
-def _compared(outcome: Outcome[Choice]) -> ComparisonAnswer:
-    answer: Choice = "invalid" if outcome.value is None else outcome.value
-    return ComparisonAnswer(answer, outcome.tries)
+def _phrases(text: str) -> tuple[str, ...] | None:
+    phrases = parse_phrase_list(text)
+    return None if phrases is None else tuple(phrases)
+
+
+def _choice(text: str) -> Choice | None:
+    return cast(Choice | None, parse_label(text, LABELS))
+
+
+def _compared(one: Settled[Choice]) -> ComparisonAnswer:
+    answer: Choice = "invalid" if one.value is None else one.value
+    return ComparisonAnswer(answer, one.tries)

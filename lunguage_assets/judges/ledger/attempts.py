@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.asking.requests import RETRYABLE, FailureKind, ModelBinding, Request
+from lunguage_assets.judges.requests import RETRYABLE, FailureKind, ModelBinding, Request
 
 TRIES = 5
 """Readable or not, a model is asked this often for one answer; then the answer is invalid for good
@@ -56,7 +56,7 @@ def request_key(binding: ModelBinding, request: Request) -> str:
         "parameters": _parameters(binding.parameters),
         "template_version": request.prompt.template_version,
         "mode": request.mode,
-        "stage": request.stage,
+        "stage": request.task,
         "system": request.prompt.system,
         "user": request.prompt.user,
         "labels": list(request.labels),  # their order counts: mode enum sends it

@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
-Stage = Literal["extract", "compare"]
+Task = Literal["extract", "compare"]
+"""The two questions of the method. Ledgers, and what is read from them, say `stage`, as from the start."""
+
 Mode = Literal["text", "enum"]
 FailureKind = Literal[
     "rate_limited", "overloaded", "timeout", "connection", "server", "rejected", "authentication", "malformed"
@@ -41,7 +43,7 @@ class Request:
     used, and is not: a model in this process, whose samples are a function of the question, draws anew by it.
     """
 
-    stage: Stage
+    task: Task
     prompt: Prompt
     mode: Mode = "text"
     labels: tuple[str, ...] = ()
@@ -145,7 +147,7 @@ class BatchResults:
 
 
 class BatchProvider(Protocol):
-    """One model behind a provider's batch endpoint; the requests of a batch share stage, mode and labels.
+    """One model behind a provider's batch endpoint; the requests of a batch share task, mode and labels.
 
     All methods but `forget` raise a ProviderFailure when the provider does not do what is asked, with status
     404 when the account knows no such batch; none tries again.

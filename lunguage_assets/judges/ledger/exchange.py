@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from lunguage_assets.errors import InputError, InvalidTable
 from lunguage_assets.files import replace_file
-from lunguage_assets.judges.asking.attempts import FAILURES
+from lunguage_assets.judges.ledger.attempts import FAILURES
 from lunguage_assets.tables.schema import Column, Table
 
 REPLIED: tuple[str, ...] = ("refused", "unreadable", "wrong_model")

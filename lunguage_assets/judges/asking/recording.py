@@ -13,11 +13,11 @@ from dataclasses import replace
 from typing import Generic, TypeVar
 
 from lunguage_assets.errors import MethodError
-from lunguage_assets.judges.asking.attempts import Attempt, Entry, Flaw, adopted, storable
 from lunguage_assets.judges.asking.budget import Pricing, cost
-from lunguage_assets.judges.asking.requests import ModelBinding, ProviderFailure, Reply, Request
+from lunguage_assets.judges.ledger.attempts import Attempt, Entry, Flaw, adopted, storable
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.policy import is_requested, told_name, wrong_model
+from lunguage_assets.judges.requests import ModelBinding, ProviderFailure, Reply, Request
 
 T = TypeVar("T")
 
@@ -61,7 +61,7 @@ class Recording(Generic[T]):
         prompt = (
             json.dumps([request.prompt.system, request.prompt.user]) if self._ledger.stores_prompts else None
         )
-        return Attempt(key, self._judge, request.stage, self._binding.model, prompt=prompt)
+        return Attempt(key, self._judge, request.task, self._binding.model, prompt=prompt)
 
     def filled(self, attempt: Attempt, result: Reply | ProviderFailure) -> Attempt:
         """The attempt with its end; a failure that may have been billed has no known cost."""
