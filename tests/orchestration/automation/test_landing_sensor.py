@@ -282,7 +282,6 @@ def test_the_run_that_is_asked_for_ingests_the_batch(daemon: Daemon) -> None:
         instance=daemon.instance,
         partition_key=request.partition_key,
         tags=dict(request.tags),
-        resources=definitions.resources,
     )
     assert result.success
     stored = pd.read_parquet(partition_path(daemon.landing.home.tables, "findings", "a"))
