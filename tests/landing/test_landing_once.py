@@ -14,9 +14,13 @@ from interrupted import Killed, killed_after, killed_in_memory_after
 from landing_drops import DECLARED, Landing, csv, rows
 from upath import UPath
 
+from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.home.home import Home
+from lunguage_assets.home.store import partition_path, write_table
 from lunguage_assets.landing.record import load_record, record_folder
+from lunguage_assets.settings import CorpusSettings
+from lunguage_assets.tables import REPORTS
 
 
 def test_other_content_under_the_same_name_is_another_batch_and_its_studies_are_counted_as_amended(
@@ -40,10 +44,16 @@ def test_names_that_make_the_same_key_do_not_collide(landing: Landing) -> None:
     assert {"ward-a", "ward_a", "batch", "a-1-2-50"} < set(landing.batches)
 
 
-def test_studies_of_batches_that_came_another_way_are_amended_too(landing: Landing, tmp_path: Path) -> None:
+@pytest.mark.parametrize("ingested", [False, True])
+def test_studies_of_batches_that_came_another_way_are_amended_too(
+    landing: Landing, tmp_path: Path, ingested: bool
+) -> None:
     (tmp_path / "by-hand").mkdir()
     (tmp_path / "by-hand" / "Lunguage.csv").write_bytes(csv(1, 2))
     landing.home.register(tmp_path / "by-hand", "by-hand")
+    if ingested:
+        table = take_in(landing.home.delivery("by-hand"), CorpusSettings()).reports
+        write_table(REPORTS, table, partition_path(landing.home.tables, "reports", "by-hand"))
     landing.drop("more.csv", csv(2, 3))
     landing.drop("same.csv", csv(1, 2))
     outcome = landing.settle()

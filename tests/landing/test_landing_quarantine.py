@@ -247,3 +247,14 @@ def test_odd_names_are_put_aside_too(landing: Landing) -> None:
     landing.settle()
     assert len(reasons(landing)) == 3
     assert {name.split("/")[0] for name in landing.files} == {"quarantine"}
+
+
+def test_a_list_of_rejected_rows_from_an_earlier_delivery_of_the_same_name_is_removed(
+    landing: Landing,
+) -> None:
+    landing.drop("a.csv", pd.concat([rows(1), rows(2, section="none")]).to_csv(index=False))
+    landing.settle()
+    assert "a.csv.rejected.csv" in landing.files
+    landing.drop("a.csv", UNUSABLE["missing column"])
+    landing.settle()
+    assert not any(name.endswith("rejected.csv") for name in landing.files)
