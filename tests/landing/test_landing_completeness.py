@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 import pytest
-from landing_drops import Landing, csv
+from landing_drops import Landing, csv, packed
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.landing import passes
@@ -103,20 +103,22 @@ def test_the_wait_survives_the_end_of_the_process(landing: Landing) -> None:
     assert registered(again, after_s=30.0) == ["a"]
 
 
+@pytest.mark.parametrize("written", [packed(csv(1)), packed(csv(1))[:-9]])
 def test_a_delivery_that_changes_while_it_is_read_is_left_for_later(
-    landing: Landing, monkeypatch: pytest.MonkeyPatch
+    landing: Landing, monkeypatch: pytest.MonkeyPatch, written: bytes
 ) -> None:
-    landing.drop("a.csv", csv(1))
+    landing.drop("a.csv.gz", written)
     fetch = passes.fetch
 
     def slow(*arguments: object) -> object:
-        fetched = fetch(*arguments)  # type: ignore[arg-type]
-        landing.drop("a.csv", csv(1, 2))
-        return fetched
+        try:
+            return fetch(*arguments)  # type: ignore[arg-type]
+        finally:
+            landing.drop("a.csv.gz", packed(csv(1, 2)))
 
     with monkeypatch.context() as patch:
         patch.setattr(passes, "fetch", slow)
-        assert landing.settle().waiting == {"a.csv": "it changed while it was read"}
+        assert landing.settle().waiting == {"a.csv.gz": "it changed while it was read"}
     landing.settle()
     assert landing.batches == {"a": {"s00000001", "s00000002"}}
 
