@@ -11,7 +11,14 @@ from landing_drops import DECLARED, Landing, csv
 
 from lunguage_assets.cli.main import commands
 from lunguage_assets.errors import ConfigurationError, LunguageError
+from lunguage_assets.home.home import Home
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
+
+
+@pytest.fixture
+def on_disk(tmp_path: Path) -> Landing:
+    (tmp_path / "landing").mkdir()
+    return Landing(str(tmp_path / "landing"), Home(tmp_path / "home"))
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +50,8 @@ def test_it_registers_what_lies_there_says_what_became_of_each_and_fails_for_wha
         "quarantined",
         "waiting",
         "passed over",
-        "1 registered, 1 skipped, 1 quarantined, 1 waiting, 0 landed before",
+        "Landing folder: 1 registered, 1 skipped (content known), 1 quarantined, 1 waiting, "
+        "1 of other kinds.",
     ]
     assert "column" not in told.output.splitlines()[0]
     assert isinstance(told.exception, LunguageError)
@@ -61,7 +69,7 @@ def test_without_now_it_waits_until_a_later_call_finds_the_files_unchanged(on_di
     last = lunguage_land(on_disk)
     assert (last.exit_code, last.output) == (
         0,
-        "0 registered, 0 skipped, 0 quarantined, 0 waiting, 1 landed before\n",
+        "Landing folder: 1 landed before.\n",
     )
 
 

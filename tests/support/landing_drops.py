@@ -11,9 +11,7 @@ import pandas as pd
 from upath import UPath
 
 from lunguage_assets.home.home import Home
-from lunguage_assets.landing.passes import Bounds, Outcome, land
-from lunguage_assets.landing.place import LandingPlace
-from lunguage_assets.landing.waiting import Reading
+from lunguage_assets.landing.passes import Outcome, land
 
 COLUMNS = ["subject_id", "study_id", "section", "sent", "ent", "dx_status", "dx_certainty"]
 DECLARED = 'name = "invented"\ndata_class = "synthetic"\n'
@@ -53,8 +51,9 @@ def score_output(passages: Mapping[str, str]) -> pd.DataFrame:
     section beside it.
     """
     relations = [
-        "cat", "dx_status", "dx_certainty", "location", "placement", "associate", "evidence", "morphology", "distribution", "measurement",
-        "severity", "comparison", "onset", "no change", "improved", "worsened", "past hx", "other source", "assessment limitations",
+        "cat", "dx_status", "dx_certainty", "location", "placement", "associate", "evidence", "morphology",
+        "distribution", "measurement", "severity", "comparison", "onset", "no change", "improved", "worsened",
+        "past hx", "other source", "assessment limitations",
     ]  # fmt: skip
     first = [
         "custom_id",
@@ -99,8 +98,8 @@ class SetClock:
     seconds: float = 1000.0
     machine: str = "this"
 
-    def reading(self) -> Reading:
-        return Reading(self.machine, self.seconds)
+    def __call__(self) -> tuple[str, float]:
+        return self.machine, self.seconds
 
 
 @dataclass
@@ -120,10 +119,10 @@ class Landing:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content.encode() if isinstance(content, str) else content)
 
-    def land(self, *, after_s: float = 0.0, **bounds: float) -> Outcome:
+    def land(self, *, after_s: float = 0.0, seconds: float = 20.0) -> Outcome:
         """One pass, `after_s` later."""
         self.clock.seconds += after_s
-        return land(self.home, LandingPlace(self.url), Bounds(**bounds), self.clock)  # type: ignore[arg-type]
+        return land(self.home, self.url, seconds=seconds, clock=self.clock)
 
     def settle(self) -> Outcome:
         """Two looks, far enough apart; the outcome of the second."""

@@ -8,22 +8,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import dagster as dg
+import pandas as pd
 import pytest
 from dagster._core.definitions.sensor_definition import SensorExecutionData
 from landing_drops import SPOKEN, Landing, csv
 
 from lunguage_assets.home.home import Home
-from lunguage_assets.home.store import partition_path, read_table
-from lunguage_assets.judges.configuration import load_judges
-from lunguage_assets.landing.passes import folder_of
-from lunguage_assets.orchestration.assets.corpus import corpus_assets
+from lunguage_assets.home.store import partition_path
+from lunguage_assets.landing.record import record_folder
 from lunguage_assets.orchestration.automation import landing_sensor as module
 from lunguage_assets.orchestration.automation.landing_sensor import landing_sensor
 from lunguage_assets.orchestration.build import build_defs
-from lunguage_assets.orchestration.io_manager import TableStore
-from lunguage_assets.orchestration.partitions import REPORT_BATCH, build_partitions
-from lunguage_assets.orchestration.resources import HomeResource
-from lunguage_assets.tables import TABLES
+from lunguage_assets.orchestration.partitions import REPORT_BATCH
 
 
 @dataclass
@@ -85,10 +81,29 @@ def instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dg.DagsterIns
         yield kept
 
 
+@pytest.fixture(scope="module")
+def definitions() -> dg.Definitions:
+    """A code location with the partitions of batches and the job that is asked for."""
+    asset = dg.asset(name="findings", partitions_def=REPORT_BATCH)(lambda: None)
+    return dg.Definitions(assets=[asset], jobs=[dg.define_asset_job("ingest", [asset])])
+
+
 @pytest.fixture
-def daemon(on_disk: Landing, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch) -> Daemon:
+def on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Landing:
+    monkeypatch.setattr("os.fsync", lambda _: None)  # no test cuts the power
+    (tmp_path / "landing").mkdir()
+    return Landing(str(tmp_path / "landing"), Home(tmp_path / "home"))
+
+
+@pytest.fixture
+def daemon(
+    on_disk: Landing,
+    instance: dg.DagsterInstance,
+    definitions: dg.Definitions,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Daemon:
     monkeypatch.setenv("LUNGUAGE_LANDING", on_disk.url)
-    return Daemon(on_disk, instance, build_defs(on_disk.home))
+    return Daemon(on_disk, instance, definitions)
 
 
 def test_two_hundred_deliveries_at_once_are_each_registered_and_asked_for_once_over_several_ticks(
@@ -96,13 +111,13 @@ def test_two_hundred_deliveries_at_once_are_each_registered_and_asked_for_once_o
 ) -> None:
     for number in range(200):
         daemon.landing.drop(f"night-{number:03}.csv", csv(number))
-    assert daemon.tick() == "Landing folder: 200 waiting to be complete."
+    assert daemon.tick() == "Landing folder: 200 waiting."
     ticks = 0
     while len(daemon.asked) < 200:
         daemon.tick(after_s=60.0)
         ticks += 1
-        assert ticks < 100
-    assert ticks >= 4
+        assert ticks < 50
+    assert ticks >= 2
     expected = [f"night-{number:03}" for number in range(200)]
     assert sorted(map(str, daemon.keys)) == expected
     assert sorted(daemon.landing.batches) == expected
@@ -129,10 +144,7 @@ def test_a_tick_says_what_waits_is_skipped_and_quarantined_and_its_tags_count_am
         if name != "late.csv":
             daemon.landing.drop(f"{name}.done", "")
     told = daemon.tick()
-    assert (
-        told == "Landing folder: 1 skipped (content known), 1 quarantined, 1 waiting to be complete, 2 "
-        "landed before."
-    )
+    assert told == "Landing folder: 1 skipped (content known), 1 quarantined, 1 waiting, 2 landed before."
 
 
 def test_a_batch_registered_by_a_tick_that_was_cut_off_is_asked_for_by_the_next(
@@ -141,7 +153,7 @@ def test_a_batch_registered_by_a_tick_that_was_cut_off_is_asked_for_by_the_next(
     daemon.landing.drop("a.csv", csv(1))
     daemon.landing.drop("a.csv.done", "")
     with monkeypatch.context() as patch:
-        patch.setattr(module, "_result", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr(module, "_requests", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             daemon.tick()
     assert list(daemon.landing.batches) == ["a"]
@@ -177,7 +189,7 @@ def test_a_new_record_or_a_reset_cursor_loses_no_batch(daemon: Daemon) -> None:
     daemon.landing.drop("a.csv", csv(1))
     daemon.tick()
     daemon.tick(after_s=60.0)
-    (folder_of(daemon.landing.home) / "record.sqlite").unlink()
+    (record_folder(daemon.landing.home) / "record.json").unlink()
     daemon.landing.drop("b.csv", csv(2))
     daemon.tick()
     daemon.tick(after_s=60.0)
@@ -244,7 +256,7 @@ def test_without_a_landing_folder_the_sensor_is_stopped_and_says_how_to_configur
     assert not home.root.exists()
 
 
-def test_a_configured_sensor_runs_from_the_start_at_the_configured_interval_and_a_relative_folder_lies_in_the_home(
+def test_a_configured_sensor_runs_from_the_start_at_its_interval_and_a_relative_folder_lies_in_the_home(
     tmp_path: Path, instance: dg.DagsterInstance
 ) -> None:
     home = Home(tmp_path / "home")
@@ -264,26 +276,13 @@ def test_the_run_that_is_asked_for_ingests_the_batch(daemon: Daemon) -> None:
     daemon.landing.drop("a.csv.done", "")
     daemon.tick()
     (request,) = daemon.asked
-    tables = daemon.landing.home.tables
+    definitions = build_defs(daemon.landing.home)
     result = dg.materialize(  # the assets of the job, without its checks
-        corpus_assets(build_partitions(load_judges())),
+        [definitions.resolve_assets_def("findings")],
         instance=daemon.instance,
         partition_key=request.partition_key,
         tags=dict(request.tags),
-        resources={
-            "home": HomeResource(root=str(daemon.landing.home.root)),
-            "io_manager": TableStore(root=str(tables)),
-        },
     )
     assert result.success
-    stored = read_table(TABLES["reports"], partition_path(tables, "reports", "a"))
+    stored = pd.read_parquet(partition_path(daemon.landing.home.tables, "findings", "a"))
     assert stored["study_id"].tolist() == ["s00000001", "s00000002"]
-
-
-def test_a_pass_begins_no_further_delivery_when_its_time_is_over(landing: Landing) -> None:
-    for number in range(3):
-        landing.drop(f"{number}.csv", csv(number))
-    landing.land()
-    outcome = landing.land(after_s=60.0, seconds=0.0)
-    assert (outcome.left, outcome.registered) == (3, [])
-    assert landing.land(deliveries=2).left == 1
