@@ -185,16 +185,20 @@ class Table:
             frame: rows of one partition; or of several, and then
             within: columns that say which; keys are unique within a partition.
         """
-        problems: list[str] = []
-        for rule, broken in self._rules(frame, within):
-            count = int(broken.sum())
-            if count:
-                keys = [
-                    "|".join(map(str, key))
-                    for key in frame.loc[broken, list(self.key)].head(5).itertuples(index=False)
-                ]
-                problems.append(f"{count} rows break '{rule}', for instance {keys}")
-        return problems
+        return [
+            f"{int(rows.sum())} rows break '{rule}', for instance {self.keys_of(frame[rows].head(5))}"
+            for rule, rows in self.broken(frame, within)
+        ]
+
+    def broken(self, frame: pd.DataFrame, within: Sequence[str] = ()) -> Iterator[tuple[str, pd.Series]]:
+        """Value rules that some rows break, in words, each with a mask of these rows; as of `violations`."""
+        for rule, rows in self._rules(frame, within):
+            if rows.any():
+                yield rule, rows
+
+    def keys_of(self, rows: pd.DataFrame) -> list[str]:
+        """The key of every row, as messages quote it."""
+        return ["|".join(map(str, key)) for key in rows[list(self.key)].itertuples(index=False)]
 
     def require(self, frame: pd.DataFrame, where: str) -> None:
         """Assert the value rules of stored rows again.
@@ -235,6 +239,8 @@ class Table:
 
 def _column_rules(column: Column, values: pd.Series) -> Iterator[tuple[str, pd.Series]]:
     present = values.notna()
+    if not column.nullable:
+        yield f"{column.name} is never empty", ~present
     if column.choices:
         yield f"{column.name} is one of {list(column.choices)}", present & ~values.isin(column.choices)
     if column.minimum is not None:

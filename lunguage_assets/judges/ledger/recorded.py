@@ -104,6 +104,22 @@ class RecordedAnswers:
             replies, attempts / questions, paid / questions, float(asked), float(answered), float(latency)
         )
 
+    def recent_calls(self, judge: str, model: str, limit: int) -> list[tuple[str | None, str | None]]:
+        """The last `limit` attempts of a judge with a model: how each failed, and which model says that it
+        answered.
+        """
+        c = ATTEMPTS.c
+        latest = (
+            select(c.failure, c.returned_model)
+            .where((c.judge == judge) & (c.model == model))
+            .order_by(c.time.desc(), c.receipt)
+        )
+        try:
+            with self._engine.connect() as connection:
+                return [(failure, name) for failure, name in connection.execute(latest.limit(limit))]
+        except SQLAlchemyError as error:
+            raise _unreadable(self._place, error) from None
+
     def out_in_batches(self, judge: str) -> int:
         """Questions of a judge that wait in batches at its provider: sent, to be paid, and not yet
         answered.

@@ -1,0 +1,92 @@
+"""How a judge bound to a language model has been doing: its last day, and its latest calls in the ledger.
+
+Nothing is sent. `lunguage doctor` and the check `judge_alive` tell it. Whether a judge may and can be asked
+is told by `doctor` alone, and by the run that asks.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+from lunguage_assets.judges.asking.exchange import REPLIED
+from lunguage_assets.judges.ledger.recorded import RecordedAnswers
+from lunguage_assets.judges.policy import SlotPolicy, is_requested, preflight, told_name
+from lunguage_assets.judges.providers import binding_of
+from lunguage_assets.judges.slots import ModelSlot
+from lunguage_assets.settings import CheckSettings
+
+_REMEDY_LAST_DAY = (
+    "Finish what is open before that day, or add a judge with a key of its own for a model that is served "
+    "and backfill it. What is recorded in the ledger stays usable."
+)
+_REMEDY_FAILED = (
+    "See `lunguage ledger stats`. Fewer requests at a time (limits in the judges file), a higher quota, or "
+    "another hour often help; what was answered is kept."
+)
+_REMEDY_OTHER_MODEL = (
+    "If both names are one model, add the name to the judge's aliases: its answers then count. Otherwise the "
+    "service answers with another model than you pay for: bind a new key to a pinned version."
+)
+
+
+@dataclass(frozen=True)
+class Sign:
+    """One thing that was looked at: what was found, and what to do; `remedy` is empty where all is well."""
+
+    looked_at: str
+    found: str
+    remedy: str = ""
+
+
+def signs(key: str, slot: ModelSlot, ledger: str | Path, today: date, settings: CheckSettings) -> list[Sign]:
+    """What a person should know of a judge, in a fixed order.
+
+    Args:
+        key: the judge.
+        slot: what it is bound to; calls of other models are not counted.
+        ledger: path or URL; it need not be there.
+        today: compared with the model's last day.
+        settings: how many calls count, and what share of them may fail.
+
+    Raises:
+        LedgerError: the ledger cannot be read.
+    """
+    recorded = RecordedAnswers.at(ledger)
+    calls = recorded.recent_calls(key, slot.model, settings.recent_calls) if recorded is not None else []
+    return [_last_day(key, slot, today), *(_calls(slot, calls, settings) if calls else ())]
+
+
+def _last_day(key: str, slot: ModelSlot, today: date) -> Sign:
+    policy = SlotPolicy(key, slot.model, leaves_machine=False, retires_on=slot.retires_on)
+    ends = [problem.message for problem in preflight([policy], "synthetic", today)]
+    day = slot.retires_on.isoformat() if slot.retires_on is not None else "not given in the judges file"
+    return Sign("the model's last day", " ".join(ends) or day, _REMEDY_LAST_DAY if ends else "")
+
+
+def _calls(
+    slot: ModelSlot, calls: Sequence[tuple[str | None, str | None]], settings: CheckSettings
+) -> list[Sign]:
+    failed = sum(failure is not None and failure not in REPLIED for failure, _ in calls)
+    share, binding = failed / len(calls), binding_of(slot)
+    others = Counter(
+        told_name(binding, name or "")
+        for failure, name in calls
+        if failure == "wrong_model" and not is_requested(binding, name or "")
+    )
+    names = ", ".join(f"{name} ({count})" for name, count in sorted(others.items()))
+    return [
+        Sign(
+            "failed calls",
+            f"{failed} of the last {len(calls)} ({share:.1%})",
+            _REMEDY_FAILED if share > settings.failed_call_share else "",
+        ),
+        Sign(
+            "models that answered",
+            names or "only the one that was asked for",
+            _REMEDY_OTHER_MODEL if names else "",
+        ),
+    ]
