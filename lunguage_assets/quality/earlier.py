@@ -59,7 +59,7 @@ def view_with_earlier(
     }
     found = [key for key in before if is_stored(TABLES[table], paths[key])]
     order = [*found, batch]
-    files = connection.read_parquet([str(paths[key]) for key in order], filename=True)  # type: ignore[arg-type]
+    files = connection.read_parquet([str(paths[key]) for key in order], filename=True)
     files.create_view(f"{table}_files")
     rows = f"(SELECT *, parse_filename(filename, true) AS report_batch FROM {table}_files)"
     alike = f"WHERE {same} IN (SELECT {same} FROM {rows} WHERE report_batch = '{batch}')" if same else ""

@@ -42,14 +42,13 @@ class Sign:
     remedy: str = ""
 
 
-def signs(key: str, slot: ModelSlot, ledger: str | Path, today: date, settings: CheckSettings) -> list[Sign]:
-    """What a person should know of a judge, in a fixed order.
+def recent_calls(key: str, slot: ModelSlot, ledger: str | Path, settings: CheckSettings) -> list[Sign]:
+    """How the latest calls of a judge went; nothing where there are none.
 
     Args:
         key: the judge.
         slot: what it is bound to; calls of other models are not counted.
         ledger: path or URL; it need not be there.
-        today: compared with the model's last day.
         settings: how many calls count, and what share of them may fail.
 
     Raises:
@@ -57,10 +56,11 @@ def signs(key: str, slot: ModelSlot, ledger: str | Path, today: date, settings: 
     """
     recorded = RecordedAnswers.at(ledger)
     calls = recorded.recent_calls(key, slot.model, settings.recent_calls) if recorded is not None else []
-    return [_last_day(key, slot, today), *(_calls(slot, calls, settings) if calls else ())]
+    return _calls(slot, calls, settings) if calls else []
 
 
-def _last_day(key: str, slot: ModelSlot, today: date) -> Sign:
+def last_day(key: str, slot: ModelSlot, today: date) -> Sign:
+    """Whether the model will be served for a while."""
     policy = SlotPolicy(key, slot.model, leaves_machine=False, retires_on=slot.retires_on)
     ends = [problem.message for problem in preflight([policy], "synthetic", today)]
     day = slot.retires_on.isoformat() if slot.retires_on is not None else "not given in the judges file"

@@ -46,7 +46,7 @@ def p_samples(connection: DuckDBPyConnection) -> tuple[Sample | None, Sample | N
         FROM study JOIN whole USING (is_new) GROUP BY is_new
         """
     ).fetchall()
-    found = {new: Sample(*numbers, tuple(quantiles)) for new, *numbers, quantiles in rows}
+    found = {row[0]: Sample(*row[1:]) for row in rows}
     return found.get(True), found.get(False)
 
 

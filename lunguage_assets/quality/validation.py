@@ -12,10 +12,13 @@ import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from upath import UPath
 
+from lunguage_assets.home.store import stored_record
 from lunguage_assets.quality.remedies import of_other_file, remedy
 from lunguage_assets.quality.suites import load_suite
 from lunguage_assets.tables.schema import Table
@@ -56,6 +59,14 @@ def schema_results(table: Table, frame: pd.DataFrame, job: str = "") -> list[Rul
         )
         for rule, rows in table.broken(frame)
     ]
+
+
+def record_results(table: Table, path: UPath | Path, job: str = "") -> list[RuleResult]:
+    """Whether a stored file is the one that was stored, by its record; nothing for an honest file."""
+    if stored_record(table, path) is not None:
+        return []
+    why = "Another program wrote the file, or changed its rows."
+    return [RuleResult("the file is as it was stored", "", why, False, 0, (), of_other_file(table.name, job))]
 
 
 def suite_results(

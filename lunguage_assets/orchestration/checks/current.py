@@ -1,4 +1,5 @@
-"""The check that names stale batches of a ranker, and why they are stale; `current` decides, this only reports.
+"""The check that names stale batches of a ranker, and why they are stale; `current` decides, this only
+reports.
 
 A changed setting or a new ranking makes no batch be fitted again by itself: that may cost money, and a person
 decides.

@@ -99,7 +99,7 @@ def intake_drift(look: Look) -> Found:
 def _beside_earlier(
     look: Look, table: str, *more: str, same: str = ""
 ) -> Iterator[tuple[DuckDBPyConnection, list[str]]]:
-    """A connection with a view per table of this batch and earlier ones; and the earlier batches of `table`."""
+    """A connection with a view per table of this batch and earlier ones, and the earlier ones of `table`."""
     batch = look.keys["report_batch"]
     before = batches_before(look.home, batch, look.limits.earlier_batches)
     for name in (table, *more):

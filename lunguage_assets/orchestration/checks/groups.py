@@ -95,7 +95,7 @@ def quality_jobs(
                 run_config_for_partition_key_fn=lambda _: {},
             ),
             tags=RULES_TAG,
-            description=f"Look again at what is stored of one {' and '.join(dimensions)}: every check, and all "
+            description=f"Look again at what is stored of one {' and '.join(dimensions)}: every check, all "
             "rules by Great Expectations. Makes no table.",
         )
         for job, dimensions in QUALITY.items()

@@ -10,7 +10,7 @@ from lunguage_assets.judges.slots import ModelSlot
 from lunguage_assets.orchestration.checks.look import Check, Found, Look, check
 from lunguage_assets.orchestration.checks.report import markdown
 from lunguage_assets.quality.agreement_band import measured_agreement
-from lunguage_assets.quality.judge_calls import signs
+from lunguage_assets.quality.judge_calls import last_day, recent_calls
 
 ALIVE = (
     "The model is served and will be for a while, its calls come through, and it answers under its own name. "
@@ -24,13 +24,14 @@ def _alive(look: Look) -> Found:
     if not isinstance(slot, ModelSlot):
         return Found(True, {"judge": key, "note": "Rule-based: no network, no key, no end."})
     try:
-        found = signs(key, slot, look.resource.ledger_place, datetime.now(UTC).date(), look.limits)
+        calls = recent_calls(key, slot, look.resource.ledger_place, look.limits)
     except LedgerError as error:
         return Found(
             False,
             {"judge": key, "note": str(error)},
             "Make the ledger readable where runs are executed, or name another place.",
         )
+    found = [last_day(key, slot, datetime.now(UTC).date()), *calls]
     report = markdown(
         ["looked at", "found", "what to do"], ((sign.looked_at, sign.found, sign.remedy) for sign in found)
     )

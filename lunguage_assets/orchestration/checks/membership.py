@@ -1,4 +1,5 @@
-"""The check that names judges which could join the panel: they have played all comparisons and are not pooled.
+"""The check that names judges which could join the panel: they have played all comparisons and are not
+pooled.
 
 A candidate ranks alone and changes nothing of the panel; a person decides whether it joins.
 """

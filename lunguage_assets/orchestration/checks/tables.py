@@ -13,7 +13,7 @@ from lunguage_assets.implicit.resolution.guarantees import violations
 from lunguage_assets.orchestration.checks.look import JOB_OF, Check, Found, Look, check
 from lunguage_assets.orchestration.checks.report import EXAMPLES, examples, markdown
 from lunguage_assets.quality.suites import derived_rules
-from lunguage_assets.quality.validation import RuleResult, schema_results, suite_results
+from lunguage_assets.quality.validation import RuleResult, record_results, schema_results, suite_results
 from lunguage_assets.tables import TABLES
 
 _RESOLVE_AGAIN = (
@@ -31,11 +31,11 @@ def expectations(table: str) -> Check:
     """The rules of a table: those of its schema, which the store has asserted, and those written by hand."""
 
     def look(at: Look) -> Found:
-        frame, schema = at.table(table), TABLES[table]
-        by_suite = suite_results(schema, frame, JOB_OF[table], by_hand=not at.all_rules)
-        by_store = [] if at.all_rules else schema_results(schema, frame, JOB_OF[table])
-        asserted = len(derived_rules(schema))
-        return rules_found(asserted, [*by_store, *by_suite], len(by_suite), len(frame))
+        frame, schema, job = at.table(table), TABLES[table], JOB_OF[table]
+        by_suite = suite_results(schema, frame, job, by_hand=not at.all_rules)
+        by_store = [] if at.all_rules else schema_results(schema, frame, job)
+        results = [*record_results(schema, at.path(table), job), *by_store, *by_suite]
+        return rules_found(len(derived_rules(schema)), results, len(by_suite), len(frame))
 
     return Check(
         table,
