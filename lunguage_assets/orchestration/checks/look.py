@@ -14,18 +14,14 @@ import dagster as dg
 import pandas as pd
 from upath import UPath
 
-from lunguage_assets.current.plan import STEPS_OF_JOB
+from lunguage_assets.current.plan import first_job, not_there
 from lunguage_assets.errors import InvalidTable, LunguageError
 from lunguage_assets.home.home import Home
 from lunguage_assets.home.store import PARTITIONED_BY, partition_path, read_table
-from lunguage_assets.orchestration.jobs import tables_of_job
 from lunguage_assets.orchestration.partitions import Partitions, store_keys
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.settings import CheckSettings
 from lunguage_assets.tables import TABLES
-
-JOB_OF = {table: job for job in reversed(STEPS_OF_JOB) for table in tables_of_job(job)}
-"""Table -> the first of the jobs that make it."""
 
 RULES_TAG = {"lunguage/rules": "all"}
 """Run tag with which Great Expectations runs the rules of the schemas too."""
@@ -75,10 +71,7 @@ class Look:
                 self._read[path] = read_table(TABLES[table], path)
             except FileNotFoundError:
                 keys = [(self.keys | others)[name] for name in PARTITIONED_BY[table]]
-                raise NotStored(
-                    f"Nothing is stored of {table} for {' x '.join(keys)}. Launch `{JOB_OF[table]}` on this "
-                    "partition first."
-                ) from None
+                raise NotStored(not_there(table, keys)) from None
         return self._read[path]
 
 
@@ -109,7 +102,7 @@ class Check:
         except NotStored as missing:
             return Found(False, {"note": str(missing)}, str(missing))
         except InvalidTable as error:
-            again = f"Launch `{JOB_OF[self.table]}` on this partition again, then what follows from it."
+            again = f"Launch `{first_job(self.table)}` on this partition again, then what follows from it."
             return Found(False, {"note": str(error)}, again, dg.AssetCheckSeverity.ERROR)
         except LunguageError as error:
             return Found(False, {"note": str(error)}, "Mend what the note names, then look again.")

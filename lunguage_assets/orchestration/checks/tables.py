@@ -8,9 +8,10 @@ from collections.abc import Sequence
 
 import dagster as dg
 
+from lunguage_assets.current.plan import first_job
 from lunguage_assets.implicit.resolution.accounting import explained_studies
 from lunguage_assets.implicit.resolution.guarantees import violations
-from lunguage_assets.orchestration.checks.look import JOB_OF, Check, Found, Look, check
+from lunguage_assets.orchestration.checks.look import Check, Found, Look, check
 from lunguage_assets.orchestration.checks.report import EXAMPLES, examples, markdown
 from lunguage_assets.quality.suites import derived_rules
 from lunguage_assets.quality.validation import RuleResult, record_results, schema_results, suite_results
@@ -31,7 +32,7 @@ def expectations(table: str) -> Check:
     """The rules of a table: those of its schema, which the store has asserted, and those written by hand."""
 
     def look(at: Look) -> Found:
-        frame, schema, job = at.table(table), TABLES[table], JOB_OF[table]
+        frame, schema, job = at.table(table), TABLES[table], first_job(table)
         by_suite = suite_results(schema, frame, job, by_hand=not at.all_rules)
         by_store = [] if at.all_rules else schema_results(schema, frame, job)
         results = [*record_results(schema, at.path(table), job), *by_store, *by_suite]
