@@ -3,8 +3,8 @@ written and again when it is read.
 
 Dagster holds back downstream steps of a failed check in the same run only. An asset of other partitions, a
 backfill or the automation would read a file that was changed, restored from elsewhere or written by something
-else; so no asset computes with rows that the store would have refused. A check reads such a file all the
-same: it is there to say which rows.
+else; so no asset computes with rows that the store would have refused. A check reads such a file by itself
+(`checks.look`): it is there to say which rows.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ from lunguage_assets.home.store import (
     partition_path,
     publish_table,
     read_sound_table,
-    read_table,
 )
 from lunguage_assets.home.table_place import is_local, open_place
 from lunguage_assets.orchestration.partitions import store_keys
@@ -56,8 +55,6 @@ class ParquetTables(dg.UPathIOManager):
 
     def load_from_path(self, context: dg.InputContext, path: UPath) -> pd.DataFrame:
         table = TABLES[context.asset_key.path[-1]]
-        if _is_for_a_check(context):
-            return read_table(table, path)
         try:
             with _plain_words():
                 return read_sound_table(table, path)
@@ -94,13 +91,6 @@ def _plain_words(before: str = "") -> Iterator[None]:
         yield
     except LunguageError as error:
         raise dg.Failure(description=f"{before}{error}", allow_retries=False) from None
-
-
-def _is_for_a_check(context: dg.InputContext) -> bool:
-    """Whether the step that reads makes no asset, only check results."""
-    step = context.step_context
-    reader = step.job_def.asset_layer.get_assets_def_for_node(step.node_handle)
-    return reader is not None and not reader.keys and bool(reader.check_keys)
 
 
 def build_catalog(root: UPath | Path, database: Path) -> None:

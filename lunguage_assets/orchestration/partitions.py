@@ -12,7 +12,6 @@ import dagster as dg
 import pandas as pd
 
 from lunguage_assets.current.recipes import BATCH, RECIPES, Input, dimensions_of
-from lunguage_assets.home.store import PARTITIONED_BY
 from lunguage_assets.judges.configuration import JudgesConfiguration
 
 REPORT_BATCH = dg.DynamicPartitionsDefinition(name=BATCH)
@@ -49,14 +48,6 @@ class Partitions:
             (shared,) = set(own) & set(read)
             return dg.MultiToSingleDimensionPartitionMapping(shared)
         return dg.AllPartitionMapping()
-
-    @property
-    def batch_only(self) -> dg.PartitionMapping:
-        return dg.MultiToSingleDimensionPartitionMapping(BATCH)
-
-    @property
-    def ranker_only(self) -> dg.PartitionMapping:
-        return dg.MultiToSingleDimensionPartitionMapping("ranker")
 
     def _rankers_of_members(self) -> dict[str, list[str]]:
         """Judge -> itself and the panels that it is a member of."""
@@ -116,17 +107,3 @@ def partition_frames(value: Any, keys: list[str]) -> dict[str, pd.DataFrame]:
     if isinstance(value, Mapping):
         return dict(value)
     return {keys[0]: value}
-
-
-def partition_of(context: dg.AssetCheckExecutionContext) -> str:
-    """The partition that a check looks at; empty for an asset without partitions."""
-    return context.partition_key if context.has_partition_key else ""
-
-
-def dimension_keys(key: str | dg.MultiPartitionKey, table: str) -> dict[str, str]:
-    """Keys of a partition of a table by dimension. A run launched by its tag alone has a plain key:
-    dimensions in the order of their names.
-    """
-    if isinstance(key, dg.MultiPartitionKey):
-        return dict(key.keys_by_dimension)
-    return dict(zip(sorted(PARTITIONED_BY[table]), key.split("|"), strict=True))

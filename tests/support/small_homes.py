@@ -32,9 +32,10 @@ from dagster._daemon.backfill import execute_backfill_iteration
 from dagster._grpc.server import GrpcServerCommand
 
 from lunguage_assets.home.home import Home
-from lunguage_assets.orchestration.assets.corpus import TABLES_OF_INTAKE
+from lunguage_assets.current.recipes import RECIPES
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
+from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.sample import write_sample
 from lunguage_assets.tables.schema import Table
 
@@ -102,7 +103,7 @@ class SmallHome:
         """Take the deliveries in, collect their phrases, and have the panel's judges compare them."""
         self.register(deliveries)
         for batch in deliveries:
-            self.make(TABLES_OF_INTAKE, batch)
+            self.make(RECIPES["intake"].tables, batch)
             self.make(["hedge_phrases"], {"judge": "lexicon", "report_batch": batch})
         self.make(["hedge_vocabulary"], "lexicon")
         for judge in ("lexicon", "cues"):
@@ -115,7 +116,7 @@ class SmallHome:
 
     @cached_property
     def definitions(self) -> dg.Definitions:
-        return build_defs(self.home)
+        return build_defs(HomeResource(root=str(self.home.root)))
 
     def make(
         self,
