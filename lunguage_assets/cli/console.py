@@ -113,7 +113,8 @@ def run_display() -> Iterator[RunDisplay]:
 
 def print_outcome(folder: Path, home: Home, outcome: Outcome, spent: Sequence[Standing] = ()) -> None:
     """The summary of the release in `folder`, checks, what language models cost, and where everything is."""
-    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    current = folder / "LATEST"
+    summary = json.loads((current / "restricted" / "summary.json").read_text(encoding="utf-8"))
     checks = (
         f"{outcome.checks_passed} of "
         f"{outcome.checks_passed + len(outcome.checks_failed) + len(outcome.warnings)}"
@@ -122,13 +123,9 @@ def print_outcome(folder: Path, home: Home, outcome: Outcome, spent: Sequence[St
         ("  warns" if number == 0 else "", warning) for number, warning in enumerate(outcome.warnings)
     ]
     places = [
-        ("Lunguage++", str(folder / "Lunguage_plus_plus.csv")),
-        ("report, opens offline", str(folder / "report.html")),
-        ("all files of the release", str(folder)),
-        (
-            "its version, with checksums",
-            str(folder / (folder / "LATEST").read_text(encoding="utf-8").strip()),
-        ),
+        ("Lunguage++", str(current / "restricted" / "Lunguage_plus_plus.csv")),
+        ("report, opens offline", str(current / "open" / "report.html")),
+        ("all files of the release", str(current.resolve())),
         ("tables, for any DuckDB client", str(home.database)),
         ("runs, tables, checks in the UI", f"{sys.argv[0]} ui --home {home.root}"),
     ]

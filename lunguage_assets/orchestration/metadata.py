@@ -18,7 +18,7 @@ import pandas as pd
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.judges.asking.progress import Meter, Progress, announce
 from lunguage_assets.orchestration.withheld import messages_are_withheld, where
-from lunguage_assets.release.report.documents import markdown_table
+from lunguage_assets.documents import markdown_table
 from lunguage_assets.tables import TABLES
 from lunguage_assets.tables.origins import explained
 from lunguage_assets.tables.schema import Column, Table
