@@ -25,21 +25,20 @@ from lunguage_assets.pictures.plots import thinned
 from lunguage_assets.release.bundle.bundle_dictionary import bundle_dictionary
 from lunguage_assets.release.bundle.changes import row_changes
 from lunguage_assets.release.bundle.disclosure import Disclosure
-from lunguage_assets.release.bundle.growing import flat, growing_csv, growing_parquet
+from lunguage_assets.release.growing import flat, growing_csv, growing_parquet
 from lunguage_assets.release.bundle.material import ANALYSES, Material, shown_analyses
 from lunguage_assets.release.bundle.newest import NewestStudies
 from lunguage_assets.release.bundle.notes import readme, use_of_open, use_of_restricted
 from lunguage_assets.release.bundle.provenance import Origin, deciding, provenance, provenance_text
 from lunguage_assets.release.bundle.totals import Totals
 from lunguage_assets.release.bundle.versions import content_digest, file_digest, writing
-from lunguage_assets.release.report.documents import LabelFiles, write_paper_tables
+from lunguage_assets.release.report.documents import write_paper_tables, writing_labels
 from lunguage_assets.release.report.paper_tables import PaperTables
 from lunguage_assets.release.report.published import published_frame, released_rows
 from lunguage_assets.release.report.published_tables import load_published_tables
 from lunguage_assets.release.report.report import figures_of, report_page, report_sections
 from lunguage_assets.release.report.report_figures import write_figures
 from lunguage_assets.tables import FITTED_PROBABILITIES, RELEASE
-from lunguage_assets.tables.labels import LABELS
 
 SUMMARY = "restricted/summary.json"
 ROWS = "restricted/Lunguage_plus_plus.parquet"
@@ -167,15 +166,10 @@ def _write_restricted(release: Release, folder: Path) -> Totals:
         for tables in studies.parts("batch", _PLAIN):
             for name, append in plain.items():
                 append(tables[name])
-    with (
-        growing_csv(folder / "labels.csv") as csv,
-        growing_parquet(LABELS, folder / "labels.parquet") as parquet,
-    ):
-        labels = LabelFiles(csv, parquet)
+    with writing_labels(folder) as labels:
         for tables in studies.parts("study", Totals.TABLES):
             totals.add(tables)
             labels.add(tables)
-    replace_text(folder / "LABELS.md", labels.page())
     with (
         growing_csv(folder / "Lunguage_plus_plus.csv") as csv,
         growing_parquet(RELEASE, folder / "Lunguage_plus_plus.parquet") as parquet,

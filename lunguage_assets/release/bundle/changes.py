@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from lunguage_assets.release.bundle.newest import NewestStudies
+from lunguage_assets.release.bundle.newest import NewestStudies, quoted
 from lunguage_assets.tables import RELEASE
 
 
@@ -32,11 +32,7 @@ def row_changes(studies: NewestStudies, before: Path, after: Path) -> dict[str, 
     ((added, removed, changed),) = studies.query(
         "SELECT count(*) FILTER (before IS NULL), count(*) FILTER (after IS NULL), "
         "count(*) FILTER (before <> after) FROM "
-        f"(SELECT finding_id, hash({compared}) AS before FROM read_parquet({_quoted(before)})) FULL JOIN "
-        f"(SELECT finding_id, hash({compared}) AS after FROM read_parquet({_quoted(after)})) USING (finding_id)"
+        f"(SELECT finding_id, hash({compared}) AS before FROM read_parquet({quoted(before)})) FULL JOIN "
+        f"(SELECT finding_id, hash({compared}) AS after FROM read_parquet({quoted(after)})) USING (finding_id)"
     )
     return {"added": int(added), "removed": int(removed), "changed": int(changed)}
-
-
-def _quoted(path: Path) -> str:
-    return "'" + str(path).replace("'", "''") + "'"

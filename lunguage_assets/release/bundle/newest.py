@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
-import pyarrow as pa
 from duckdb import DuckDBPyConnection
 from numpy.typing import NDArray
 from upath import UPath
@@ -76,25 +76,10 @@ class NewestStudies:
         self.batches = tuple(batches)
         self._connection = connection
         self._kept: dict[str, pd.DataFrame] = {}
-        listed = [
-            {"name": name, "batch_number": number, "batch": batch, "path": _for_sql(connection, paths[name])}
-            for number, (batch, paths) in enumerate(batches.items())
-            for name in TABLES_PER_BATCH
-            if _require_schema(TABLES_PER_BATCH[name], paths[name])
-        ]
         self._files = {
-            name: [str(entry["path"]) for entry in listed if entry["name"] == name]
-            for name in TABLES_PER_BATCH
+            name: [_for_sql(connection, table, paths[name]) for paths in batches.values()]
+            for name, table in TABLES_PER_BATCH.items()
         }
-        schema = pa.schema(
-            [
-                ("name", pa.string()),
-                ("batch_number", pa.int64()),
-                ("batch", pa.string()),
-                ("path", pa.string()),
-            ]
-        )
-        connection.register("release_files", pa.Table.from_pylist(listed, schema=schema))
         self._choose()
 
     def _choose(self) -> None:
@@ -113,16 +98,13 @@ class NewestStudies:
         )
 
     def stored(self, name: str) -> str:
-        """SQL for all stored rows of a table, older deliveries too, with `batch_number`, `batch`, and `row` in
-        the file."""
+        """SQL for all stored rows of a table, older deliveries too, with `batch_number`, and `row` in the file."""
         if not self._files[name]:
             self._connection.register(f"no_{name}", TABLES_PER_BATCH[name].arrow.empty_table())
-            return f"(SELECT *, 0 AS batch_number, '' AS batch, 0 AS row FROM no_{name})"
-        listed = ", ".join("'" + file.replace("'", "''") + "'" for file in self._files[name])
+            return f"(SELECT *, 0 AS batch_number, 0 AS row FROM no_{name})"
+        files = ", ".join(map(quoted, self._files[name]))
         return (
-            "(SELECT stored.* EXCLUDE (filename, file_row_number), batch_number, batch, file_row_number AS row "
-            f"FROM read_parquet([{listed}], filename = true, file_row_number = true) AS stored "
-            "JOIN release_files AS files ON stored.filename = files.path)"
+            f"(SELECT *, file_index::BIGINT AS batch_number, file_row_number AS row FROM read_parquet([{files}]))"
         )
 
     def rows(self, name: str) -> str:
@@ -176,11 +158,12 @@ class NewestStudies:
         table = TABLES_PER_BATCH[name]
         columns = ", ".join(f'"{column}"' for column in table.names)
         found = self._connection.sql(
-            f"SELECT {columns}, batch FROM {self.stored(name)} "
+            f"SELECT {columns}, batch_number AS batch FROM {self.stored(name)} "
             f"SEMI JOIN (SELECT * FROM in_{order} WHERE part = {part}) USING (study_id, batch_number) "
             "ORDER BY batch_number, row"
         ).to_arrow_table()
-        frame = table.from_arrow(found).assign(report_batch=found.column("batch").to_pandas().astype("str"))
+        batch = np.array(self.batches, dtype=object)[found.column("batch").to_numpy()]
+        frame = table.from_arrow(found).assign(report_batch=pd.Series(batch, dtype="str"))
         if problems := table.violations(frame, ["report_batch"]):
             raise InvalidTable(self._broken(table, frame, problems))
         if is_whole:  # a corpus of one part is read once
@@ -219,8 +202,13 @@ class NewestStudies:
                     )
 
 
-def _for_sql(connection: DuckDBPyConnection, path: UPath | Path) -> str:
-    """A path as DuckDB opens it; a remote place is opened as the home opens it."""
+def _for_sql(connection: DuckDBPyConnection, table: Table, path: UPath | Path) -> str:
+    """A partition as DuckDB opens it, of the right schema; a remote one through the home's own file system."""
+    if not is_stored(table, path):
+        raise InvalidTable(
+            f"table {table.name}: the stored partition {path} was written under another schema. "
+            "Materialise it again."
+        )
     if is_local(path):
         return str(path)
     remote = UPath(path)
@@ -229,10 +217,6 @@ def _for_sql(connection: DuckDBPyConnection, path: UPath | Path) -> str:
     return str(remote)
 
 
-def _require_schema(table: Table, path: UPath | Path) -> bool:
-    if not is_stored(table, path):
-        raise InvalidTable(
-            f"table {table.name}: the stored partition {path} was written under another schema. "
-            "Materialise it again."
-        )
-    return True
+def quoted(text: str | Path) -> str:
+    """A text as SQL writes it."""
+    return "'" + str(text).replace("'", "''") + "'"

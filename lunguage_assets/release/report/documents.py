@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import pandas as pd
 
 from lunguage_assets.documents import markdown_table
 from lunguage_assets.files import replace_text, write_csv
-from lunguage_assets.release.bundle.growing import Append
+from lunguage_assets.release.growing import Append, growing_csv, growing_parquet
 from lunguage_assets.release.labels.label_file import load_label_list
 from lunguage_assets.release.labels.labels import study_labels
 from lunguage_assets.release.report.paper_tables import PaperTables
@@ -72,8 +73,20 @@ _TABLES_PAGE = """# The paper's tables on this corpus
 """
 
 
+@contextmanager
+def writing_labels(folder: Path) -> Iterator[LabelFiles]:
+    """`labels.parquet` and `labels.csv`, written some studies after others, and the page `LABELS.md`."""
+    with (
+        growing_csv(folder / "labels.csv") as csv,
+        growing_parquet(LABELS, folder / "labels.parquet") as parquet,
+    ):
+        files = LabelFiles(csv, parquet)
+        yield files
+    replace_text(folder / "LABELS.md", files.page())
+
+
 class LabelFiles:
-    """`labels.parquet` and `labels.csv`, written study by study, and the page that says what they are."""
+    """The labels of some studies after those of others (`writing_labels`)."""
 
     TABLES = ("lunguage_plus_plus", "pathway_matches", "reports")
 
