@@ -18,6 +18,7 @@ from rich.table import Table as RichTable
 from lunguage_assets.home.store import partition_path, read_table
 from lunguage_assets.judges.asking.progress import Meter, Standing, listening, spell
 from lunguage_assets.judges.asking.progress import Progress as JudgeProgress
+from lunguage_assets.release.bundle.versions import current_version
 from lunguage_assets.tables import TABLES
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def run_display() -> Iterator[RunDisplay]:
 
 def print_outcome(folder: Path, home: Home, outcome: Outcome, spent: Sequence[Standing] = ()) -> None:
     """The summary of the release in `folder`, checks, what language models cost, and where everything is."""
-    current = folder / "LATEST"
+    current = current_version(folder) or folder
     summary = json.loads((current / "restricted" / "summary.json").read_text(encoding="utf-8"))
     checks = (
         f"{outcome.checks_passed} of "
@@ -125,7 +126,7 @@ def print_outcome(folder: Path, home: Home, outcome: Outcome, spent: Sequence[St
     places = [
         ("Lunguage++", str(current / "restricted" / "Lunguage_plus_plus.csv")),
         ("report, opens offline", str(current / "open" / "report.html")),
-        ("all files of the release", str(current.resolve())),
+        ("all files of the release", str(current)),
         ("tables, for any DuckDB client", str(home.database)),
         ("runs, tables, checks in the UI", f"{sys.argv[0]} ui --home {home.root}"),
     ]

@@ -16,12 +16,15 @@ import pandas as pd
 import pyarrow.parquet as pq
 from platform_support import contents
 
+from lunguage_assets.release.bundle.versions import current_version
 from lunguage_assets.sample import write_sample
 from lunguage_assets.tables import PUBLISHED_COLUMNS, RELEASE
 
 
 def release_of(home: Path, ranker: str = "panel") -> Path:
-    return home / "release" / ranker
+    version = current_version(home / "release" / ranker)
+    assert version is not None
+    return version / "restricted"
 
 
 def test_the_csv_has_exactly_the_published_columns_in_order(finished_home: Path) -> None:

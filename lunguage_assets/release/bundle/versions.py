@@ -1,9 +1,10 @@
 """Versions of a release beside each other; what is in them is not known here.
 
     release/<ranker>/v1/...     a version: complete, sealed, never changed again
-    release/<ranker>/LATEST     a link to the current one
+    release/<ranker>/LATEST     the name of the current one
 
-A version is built aside and renamed, so that there is the whole of it or nothing; then `LATEST` is replaced.
+A version is built aside and renamed, so that there is the whole of it or nothing; then `LATEST` is replaced. It is a file and no link: links are lost or followed
+by archives, object stores and some drives.
 `CONTENT` in a version stands for its content: the same content makes no new version. Files are
 write-protected. One writer at a time: others wait for the lock.
 """
@@ -22,6 +23,7 @@ from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.files import replace_text
 
 LATEST = "LATEST"
+"""The file that names the current version."""
 SUMS = "SHA256SUMS"
 CONTENT = "CONTENT"
 """The file of a version that holds its `content_digest`."""
@@ -67,6 +69,12 @@ def write_sums(folder: Path, known: Mapping[str, str]) -> None:
     replace_text(folder / SUMS, _listed(digests))
 
 
+def current_version(folder: Path) -> Path | None:
+    """The version that `LATEST` names, in the folder of a ranker's releases; None without that file."""
+    file = folder / LATEST
+    return folder / file.read_text(encoding="utf-8").strip() if file.is_file() else None
+
+
 @contextmanager
 def writing(folder: Path) -> Iterator[VersionedFolder]:
     """The folder for one writer; others wait here. What a killed writer left half-made is removed."""
@@ -74,9 +82,7 @@ def writing(folder: Path) -> Iterator[VersionedFolder]:
     with (folder / ".lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         for abandoned in folder.glob(".*.tmp"):
-            shutil.rmtree(
-                abandoned
-            ) if abandoned.is_dir() and not abandoned.is_symlink() else abandoned.unlink()
+            shutil.rmtree(abandoned) if abandoned.is_dir() else abandoned.unlink()
         yield VersionedFolder(folder)
 
 
@@ -93,9 +99,8 @@ class VersionedFolder:
 
     def current(self) -> Path | None:
         """The version that `LATEST` names, else the last one; None when there is none."""
-        versions, link = self.versions(), self.folder / LATEST
-        named = link.readlink().name if link.is_symlink() else ""
-        return next((path for path in versions if path.name == named), versions[-1] if versions else None)
+        versions, named = self.versions(), current_version(self.folder)
+        return named if named in versions else next(reversed(versions), None)
 
     def with_content(self, content: str) -> Path | None:
         """The version that has this content already."""
@@ -146,10 +151,8 @@ class VersionedFolder:
 
     def make_current(self, version: Path) -> None:
         """Let `LATEST` name the version."""
-        link, temporary = self.folder / LATEST, self.folder / f".{LATEST}.tmp"
-        if not link.is_symlink() or link.readlink().name != version.name:
-            temporary.symlink_to(version.name, target_is_directory=True)
-            temporary.replace(link)
+        if current_version(self.folder) != version:
+            replace_text(self.folder / LATEST, f"{version.name}\n")
 
     def retire(self, keep: int) -> list[str]:
         """Remove all but the `keep` versions of the highest numbers, and never the current one; 0 keeps all.

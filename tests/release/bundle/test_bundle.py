@@ -33,6 +33,7 @@ from lunguage_assets.errors import InvalidTable, MethodError
 from lunguage_assets.release.bundle import bundle, newest
 from lunguage_assets.release.bundle.bundle import Release, Written, write_bundle
 from lunguage_assets.release.bundle.newest import TABLES_PER_BATCH, NewestStudies
+from lunguage_assets.release.bundle.versions import current_version
 from lunguage_assets.settings import load_settings
 from lunguage_assets.tables import REJECTED
 
@@ -83,8 +84,8 @@ def test_latest_names_the_version_and_its_files_have_the_names_that_they_always_
         "rejected.csv", "labels.parquet", "labels.csv", "LABELS.md", "TABLES.md", "table_certainty.csv", "table_expansion.csv",
         "table_conflicts.csv", "table_figures.csv", "summary.json",
     }  # fmt: skip
-    current = version.parent / "LATEST"
-    assert current.resolve() == version.resolve()
+    current = current_version(version.parent)
+    assert current == version
     assert {path.name for path in (current / "restricted").iterdir()} == {*expected, "USE.md", "SHA256SUMS"}
     wanted = {"report.html", "ranking.csv", "provenance.json", "data_dictionary.md"}
     assert wanted < {path.name for path in (current / "open").iterdir()}
