@@ -1,6 +1,4 @@
-"""What all pictures share: a canvas outside pyplot's global state, the bytes of a PNG, and that a picture is drawn
-once in a process.
-"""
+"""What all pictures share: a canvas outside pyplot's global state, the bytes of a PNG, no second drawing."""
 
 from __future__ import annotations
 
@@ -42,7 +40,7 @@ def png(figure: Any) -> bytes:
 
 
 def drawn_once(draw: Callable[P, bytes]) -> Callable[P, bytes]:
-    """Keep the last pictures of the process by what they show: an asset shows a picture that the release repeats."""
+    """Keep the last pictures of the process by what they show: the release repeats pictures of assets."""
 
     @wraps(draw)
     def drawn(*values: P.args, **options: P.kwargs) -> bytes:

@@ -173,7 +173,7 @@ def test_bad_rows_are_set_aside_with_their_reasons_and_the_good_ones_go_through(
     )
     assert rejected["remedy"].str.len().min() > 0
     assert set(rejected["file"]) == {"Lunguage.csv"}
-    rows = json.loads((home / "release" / "panel" / "summary.json").read_text())["rows"]
+    rows = json.loads((release_of(home) / "summary.json").read_text())["rows"]
     assert rows["rejected"] == 5
     assert rows["rows_in"] == len(frame) + 1
     with duckdb.connect(str(home / "lunguage.duckdb"), read_only=True) as client:

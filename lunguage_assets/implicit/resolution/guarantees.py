@@ -54,8 +54,9 @@ def violations(
 
 
 def refuse_violations(rows: pd.DataFrame, accounts: pd.DataFrame, reports: pd.DataFrame) -> None:
-    """Raise `InvalidTable` when a guarantee of implicit.md section 5 does not hold for LUNGUAGE_PLUS_PLUS rows,
-    or the accounts of a study do not balance; ACCOUNTING and REPORTS are of the same studies.
+    """Raise `InvalidTable` when a guarantee of implicit.md section 5 is broken, or accounts do not balance.
+
+    LUNGUAGE_PLUS_PLUS, ACCOUNTING and REPORTS are of the same studies.
     """
     broken = violations(rows, reports["study_id"], explained_studies(accounts))
     problems = [

@@ -186,9 +186,7 @@ def stored_batches(
 
 @contextmanager
 def querying(folder: Path) -> Iterator[DuckDBPyConnection]:
-    """DuckDB in memory, of which it takes a bounded part; what does not fit is put beside the versions, because it
-    may be report text.
-    """
+    """DuckDB with bounded memory. What does not fit is put beside the versions: it may be report text."""
     spill = {"memory_limit": MEMORY, "temp_directory": str(folder / ".spill.tmp")}
     with DuckDBResource(database=":memory:", connection_config=spill).get_connection() as connection:
         yield connection

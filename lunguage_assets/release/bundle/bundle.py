@@ -18,20 +18,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lunguage_assets.errors import MethodError
+from lunguage_assets.errors import InvalidTable, MethodError
 from lunguage_assets.files import replace_text, write_csv
 from lunguage_assets.implicit.resolution.guarantees import refuse_violations
 from lunguage_assets.pictures.plots import thinned
 from lunguage_assets.release.bundle.bundle_dictionary import bundle_dictionary
 from lunguage_assets.release.bundle.changes import row_changes
 from lunguage_assets.release.bundle.disclosure import Disclosure
-from lunguage_assets.release.growing import flat, growing_csv, growing_parquet
-from lunguage_assets.release.bundle.material import ANALYSES, Material, shown_analyses
+from lunguage_assets.release.bundle.material import Material, shown_analyses
 from lunguage_assets.release.bundle.newest import NewestStudies
 from lunguage_assets.release.bundle.notes import readme, use_of_open, use_of_restricted
 from lunguage_assets.release.bundle.provenance import Origin, deciding, provenance, provenance_text
 from lunguage_assets.release.bundle.totals import Totals
 from lunguage_assets.release.bundle.versions import content_digest, file_digest, writing
+from lunguage_assets.release.growing import flat, growing_csv, growing_parquet
 from lunguage_assets.release.report.documents import write_paper_tables, writing_labels
 from lunguage_assets.release.report.paper_tables import PaperTables
 from lunguage_assets.release.report.published import published_frame, released_rows
@@ -78,8 +78,8 @@ class Release:
             )
         if versions - {str(self.ranking["ranking_version"].iloc[0])}:
             raise MethodError(
-                f"the batches of ranker {self.ranker!r} were fitted with an older ranking than its present one. "
-                "Launch the job `refit` for them, or run `lunguage run` again."
+                f"the batches of ranker {self.ranker!r} were fitted with an older ranking than its present "
+                "one. Launch the job `refit` for them, or run `lunguage run` again."
             )
         if len(modes) > 1:
             raise MethodError(
@@ -177,10 +177,22 @@ def _write_restricted(release: Release, folder: Path) -> Totals:
         for tables in studies.parts("patient", ("lunguage_plus_plus", "accounting", "reports")):
             rows, accounts, reports = tables.values()
             refuse_violations(rows, accounts, reports)
+            _refuse_missing(rows, accounts)
             released = released_rows(rows, release.ranker, release.ranking)
             csv(published_frame(released, reports))
             parquet(released[RELEASE.names])
     return totals
+
+
+def _refuse_missing(rows: pd.DataFrame, accounts: pd.DataFrame) -> None:
+    """Raise `InvalidTable` unless every study has as many LUNGUAGE_PLUS_PLUS rows as its account says."""
+    found = rows["study_id"].value_counts().reindex(accounts["study_id"], fill_value=0).to_numpy()
+    wrong = accounts.loc[found != accounts["rows_out"].to_numpy(), "study_id"].tolist()
+    if wrong or len(rows) != found.sum():
+        raise InvalidTable(
+            f"lunguage_plus_plus: not the rows that accounting counted, for instance of {wrong[:5]}. Launch "
+            "`expand` for their batches."
+        )
 
 
 def _material(
@@ -222,7 +234,8 @@ def _points(studies: NewestStudies, placed: int) -> pd.DataFrame:
     columns = "finding_id, mu, p, p_low, p_high"
     return pd.DataFrame(
         studies.values(
-            f"SELECT {columns} FROM (SELECT {columns}, row_number() OVER (ORDER BY mu, finding_id) - 1 AS place "
+            f"SELECT {columns} FROM (SELECT {columns}, "
+            "row_number() OVER (ORDER BY mu, finding_id) - 1 AS place "
             f"FROM {studies.rows('fitted_probabilities')} WHERE mu IS NOT NULL) WHERE place IN ({wanted})"
         )
     )

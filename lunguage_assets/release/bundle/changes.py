@@ -33,6 +33,7 @@ def row_changes(studies: NewestStudies, before: Path, after: Path) -> dict[str, 
         "SELECT count(*) FILTER (before IS NULL), count(*) FILTER (after IS NULL), "
         "count(*) FILTER (before <> after) FROM "
         f"(SELECT finding_id, hash({compared}) AS before FROM read_parquet({quoted(before)})) FULL JOIN "
-        f"(SELECT finding_id, hash({compared}) AS after FROM read_parquet({quoted(after)})) USING (finding_id)"
+        f"(SELECT finding_id, hash({compared}) AS after FROM read_parquet({quoted(after)})) "
+        "USING (finding_id)"
     )
     return {"added": int(added), "removed": int(removed), "changed": int(changed)}

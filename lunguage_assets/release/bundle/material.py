@@ -39,8 +39,9 @@ class Material:
     """Everything that report and open tables are made from.
 
     `totals` and `summary` are exact; `counted` the paper's tables as they may be shown; `points` the fitted
-    findings that are drawn one by one and `all_mu` the places of all of them, of patients none; `ranking` exact,
-    `shown_ranking` with phrases as they may be shown; `analyses` those of `ANALYSES` that belong to this ranking.
+    findings that are drawn one by one and `all_mu` the places of all of them, of patients none; `ranking`
+    exact, `shown_ranking` with phrases as they may be shown; `analyses` those of `ANALYSES` that belong to
+    this ranking.
     """
 
     ranker: str

@@ -1,8 +1,7 @@
-"""The rows of a release: of every study the newest delivery, chosen by SQL over the stored batches, read a part
-of the studies at a time.
+"""The rows of a release: the newest delivery of every study over the stored batches, in parts, by SQL.
 
-The easy version, all batches in one frame, needs memory for the whole corpus. Here a part holds every table of
-at most `STUDIES_AT_ONCE` studies, and what is counted is added up over the parts.
+The easy version, all batches in one frame, needs memory for the whole corpus. Here a part holds every table
+of at most `STUDIES_AT_ONCE` studies, and what is counted is added up over the parts.
 """
 
 from __future__ import annotations
@@ -83,28 +82,31 @@ class NewestStudies:
         self._choose()
 
     def _choose(self) -> None:
-        """Make the temporary tables `deliveries` (study, batch) and `newest`, with what orders the studies."""
+        """Make the temporary tables `deliveries` and `newest`: study and batch."""
         deliveries = " UNION ".join(
             f"SELECT study_id, batch_number FROM {self.stored(name)}" for name in TABLES_PER_BATCH
         )
         self._connection.execute(f"CREATE OR REPLACE TEMP TABLE deliveries AS {deliveries}")
         self._connection.execute(
             "CREATE OR REPLACE TEMP TABLE newest AS "
-            "SELECT study_id, batch_number, coalesce(subject_id, '') AS subject_id, coalesce(sequence, 0) AS sequence "
-            "FROM (SELECT study_id, max(batch_number) AS batch_number FROM deliveries WHERE study_id <> '' GROUP BY study_id"
-            " UNION ALL SELECT study_id, batch_number FROM deliveries WHERE study_id = '') "
+            "SELECT study_id, batch_number, coalesce(subject_id, '') AS subject_id, "
+            "coalesce(sequence, 0) AS sequence FROM ("
+            "SELECT study_id, max(batch_number) AS batch_number "
+            "FROM deliveries WHERE study_id <> '' GROUP BY study_id "
+            "UNION ALL SELECT study_id, batch_number FROM deliveries WHERE study_id = '') "
             f"LEFT JOIN (SELECT study_id, batch_number, subject_id, sequence FROM {self.stored('reports')}) "
             "USING (study_id, batch_number)"
         )
 
     def stored(self, name: str) -> str:
-        """SQL for all stored rows of a table, older deliveries too, with `batch_number`, and `row` in the file."""
+        """SQL for all stored rows of a table, older deliveries too, with `batch_number` and `row`."""
         if not self._files[name]:
             self._connection.register(f"no_{name}", TABLES_PER_BATCH[name].arrow.empty_table())
             return f"(SELECT *, 0 AS batch_number, 0 AS row FROM no_{name})"
         files = ", ".join(map(quoted, self._files[name]))
         return (
-            f"(SELECT *, file_index::BIGINT AS batch_number, file_row_number AS row FROM read_parquet([{files}]))"
+            "(SELECT *, file_index::BIGINT AS batch_number, file_row_number AS row "
+            f"FROM read_parquet([{files}]))"
         )
 
     def rows(self, name: str) -> str:
@@ -117,40 +119,41 @@ class NewestStudies:
 
     def values(self, sql: str) -> Mapping[str, NDArray[Any]]:
         """The columns of a query as arrays."""
-        found: Mapping[str, NDArray[Any]] = self._connection.execute(sql).fetchnumpy()
-        return found
+        return {
+            name: np.asarray(values) for name, values in self._connection.execute(sql).fetchnumpy().items()
+        }
 
     @property
     def superseded(self) -> int:
         """Deliveries of studies that came again."""
-        return int(
-            self.query("SELECT count(*) - count(DISTINCT study_id) FROM deliveries WHERE study_id <> ''")[0][
-                0
-            ]
-        )
+        again = "SELECT count(*) - count(DISTINCT study_id) FROM deliveries WHERE study_id <> ''"
+        return int(self.query(again)[0][0])
 
     @property
     def patients(self) -> int:
         return int(self.query(f"SELECT count(DISTINCT subject_id) FROM {self.rows('reports')}")[0][0])
 
     def parts(self, order: Order, names: Sequence[str]) -> Iterator[Tables]:
-        """Tables of some studies after those of others, each with the column `report_batch`; at least one part.
+        """Tables of some studies after those of others, with the column `report_batch`; at least one part.
 
         Args:
-            order: of the studies: as delivered (the order of the batches' files), by id, or by patient and time.
+            order: of the studies: by batch, by id, or by patient and time.
             names: of the tables. Within a part their rows are in the order of the batches and of their files.
 
         Raises:
             InvalidTable: rows break a value rule; names the file and keys, never a value.
         """
-        (studies,) = self.query("SELECT count(*) FROM newest")[0]
-        count = max(1, -(-studies // STUDIES_AT_ONCE))
+        count = self._parts()
         self._connection.execute(
             f"CREATE OR REPLACE TEMP TABLE in_{order} AS SELECT study_id, batch_number, "
             f"(row_number() OVER (ORDER BY {_ORDERS[order]}) - 1) // {STUDIES_AT_ONCE} AS part FROM newest"
         )
         for part in range(count):
             yield {name: self._part(name, order, part, is_whole=count == 1) for name in names}
+
+    def _parts(self) -> int:
+        (studies,) = self.query("SELECT count(*) FROM newest")[0]
+        return max(1, -(-int(studies) // STUDIES_AT_ONCE))
 
     def _part(self, name: str, order: Order, part: int, *, is_whole: bool) -> pd.DataFrame:
         if name in self._kept:
@@ -187,23 +190,24 @@ class NewestStudies:
         Raises:
             InvalidTable: names the file.
         """
-        if self._kept:  # the rules of the only part have seen all rows
+        if self._parts() == 1:  # its rules see all rows together
             return
         for name, table in TABLES_PER_BATCH.items():
             for group in (table.key, *table.unique):
                 columns = ", ".join(f'"{column}"' for column in group)
                 twice = self.query(
-                    f"SELECT batch_number FROM {self.rows(name)} GROUP BY batch_number, {columns} HAVING count(*) > 1 LIMIT 1"
+                    f"SELECT batch_number FROM {self.rows(name)} "
+                    f"GROUP BY batch_number, {columns} HAVING count(*) > 1 LIMIT 1"
                 )
                 if twice:
                     raise InvalidTable(
-                        f"table {name}, file {self._files[name][twice[0][0]]}: rows break '({', '.join(group)}) "
-                        "is unique'. Materialise it again before anything reads it."
+                        f"table {name}, file {self._files[name][twice[0][0]]}: rows break "
+                        f"'({', '.join(group)}) is unique'. Materialise it again before anything reads it."
                     )
 
 
 def _for_sql(connection: DuckDBPyConnection, table: Table, path: UPath | Path) -> str:
-    """A partition as DuckDB opens it, of the right schema; a remote one through the home's own file system."""
+    """A partition as DuckDB opens it, its schema asserted; a remote one through the home's file system."""
     if not is_stored(table, path):
         raise InvalidTable(
             f"table {table.name}: the stored partition {path} was written under another schema. "

@@ -37,12 +37,12 @@ What each part may be used for is in its `USE.md`. {counts} {against}
 
 Cite the paper above, the corpus ({corpus}), and this version: "Lunguage++ of {corpus}, version {version}, {software}". The part in brackets
 stands for the content: the same content has the same wherever it was made.
-"""
+"""  # noqa: E501
 
 _OPEN_SYNTHETIC = """# Use of the open part
 
 The reports are invented, so nothing here is about a patient. It shows what the software makes, and no results.
-"""
+"""  # noqa: E501
 
 _OPEN_CREDENTIALED = """# Use of the open part
 
@@ -51,10 +51,10 @@ Aggregates of reports that are under a data use agreement: counts, rankings of h
 
 Whether aggregates may be published is for your agreement and your institution to say; for data from PhysioNet, publishing results is what the agreement
 is for, re-identifying anybody is what it forbids. Look through it before you pass it on: names of batches, of the corpus and of judges are yours.
-"""
+"""  # noqa: E501
 
 _ROUNDED = """Counts of rows, studies and patients are rounded to multiples of {n}, and those from 1 to {last} say only `<{n}`; statistics of fewer than {n} findings and values of single ones are left
-out; hedging phrases of fewer than {n} findings are not spelled out; no single finding is drawn. Exact counts are in the restricted part."""
+out; hedging phrases of fewer than {n} findings are not spelled out; no single finding is drawn. Exact counts are in the restricted part."""  # noqa: E501
 
 _EXACT = (
     "**Counts are exact, small ones too** (`small_cells = 1` in settings.toml): a count of "
@@ -64,7 +64,7 @@ _EXACT = (
 _RESTRICTED_SYNTHETIC = """# Use of the restricted part
 
 The reports are invented. With reports of patients this part would hold their text and rows of single studies, so it is kept apart here too.
-"""
+"""  # noqa: E501
 
 _RESTRICTED_CREDENTIALED = """# Use of the restricted part
 
@@ -74,7 +74,7 @@ row-level data derived from them falls under the same agreement.
 - Only for people who have signed the data use agreement of the corpus (for MIMIC-CXR and Lunguage the PhysioNet Credentialed Health Data Use Agreement).
 - Do not pass it on, do not publish it, do not put it into a public or shared place, and send no text of it to a service that keeps what it is sent.
 - A derived data set is shared through the repository of the corpus, under the same agreement.
-"""
+"""  # noqa: E501
 
 
 def readme(version: str, against: Mapping[str, Any] | None, material: Material) -> str:

@@ -3,10 +3,10 @@
     release/<ranker>/v1/...     a version: complete, sealed, never changed again
     release/<ranker>/LATEST     the name of the current one
 
-A version is built aside and renamed, so that there is the whole of it or nothing; then `LATEST` is replaced. It is a file and no link: links are lost or followed
-by archives, object stores and some drives.
-`CONTENT` in a version stands for its content: the same content makes no new version. Files are
-write-protected. One writer at a time: others wait for the lock.
+A version is built aside and renamed, so that there is the whole of it or nothing; then `LATEST` is replaced.
+`LATEST` is a file: archives, object stores and some drives lose links or follow them. `CONTENT` in a version
+stands for its content: the same content makes no new version. Files are write-protected. One writer at a
+time: others wait for the lock.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class VersionedFolder:
         return staging.rename(self.folder / self.next_name())
 
     def require_whole(self, version: Path, built: Mapping[str, int]) -> None:
-        """Refuse a version that has lost a file, or of which a file that was just built again has another size.
+        """Refuse a version that lost a file, or that has another size of a file that was just built again.
 
         Args:
             version: its folder.

@@ -1,4 +1,4 @@
-"""Labels and the paper's tables as files of the release: Parquet, CSV, and pages that a person reads first."""
+"""Labels and the paper's tables as files of the release: Parquet, CSV, and pages that a person reads."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ names of CheXpert).
 ## Counts
 
 {counts}
-"""
+"""  # noqa: E501
 
 _TABLES_PAGE = """# The paper's tables on this corpus
 
@@ -98,7 +98,8 @@ class LabelFiles:
 
     def add(self, tables: Mapping[str, pd.DataFrame]) -> None:
         """Write the labels of some studies, whole ones, whose tables are named in `TABLES`."""
-        labels = study_labels(*(tables[name] for name in self.TABLES), self._listed)
+        rows, matches, reports = (tables[name] for name in self.TABLES)
+        labels = study_labels(rows, matches, reports, self._listed)
         self._parquet(labels)
         self._csv(labels)
         self._studies += labels["study_id"].nunique()

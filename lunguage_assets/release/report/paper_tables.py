@@ -29,8 +29,11 @@ from lunguage_assets.tables.paper import (
 )
 
 _CERTAINTY_COLUMNS = {
-    "dp": "definitive_positive", "tp": "tentative_positive", "tn": "tentative_negative", "dn": "definitive_negative"
-}  # fmt: skip
+    "dp": "definitive_positive",
+    "tp": "tentative_positive",
+    "tn": "tentative_negative",
+    "dn": "definitive_negative",
+}
 _STRUCTURE = ("variants", "pathways", "depth", "width")
 _USE = ("stated", "expanded", "expanded_generated", "generated", "already_stated", "added")
 _FATE = ("conflicts", "suppressed", "merged", "removed")
@@ -50,14 +53,14 @@ class PaperTables:
 def paper_tables(
     tables: Mapping[str, pd.DataFrame], statistics: Sequence[DiagnosisStatistics], published: PublishedTables
 ) -> PaperTables:
-    """All four from the stored tables of the same studies, small enough to be read at once (`PaperCounts`)."""
+    """All four from the stored tables of the same studies, of a corpus that is read at once."""
     counts = PaperCounts()
     counts.add(tables)
     return counts.tables(statistics, published, tables["reports"]["subject_id"].nunique())
 
 
 class PaperCounts:
-    """What the tables count, added up over parts of the studies. Of every tentative finding only p is kept."""
+    """What the tables count, added up over parts of the studies. Of a tentative finding only p is kept."""
 
     def __init__(self) -> None:
         self.studies = 0

@@ -139,9 +139,7 @@ def test_tables_of_patients_hide_small_cells_and_keep_what_is_about_the_pathways
     assert shown.figures["value"].tolist() == ["<5", 3, 0.12]
 
 
-def test_statistics_of_enough_findings_are_shown_with_two_decimals_and_a_finding_without_information_is_not_enough() -> (
-    None
-):
+def test_statistics_need_enough_findings_with_information_and_have_two_decimals() -> None:
     enough = Disclosure(5).tables(tables(certainty(tentative_positive=3, tentative_negative=2)))
     assert enough.certainty.loc[0, ["p_mean", "p_sd"]].tolist() == [0.43, 0.1]
     assert enough.certainty.loc[0, ["p_min", "p_max"]].isna().all(), (
