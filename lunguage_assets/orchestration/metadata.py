@@ -15,10 +15,10 @@ from typing import Any
 import dagster as dg
 import pandas as pd
 
+from lunguage_assets.documents import markdown_table
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.judges.asking.progress import Meter, Progress, announce
 from lunguage_assets.orchestration.withheld import messages_are_withheld, where
-from lunguage_assets.release.report.documents import markdown_table
 from lunguage_assets.tables import TABLES
 from lunguage_assets.tables.schema import Table
 

@@ -20,7 +20,7 @@ from lunguage_assets.explicit.fit.probability import Anchor, calibrate
 from lunguage_assets.explicit.fit.probability import probability as probability_of
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating.ranking import reference_ranking
-from lunguage_assets.pictures import plots
+from lunguage_assets.pictures import canvas, plots
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import COMPARISON_MATCHES, HEDGE_PHRASES, REFERENCE_RANKING
 from lunguage_assets.tables.validation import FIT_VALIDATION, RANKING_ROBUSTNESS
@@ -75,15 +75,38 @@ def test_every_picture_is_a_png_with_something_on_it(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["ranking", "calibration", "curves"])
-def test_the_same_data_give_the_same_bytes(name: str) -> None:
-    assert PICTURES[name]() == PICTURES[name]()
+def test_the_same_data_give_the_same_bytes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = PICTURES[name]()
+    monkeypatch.setattr(canvas, "_KEPT", {})
+    assert PICTURES[name]() == first
+
+
+def test_a_picture_is_drawn_once_for_the_same_values_and_again_for_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    drawings: list[object] = []
+    bytes_of = plots.png
+    monkeypatch.setattr(plots, "png", lambda figure: drawings.append(figure) or bytes_of(figure))
+    monkeypatch.setattr(canvas, "_KEPT", {})
+    stored = RANKING.convert_dtypes(dtype_backend="pyarrow").astype(RANKING.dtypes)  # elsewhere in memory
+    assert plots.ranking_plot(RANKING) == plots.ranking_plot(stored)
+    assert len(drawings) == 1
+    assert plots.ranking_plot(RANKING.assign(mu=RANKING["mu"] + 1.0)) != plots.ranking_plot(RANKING)
+    assert len(drawings) == 2
+    frame = fitted(4000)
+    whole = plots.calibration_plot(frame, CALIBRATION, ANCHORS)
+    points = frame.iloc[plots.thinned(len(frame))].sample(frac=1, random_state=0)
+    mu = frame["mu"].to_numpy()
+    assert plots.calibration_plot(points, CALIBRATION, list(ANCHORS), mu) == whole
+    assert len(drawings) == 3
 
 
 def drawn(monkeypatch: pytest.MonkeyPatch, draw: Callable[[], bytes]) -> matplotlib.figure.Figure:
     """The figure behind a picture."""
     kept: list[matplotlib.figure.Figure] = []
-    bytes_of = plots._png
-    monkeypatch.setattr(plots, "_png", lambda figure: kept.append(figure) or bytes_of(figure))
+    bytes_of = plots.png
+    monkeypatch.setattr(plots, "png", lambda figure: kept.append(figure) or bytes_of(figure))
+    monkeypatch.setattr(canvas, "_KEPT", {})
     draw()
     kept[0].draw_without_rendering()  # places are those of the figure's own resolution again
     return kept[0]

@@ -21,7 +21,7 @@ from test_implicit_properties import reports as reported
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.release.labels.label_file import LabelList, load_label_list
 from lunguage_assets.release.labels.labels import study_labels
-from lunguage_assets.release.report.documents import write_labels
+from lunguage_assets.release.report.documents import writing_labels
 from lunguage_assets.tables.labels import LABELS
 
 CHEXPERT = {
@@ -236,16 +236,26 @@ def test_labels_fit_their_schema_and_never_say_what_no_row_says(rows: list[Said]
 
 
 def test_the_files_say_first_that_unmentioned_is_not_absent(tmp_path: Path) -> None:
-    frame = labels([said("pneumonia", "tp", p=0.7), said("pneumothorax", "dn")])
-    write_labels(frame, tmp_path)
+    rows = [said("pneumonia", "tp", p=0.7), said("pneumothorax", "dn"), said("CHF", "dn", study="s00000002")]
+    outcome, (_, _, delivered) = run(rows), frames(rows)
+    stored = {
+        "lunguage_plus_plus": outcome.rows,
+        "pathway_matches": outcome.expansion.matches,
+        "reports": delivered,
+    }
+    with writing_labels(tmp_path) as files:
+        for study in delivered["study_id"]:
+            files.add({name: frame[frame["study_id"] == study] for name, frame in stored.items()})
     page = (tmp_path / "LABELS.md").read_text()
     assert page.split("\n")[2].startswith("**Unmentioned is not absent.**")
-    assert "| pneumonia | 1 | 0 | 0 | 0 |" in page
+    assert "2 studies, 20 labels" in page
+    assert "| pneumonia | 1 | 0 | 0 | 1 |" in page
     assert LABELS.description.startswith("UNMENTIONED IS NOT ABSENT")
-    assert pq.read_table(tmp_path / "labels.parquet").num_rows == 20
-    written = pd.read_csv(tmp_path / "labels.csv", keep_default_na=False).set_index("label")
-    assert written.loc["pneumonia", POLICIES].tolist() == ["1", "0", "", "0.7"]
-    assert written.loc["atelectasis", POLICIES].tolist() == ["", "", "", ""]
+    assert pq.read_table(tmp_path / "labels.parquet").num_rows == 40
+    written = pd.read_csv(tmp_path / "labels.csv", keep_default_na=False).set_index(["study_id", "label"])
+    first = delivered["study_id"].iloc[0]
+    assert written.loc[(first, "pneumonia"), POLICIES].tolist() == ["1", "0", "", "0.7"]
+    assert written.loc[(first, "atelectasis"), POLICIES].tolist() == ["", "", "", ""]
 
 
 @pytest.mark.parametrize(

@@ -15,12 +15,12 @@ from hypothesis import given, settings
 from implicit_reports import Outcome, Said, dictionary, frames, run, said
 from test_implicit_properties import reports as reported
 
+from lunguage_assets.documents import markdown_table
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.release.report.documents import markdown_table, write_documents, write_paper_tables
+from lunguage_assets.release.report.documents import write_paper_tables
 from lunguage_assets.release.report.paper_tables import (
+    PaperCounts,
     PaperTables,
-    certainty_table,
-    conflict_table,
     paper_tables,
 )
 from lunguage_assets.release.report.published_tables import load_published_tables
@@ -125,8 +125,7 @@ def test_conflicts_are_crossed_by_type_and_source_with_what_became_of_the_rows()
         said("mass", "dn"),
     ]
     rows += [said("nodule", "tp", p=0.4, measurement="5 mm"), said("nodule", "tp", p=0.6, measurement="8 mm")]
-    outcome = run(rows)
-    table = conflict_table(outcome.resolution.conflicts, outcome.resolution.log)
+    table = tables_of(*rows).conflicts
     found = {
         (values["conflict_type"], values["source"]): (
             values["conflicts"],
@@ -228,7 +227,7 @@ def corpus(rows: int, studies: int, patients: int) -> tuple[pd.DataFrame, pd.Dat
 def test_a_corpus_is_the_published_one_by_its_rows_studies_and_patients(
     rows: int, studies: int, patients: int, is_published: bool
 ) -> None:
-    assert load_published_tables().describes(*corpus(rows, studies, patients)) is is_published
+    assert load_published_tables().describes(rows, studies, patients) is is_published
 
 
 def test_published_values_stand_beside_the_published_corpus_only(tmp_path: Path) -> None:
@@ -258,16 +257,25 @@ def test_published_values_stand_beside_the_published_corpus_only(tmp_path: Path)
     assert written.loc["rows that resolution took away", "published"] == 406
 
 
-def test_a_release_gets_labels_and_tables_from_its_own_tables(tmp_path: Path) -> None:
-    _, tables = stored([said("CHF", "tp", p=0.6, view="pa"), said("pneumothorax", "dn", study="s00000002")])
-    write_documents({name: frame.assign(report_batch="b") for name, frame in tables.items()}, tmp_path)
-    assert {path.name for path in tmp_path.iterdir()} == {
-        "labels.csv", "labels.parquet", "LABELS.md", "TABLES.md", "table_certainty.csv", "table_expansion.csv", "table_conflicts.csv", "table_figures.csv",
-    }  # fmt: skip
-    written = pd.read_csv(tmp_path / "labels.csv").set_index(["study_id", "label"])
-    assert written.loc[("s00000001", "cardiomegaly"), "source"] == "implied"
-    assert written.loc[("s00000002", "pneumothorax"), "source"] == "denied"
-    assert "| congestive heart failure |" in (tmp_path / "TABLES.md").read_text()
+def test_counted_study_by_study_the_tables_are_the_same() -> None:
+    rows = [
+        said("CHF", "tp", p=0.6, view="pa"),
+        said("nodule", "tp", p=0.4, measurement="5 mm"),
+        said("nodule", "tp", p=0.6, measurement="8 mm"),
+        said("pneumonia", "tp", p=0.3, study="s00000002"),
+        said("fever", "dn", study="s00000002"),
+        said("pneumonia", "tp", p=None, study="s00000003"),
+    ]
+    _, tables = stored(rows)
+    counts, studies = PaperCounts(), tables["accounting"]["study_id"].tolist()
+    for study in studies:
+        counts.add({name: frame[frame["study_id"] == study] for name, frame in tables.items()})
+    patients = tables["reports"]["subject_id"].nunique()
+    together = tables_of(*rows)
+    apart = counts.tables(dictionary().statistics(), load_published_tables(), patients)
+    assert len(studies) == 3
+    for name in ("certainty", "expansion", "conflicts", "figures"):
+        pd.testing.assert_frame_equal(getattr(apart, name), getattr(together, name))
 
 
 def test_the_published_figures_agree_with_each_other() -> None:
@@ -300,18 +308,17 @@ def test_a_broken_file_of_published_values_names_the_field(tmp_path: Path) -> No
 
 
 def test_the_order_of_the_rows_changes_no_number() -> None:
-    outcome, _ = stored(
+    _, tables = stored(
         [
             said("pneumonia", "tp", p=p, location=f"T{number}")
             for number, p in enumerate((0.1, 0.7, 0.30000000001))
         ]
     )
-    names = list(dictionary().diagnoses)
-    matches = outcome.expansion.matches
-    pd.testing.assert_frame_equal(
-        certainty_table(outcome.rows, matches, names),
-        certainty_table(outcome.rows.iloc[::-1], matches, names),
+    turned = tables | {"lunguage_plus_plus": tables["lunguage_plus_plus"].iloc[::-1]}
+    made, again = (
+        paper_tables(found, dictionary().statistics(), load_published_tables()) for found in (tables, turned)
     )
+    pd.testing.assert_frame_equal(made.certainty, again.certainty)
 
 
 def test_a_markdown_table_keeps_its_columns_whatever_the_cells_hold() -> None:

@@ -114,7 +114,7 @@ def test_a_run_with_failing_calls_ends_like_a_clean_one_shows_its_costs_and_is_r
         assert done.returncode == 0, done.stderr
         assert len(bad_server.calls) > bad_server.answered
     assert tables(troubled) == tables(clean)
-    summary = json.loads((clean / "release" / "panel" / "summary.json").read_text())
+    summary = json.loads((clean / "release/panel/v1/restricted/summary.json").read_text())
     assert summary["judges"] == ["one", "two"]
     assert summary["p_source"]["fitted"] > 0
     # both servers are gone, and the models retired: what follows can only come from the ledger

@@ -180,11 +180,11 @@ def test_the_words_reach_what_needs_them_and_nothing_else_when_all_goes_well(
     for place in (
         "tables/findings/b.parquet",
         "tables/rejected/b.parquet",
-        "release/panel/Lunguage_plus_plus.csv",
+        "release/panel/v1/restricted/Lunguage_plus_plus.csv",
         "ledger.sqlite",
     ):
         assert (runs.first / place).exists()
-    assert planted.WORD in (runs.first / "release" / "panel" / "Lunguage_plus_plus.csv").read_text()
+    assert planted.WORD in (runs.first / "release/panel/v1/restricted/Lunguage_plus_plus.csv").read_text()
     with sqlite3.connect(runs.first / "ledger.sqlite") as ledger:
         quoted = ledger.execute(
             "SELECT failure, count(*) FROM judge_attempts WHERE answer LIKE '%zanzibar%' GROUP BY failure"

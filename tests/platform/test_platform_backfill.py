@@ -282,7 +282,7 @@ def test_a_backfill_makes_all_partitions_of_the_new_judge(backfilled: Backfilled
             ), table
     ranking = pd.read_parquet(tables / "reference_ranking" / "new.parquet")
     assert len(ranking) == len(pd.read_parquet(tables / "reference_ranking" / "panel.parquet"))
-    assert (backfilled.home / "release" / "new" / "Lunguage_plus_plus.csv").exists()
+    assert (backfilled.home / "release" / "new" / "v1" / "restricted" / "Lunguage_plus_plus.csv").exists()
     assert "'new' ranks alone; the panel is unchanged" in backfilled.said[0]
 
 
@@ -370,7 +370,7 @@ def test_the_job_everything_does_what_is_left_as_runs_of_its_own(
         assert [run.job_name for run in inner][::-1][:2] == ["ingest", "extract_hedges"]
         assert {run.job_name for run in inner} >= {"ingest", "rank", "fit", "expand", "release"}
         assert all(run.is_success for run in inner)
-        assert (home.release / "panel" / "Lunguage_plus_plus.csv").exists()
+        assert (home.release / "panel" / "v1" / "restricted" / "Lunguage_plus_plus.csv").exists()
         before, moved = contents(home.root / "tables"), moments(instance)
         again = job.execute_in_process(instance=instance)
         assert [

@@ -194,8 +194,8 @@ def test_two_processes_on_the_same_partitions_in_other_zones_and_with_a_clock_ru
     assert [process.returncode for process in both] == [0, 0], said
     for part in ("tables", "batches"):
         assert contents(home / part) == contents(finished_five / part)
-    assert (home / "release" / "panel" / "Lunguage_plus_plus.csv").read_bytes() == (
-        finished_five / "release" / "panel" / "Lunguage_plus_plus.csv"
+    assert (home / "release" / "panel" / "v1" / "restricted" / "Lunguage_plus_plus.csv").read_bytes() == (
+        finished_five / "release" / "panel" / "v1" / "restricted" / "Lunguage_plus_plus.csv"
     ).read_bytes()
 
 

@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.implicit.pathways.pathways import DiagnosisStatistics
+from lunguage_assets.pictures.plots import probability_heights
 from lunguage_assets.release.bundle.disclosure import STRUCTURE_MEASURES, Disclosure
-from lunguage_assets.release.report.paper_tables import PaperTables, corpus_figures
+from lunguage_assets.release.report.paper_tables import PaperTables, paper_tables
+from lunguage_assets.release.report.published_tables import load_published_tables
 from lunguage_assets.settings import load_settings
 from lunguage_assets.tables import REFERENCE_RANKING, TABLES
 from lunguage_assets.tables.paper import CERTAINTY_TABLE, CONFLICT_TABLE, CORPUS_FIGURES, EXPANSION_TABLE
@@ -68,11 +70,12 @@ def test_a_hidden_cell_does_not_follow_from_the_total_and_the_others(
 
 @given(st.lists(st.floats(min_value=0, max_value=1), max_size=60), thresholds)
 def test_no_bar_of_a_histogram_stands_for_a_few_findings(values: list[float], threshold: int) -> None:
-    drawn = Disclosure(threshold).histogram_of(pd.Series(values, dtype="float64"), 20)
-    heights = (drawn * 20).astype("int64").value_counts()
-    assert all(height % threshold == 0 for height in heights)
-    assert set(drawn) <= {(number + 0.5) / 20 for number in range(20)}
-    assert list(Disclosure(1).histogram_of(pd.Series(values, dtype="float64"), 20)) == values
+    exact = probability_heights(pd.Series(values, dtype="float64"))
+    assert exact.sum() == len(values)
+    drawn = Disclosure(threshold).heights(exact)
+    assert all(height % threshold == 0 for height in drawn)
+    assert not drawn[exact < threshold].any()
+    assert Disclosure(1).heights(exact).tolist() == exact.tolist()
 
 
 def certainty(**counts: int) -> dict[str, object]:
@@ -136,9 +139,7 @@ def test_tables_of_patients_hide_small_cells_and_keep_what_is_about_the_pathways
     assert shown.figures["value"].tolist() == ["<5", 3, 0.12]
 
 
-def test_statistics_of_enough_findings_are_shown_with_two_decimals_and_a_finding_without_information_is_not_enough() -> (
-    None
-):
+def test_statistics_need_enough_findings_with_information_and_have_two_decimals() -> None:
     enough = Disclosure(5).tables(tables(certainty(tentative_positive=3, tentative_negative=2)))
     assert enough.certainty.loc[0, ["p_mean", "p_sd"]].tolist() == [0.43, 0.1]
     assert enough.certainty.loc[0, ["p_min", "p_max"]].isna().all(), (
@@ -158,7 +159,8 @@ def test_of_invented_reports_everything_is_shown_exactly() -> None:
 
 def test_the_figures_about_the_pathway_file_are_named_as_the_figures_are() -> None:
     frames = {name: table.frame() for name, table in TABLES.items()}
-    figures = corpus_figures(frames, [DiagnosisStatistics("pneumonia", 1, 1, 1, 1)], CONFLICT_TABLE.frame())
+    structure = [DiagnosisStatistics("pneumonia", 1, 1, 1, 1)]
+    figures = paper_tables(frames, structure, load_published_tables()).figures
     assert tuple(figures["measure"][: len(STRUCTURE_MEASURES)]) == STRUCTURE_MEASURES
     assert figures["measure"][len(STRUCTURE_MEASURES)] == "studies"
 

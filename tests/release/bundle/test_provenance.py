@@ -11,14 +11,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from small_release import Made
 
 from lunguage_assets.judges.configuration import load_judges
 from lunguage_assets.judges.ledger.attempts import Attempt
 from lunguage_assets.judges.ledger.ledger import Ledger, LedgerError
-from lunguage_assets.release.bundle.changes import changed_inputs, reason
 from lunguage_assets.release.bundle.costs import answer_costs
 from lunguage_assets.release.bundle.provenance import (
     Origin,
@@ -90,51 +87,12 @@ def test_language_models_are_told_with_model_parameters_and_prompts(invented: Ma
     assert "http" not in provenance_text(values), "addresses of servers are nobody's business"
 
 
-@given(
-    st.sampled_from(
-        [
-            "ranking.ranking_version",
-            "settings.explicit.patience",
-            "settings.implicit.mode",
-            "files.pathways",
-            "packages.numpy",
-            "batches.new",
-        ]
-    )
-)
-def test_every_changed_input_is_told_with_both_values_and_explains_rows(name: str) -> None:
-    def nested(value: object) -> dict[str, object]:
-        for part in reversed(name.split(".")):
-            value = {part: value}
-        return {"same": 1, **value}  # type: ignore[dict-item]
-
-    (change,) = changed_inputs(nested("old"), nested("new"))
-    assert change.line == f"`{name}`: old -> new"
-    assert changed_inputs(nested("old"), nested("old")) == []
-    kind = "new study" if name.startswith("batches") else "content"
-    assert reason(kind, [change]) != "no recorded input differs"
-    assert reason(kind, []) == "no recorded input differs"
-    assert (
-        name.startswith(("batches", "ranking", "settings.explicit", "packages"))
-        or reason("probability", [change]) == "no recorded input differs"
-    )
-
-
-def test_an_input_that_is_new_or_gone_is_told() -> None:
-    batch = {"number": 1, "sha256": "a" * 64, "files": ["Lunguage.csv"], "included": True}
-    (new,) = changed_inputs({"batches": {}}, {"batches": {"b.2": batch}})
-    assert new.line == "`batches.b.2`: new, number 1, sha256 aaaaaaaaaaaa, files Lunguage.csv, included True"
-    assert reason("new study", [new]) == "batches b.2"
-    (gone,) = changed_inputs({"files": {"corrections": {"sha256": "b" * 64}}}, {"files": {}})
-    assert gone.line == "`files.corrections`: gone"
-
-
 def test_costs_are_no_input() -> None:
     assert deciding({"costs": {"answers": [1]}, "seeds": {}}) == {"seeds": {}}
 
 
 # --- costs
-# ------------------------------------------------------------------------------------------------------------------------------
+# ----------------------------------------------------------------------------------------------------
 
 
 def attempt(key: str, number: int, **values: object) -> Attempt:

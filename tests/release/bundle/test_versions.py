@@ -1,6 +1,4 @@
-"""Versions beside each other: whole or not there, numbered by content, their files under plain names; killed,
-doubled, damaged, kept.
-"""
+"""Versions beside each other: whole or not there, one for a content; killed, doubled, damaged, kept."""
 
 from __future__ import annotations
 
@@ -15,21 +13,17 @@ from platform_support import contents
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.files import replace_text
 from lunguage_assets.release.bundle.versions import (
+    CONTENT,
     LATEST,
     SUMS,
     content_digest,
+    current_version,
     file_digest,
-    version_name,
     writing,
 )
 
-FIRST = {
-    "open/a.csv": "a\n1\n",
-    "restricted/b.csv": "b\n2\n",
-    "restricted/summary.json": "{}\n",
-    "restricted/only_first.csv": "x\n",
-}
-SECOND = {"open/a.csv": "a\n1\n", "restricted/b.csv": "b\n3\n", "restricted/summary.json": "{2}\n"}
+FIRST = {"open/a.csv": "a\n1\n", "restricted/b.csv": "b\n2\n", "restricted/only_first.csv": "x\n"}
+SECOND = {"open/a.csv": "a\n1\n", "restricted/b.csv": "b\n3\n"}
 
 
 def publish(folder: Path, files: dict[str, str], keep: int = 0) -> str:
@@ -37,16 +31,15 @@ def publish(folder: Path, files: dict[str, str], keep: int = 0) -> str:
     with writing(folder) as versions, versions.staging() as staging:
         for path, text in files.items():
             replace_text(staging / path, text)
-        digest = content_digest({path: file_digest(staging / path) for path in files})
-        version = versions.with_content(digest)
+        digests = {path: file_digest(staging / path) for path in files}
+        version = versions.with_content(content_digest(digests))
         if version is None:
-            before = versions.before()
-            replace_text(staging / "CHANGELOG.md", f"against {before.name if before else 'nothing'}\n")
-            version = versions.seal(staging, version_name(versions.next_number(), digest))
+            before = versions.current()
+            replace_text(staging / "README.md", f"against {before.name if before else 'nothing'}\n")
+            version = versions.seal(staging, content_digest(digests), digests)
         else:
-            versions.require_whole(version, staging, files)
-        names = {Path(path).name: path for path in (*files, "CHANGELOG.md")}
-        versions.make_current(version, names, last="summary.json")
+            versions.require_whole(version, {path: len(text) for path, text in files.items()})
+        versions.make_current(version)
         versions.retire(keep)
     return version.name
 
@@ -70,21 +63,14 @@ def modified(folder: Path) -> dict[str, tuple[int, int]]:
     }
 
 
-def test_a_version_is_whole_and_its_files_have_their_plain_names(tmp_path: Path) -> None:
+def test_a_version_is_whole_and_named_by_latest(tmp_path: Path) -> None:
     name = publish(tmp_path, FIRST)
-    assert name.startswith("r1-")
-    assert (tmp_path / LATEST).read_text() == f"{name}\n"
+    assert name == "v1"
+    assert current_version(tmp_path) == tmp_path / "v1"
     assert sums_hold(tmp_path / name)
     assert sums_hold(tmp_path / name / "open")
     assert sums_hold(tmp_path / name / "restricted")
-    assert {path.name for path in tmp_path.iterdir()} == {
-        ".lock",
-        LATEST,
-        name,
-        "CHANGELOG.md",
-        *(Path(path).name for path in FIRST),
-    }
-    assert (tmp_path / "b.csv").read_text() == FIRST["restricted/b.csv"]
+    assert {path.name for path in tmp_path.iterdir()} == {".lock", LATEST, name}
 
 
 def test_the_same_content_again_touches_nothing(tmp_path: Path) -> None:
@@ -96,48 +82,30 @@ def test_the_same_content_again_touches_nothing(tmp_path: Path) -> None:
 
 
 def test_the_number_counts_contents_and_an_earlier_content_is_its_version_again(tmp_path: Path) -> None:
-    first, second = publish(tmp_path, FIRST), publish(tmp_path, SECOND)
-    assert (first[:3], second[:3]) == ("r1-", "r2-")
-    assert publish(tmp_path, FIRST) == first
-    assert contents(tmp_path)["b.csv"] == FIRST["restricted/b.csv"].encode()
-    third = publish(tmp_path, SECOND | {"open/a.csv": "new\n"})
-    assert third.startswith("r3-")
-    assert (tmp_path / third / "CHANGELOG.md").read_text() == f"against {first}\n"
+    assert (publish(tmp_path, FIRST), publish(tmp_path, SECOND)) == ("v1", "v2")
+    assert publish(tmp_path, FIRST) == "v1"
+    assert current_version(tmp_path) == tmp_path / "v1"
+    assert publish(tmp_path, SECOND | {"open/a.csv": "new\n"}) == "v3"
+    assert (tmp_path / "v3/README.md").read_text() == "against v1\n"
+    assert (tmp_path / "v1" / CONTENT).read_text() != (tmp_path / "v3" / CONTENT).read_text()
 
 
-def test_what_the_new_version_does_not_have_goes_and_other_files_stay(tmp_path: Path) -> None:
+def test_a_latest_that_was_lost_is_made_again_and_a_file_of_a_person_stays(tmp_path: Path) -> None:
     publish(tmp_path, FIRST)
+    (tmp_path / LATEST).unlink()
     (tmp_path / "notes_of_a_person.txt").write_text("mine\n")
-    publish(tmp_path, SECOND)
-    assert not (tmp_path / "only_first.csv").exists()
+    assert publish(tmp_path, FIRST) == "v1"
+    assert current_version(tmp_path) == tmp_path / "v1"
     assert (tmp_path / "notes_of_a_person.txt").read_text() == "mine\n"
 
 
-def test_versions_are_write_protected_and_unchanged_files_take_room_once(tmp_path: Path) -> None:
-    first, second = publish(tmp_path, FIRST), publish(tmp_path, SECOND)
-    files = list(tmp_path.rglob("*.csv"))
+def test_versions_are_write_protected(tmp_path: Path) -> None:
+    publish(tmp_path, FIRST)
+    files = [path for path in (tmp_path / "v1").rglob("*") if path.is_file()]
     assert all(path.stat().st_mode & 0o222 == 0 for path in files)
-    assert (tmp_path / first / "open/a.csv").samefile(tmp_path / second / "open/a.csv")
-    assert (tmp_path / second / "restricted/b.csv").samefile(tmp_path / "b.csv")
 
 
-def test_without_hard_links_the_same_files_are_copies(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for files in (FIRST, SECOND):
-        publish(tmp_path / "linked", files)
-
-    def refused(*_: object) -> None:
-        raise OSError("this file system has no hard links")
-
-    monkeypatch.setattr(os, "link", refused)
-    for files in (FIRST, SECOND, SECOND):
-        publish(tmp_path / "copied", files)
-    assert contents(tmp_path / "copied") == contents(tmp_path / "linked")
-    assert (tmp_path / "copied" / "b.csv").stat().st_nlink == 1
-
-
-@pytest.mark.parametrize("lost", ["restricted/b.csv", "CHANGELOG.md", SUMS])
+@pytest.mark.parametrize("lost", ["restricted/b.csv", "README.md", SUMS])
 def test_a_sealed_version_that_lost_a_file_is_refused_by_its_name(lost: str, tmp_path: Path) -> None:
     name = publish(tmp_path, FIRST)
     (tmp_path / name / lost).unlink()
@@ -157,11 +125,12 @@ def test_a_sealed_version_that_somebody_edited_is_refused_by_its_name(tmp_path: 
 
 
 def test_retention_keeps_the_last_and_the_current_version_and_numbers_go_on(tmp_path: Path) -> None:
-    made = [publish(tmp_path, FIRST | {"open/a.csv": f"{number}\n"}) for number in range(4)]
+    for number in range(4):
+        publish(tmp_path, FIRST | {"open/a.csv": f"{number}\n"})
     publish(tmp_path, FIRST | {"open/a.csv": "0\n"}, keep=2)
-    assert {path.name for path in tmp_path.iterdir() if path.is_dir()} == {made[0], made[2], made[3]}
-    assert publish(tmp_path, SECOND, keep=1).startswith("r5-")
-    assert [path.name[:3] for path in tmp_path.iterdir() if path.is_dir()] == ["r5-"]
+    assert {path.name for path in tmp_path.glob("v*")} == {"v1", "v3", "v4"}
+    assert publish(tmp_path, SECOND, keep=1) == "v5"
+    assert [path.name for path in tmp_path.glob("v*")] == ["v5"]
 
 
 def killed(step: int, work: Callable[[], object]) -> bool:
@@ -182,7 +151,7 @@ def killed(step: int, work: Callable[[], object]) -> bool:
 
                 return before
 
-            for name in ("replace", "rename", "link", "unlink", "rmdir", "chmod", "mkdir"):
+            for name in ("replace", "rename", "unlink", "rmdir", "chmod", "mkdir"):
                 setattr(os, name, counted(getattr(os, name)))
             work()
             os._exit(0)
@@ -207,17 +176,15 @@ def test_killed_before_any_step_no_version_is_half_and_the_next_run_ends_the_sam
         if not killed(step, lambda folder=folder: publish(folder, SECOND, keep=1)):  # type: ignore[misc]
             break
         killings += 1
-        versions = [path for path in folder.iterdir() if path.is_dir() and path.name.startswith("r")]
+        versions = list(folder.glob("v*"))
         assert versions
         assert all(path.name != first or sums_hold(path) for path in versions)
         assert all(sums_hold(path) for path in versions)
-        assert (folder / LATEST).read_text().strip() in {path.name for path in versions}
-        wanted = {FIRST["restricted/b.csv"], SECOND["restricted/b.csv"]}
-        assert (folder / "b.csv").read_text() in wanted
+        assert current_version(folder) in versions
         publish(folder, SECOND, keep=1)
         assert contents(folder) == contents(undisturbed)
         step += 1
-    assert killings > 20
+    assert killings > 15
 
 
 def test_two_writers_take_turns_and_every_content_has_a_number_of_its_own(tmp_path: Path) -> None:
@@ -238,7 +205,7 @@ def test_two_writers_take_turns_and_every_content_has_a_number_of_its_own(tmp_pa
     writers = [write("one"), write("two")]
     assert [os.waitstatus_to_exitcode(os.waitpid(writer, 0)[1]) for writer in writers] == [0, 0]
     names = [name for who in ("one", "two") for name in (tmp_path / who).read_text().split()]
-    assert sorted(int(name.split("-")[0][1:]) for name in names) == list(range(1, 13))
-    found = [path for path in (tmp_path / "release").iterdir() if path.is_dir()]
+    assert sorted(int(name[1:]) for name in names) == list(range(1, 13))
+    found = list((tmp_path / "release").glob("v*"))
     assert {path.name for path in found} == set(names)
     assert all(sums_hold(path) for path in found)

@@ -19,7 +19,8 @@ from small_release import Made
 from lunguage_assets.pictures.plots import probability_histogram
 from lunguage_assets.release.bundle.bundle import write_bundle
 from lunguage_assets.release.bundle.material import shown_analyses
-from lunguage_assets.release.report.report import ReportTable, _table, report_figures
+from lunguage_assets.release.report import report_figures
+from lunguage_assets.release.report.report import ReportTable, _table
 from lunguage_assets.tables import FIT_VALIDATION, JUDGE_AGREEMENT, RANKING_CORRELATIONS, RANKING_ROBUSTNESS
 from lunguage_assets.tables.agreement import EXPERT_AGREEMENT
 from lunguage_assets.tables.schema import Table
@@ -132,7 +133,7 @@ def complete(invented: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """One dot instead of every picture, for tests that look at words only."""
     dot = probability_histogram(pd.Series([0.5]))
-    for name in ("ranking_plot", "calibration_plot", "probability_histogram", "conflict_bars"):
+    for name in ("ranking_plot", "calibration_plot", "probability_bars", "conflict_bars"):
         monkeypatch.setattr(report_figures, name, lambda *_: dot)
 
 
@@ -198,7 +199,7 @@ def test_what_was_not_run_is_named_and_what_was_run_is_not(
 ) -> None:
     assert "Not run for this version" not in page.text
     write_bundle(invented.release(), tmp_path, invented.origin(), {}, invented.examples)
-    bare = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
+    bare = Page((tmp_path / "v1/open/report.html").read_text(encoding="utf-8"))
     assert bare.text.count("Not run for this version: lunguage analyse , then the release again.") == 5
     for title in (
         "Agreement of judges",
