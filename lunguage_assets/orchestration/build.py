@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import dagster as dg
 
 from lunguage_assets.orchestration.assets.analysis import analysis_assets
@@ -39,11 +37,6 @@ def build_defs(
     place = chosen.home
     corpus = place.corpus()
     withhold_messages(corpus.data_class if corpus is not None else None)
-    # Partition mappings and partitioned checks are beta and preview; the dagster range in pyproject.toml
-    # bounds
-    # what may change.
-    warnings.filterwarnings("ignore", category=dg.BetaWarning)
-    warnings.filterwarnings("ignore", category=dg.PreviewWarning)
     partitions = build_partitions(chosen.judges)
     automation = chosen.settings.automation
     checks = all_checks(partitions)

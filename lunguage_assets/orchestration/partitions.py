@@ -4,6 +4,7 @@ existing panel.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -70,6 +71,10 @@ class Partitions:
 
 def build_partitions(judges: JudgesConfiguration) -> Partitions:
     """Partition definitions for the judges and panels of a configuration."""
+    # Partition mappings and partitioned checks are beta and preview; the dagster range in pyproject.toml
+    # bounds what may change.
+    warnings.filterwarnings("ignore", category=dg.BetaWarning)
+    warnings.filterwarnings("ignore", category=dg.PreviewWarning)
     judge = dg.StaticPartitionsDefinition(list(judges.active_judges))
     ranker = dg.StaticPartitionsDefinition(list(judges.rankers))
     return Partitions(

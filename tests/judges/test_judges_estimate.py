@@ -132,7 +132,7 @@ def delivery(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopbackServer]:
     script = Script()
-    monkeypatch.setattr("lunguage_assets.orchestration.estimate.RehearsalJudge", noted_by(script))
+    monkeypatch.setattr("lunguage_assets.orchestration.rehearsed_home.RehearsalJudge", noted_by(script))
     with LoopbackServer(answer=script) as running:
         yield running
 
