@@ -167,7 +167,7 @@ def test_bad_rows_are_set_aside_with_their_reasons_and_the_good_ones_go_through(
     home = tmp_path / "home"
     done = lunguage(home, "run", "--data", delivery)
     assert done.returncode == 0, done.stderr
-    rejected = pd.read_csv(home / "release" / "panel" / "rejected.csv", dtype=str, keep_default_na=False)
+    rejected = pd.read_csv(release_of(home) / "rejected.csv", dtype=str, keep_default_na=False)
     assert sorted(rejected["reason"]) == sorted(
         ["dx-status", "section", "study-id", "duplicate-row-number", "wrong-number-of-values"]
     )
