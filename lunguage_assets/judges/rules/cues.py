@@ -51,7 +51,8 @@ _GRAMMAR = re.compile(
     | (?:worrisome|concerning|suspicious)\ for | suspicion\ (?:of|for) | suspected
     | favor(?:s|ed|ing)?
     | (?:(?:most|more|less|very|highly|not)\ )?(?:likely|probable|probably|unlikely)
-    | presumed | presumably | possible | possibly | potentially | perhaps | conceivably | doubtful | questionable | equivocal | apparently
+    | presumed | presumably | possible | possibly | potentially """
+    r"""| perhaps | conceivably | doubtful | questionable | equivocal | apparently
     | possibility | differential | question\ of
     | either | and/or | or | versus | vs\.?
     )(?!\S)""",
