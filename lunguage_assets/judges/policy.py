@@ -67,8 +67,8 @@ def _data_problems(
     if reason is None:
         return []
     message = (
-        f"judge {judge!r} may not receive {data_class} text: {reason}. Nothing was sent; choose another judge "
-        "or preset, or complete its entry in the judges file if that is true and permitted."
+        f"judge {judge!r} may not receive {data_class} text: {reason}. Nothing was sent; choose another "
+        "judge or preset, or complete its entry in the judges file if that is true and permitted."
     )
     return [Problem(judge, "refusal", message)]
 

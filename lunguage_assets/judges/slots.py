@@ -36,8 +36,10 @@ MODEL_PROVIDERS: tuple[str, ...] = get_args(ModelProvider)
 
 _NOT_PARAMETERS = frozenset(
     {
-        "model", "messages", "contents", "system", "system_instruction", "stream", "n", "candidate_count", "tools", "response_format",
-        "response_mime_type", "response_schema", "response_json_schema", "structured_outputs", "http_options", "extra_body", "extra_headers",
+        "model", "messages", "contents", "system", "system_instruction", "stream", "n", "candidate_count",
+        "tools", "response_format",
+        "response_mime_type", "response_schema", "response_json_schema", "structured_outputs",
+        "http_options", "extra_body", "extra_headers",
         "api_key", "timeout",
     }
 )  # fmt: skip
@@ -46,7 +48,8 @@ _NOT_PARAMETERS = frozenset(
 
 _IN_PROCESS = ("revision", "device", "dtype", "batch_size")
 _SERVED = (
-    "base_url", "base_url_env", "api_key_env", "api_version", "batch_allowed", "batches", "zero_retention_attested_on", "zero_retention_attested_by",
+    "base_url", "base_url_env", "api_key_env", "api_version", "batch_allowed", "batches",
+    "zero_retention_attested_on", "zero_retention_attested_by",
 )  # fmt: skip
 """Fields that only a model in this process has, and those that only a model at a service has."""
 

@@ -214,7 +214,8 @@ class Limiter:
     def _delay(self, tokens: int) -> float:
         now = self.clock()
         return max(
-            self._paused_until - now, self._breaker.delay(now), self._requests.delay(1, now), self._tokens.delay(tokens, now)
+            self._paused_until - now, self._breaker.delay(now), self._requests.delay(1, now),
+            self._tokens.delay(tokens, now)
         )  # fmt: skip
 
     def _free_slot(self, entry: list[float], tokens: int | None) -> None:

@@ -89,7 +89,6 @@ class BatchWatch:
         self._rules, self._lease_s, self._owner, self._questions = rules, lease_s, owner, questions
 
     # --- sending
-    # ---------------------------------------------------------------------------------------------------------------------
 
     async def send(self, intended: Submission, requests: Mapping[str, Request]) -> Unsent | None:
         """Send a batch that is on record as intended, and record the provider's handle; None: it is out.
@@ -137,7 +136,6 @@ class BatchWatch:
         )
 
     # --- watching
-    # --------------------------------------------------------------------------------------------------------------------
 
     async def until_ended(self, name: str) -> Ended:
         """Look at a batch until it has ended and what came of it is recorded, by this process or another
@@ -208,7 +206,6 @@ class BatchWatch:
         return Ended(given_up=dict.fromkeys(keys, reason))
 
     # --- collecting
-    # ------------------------------------------------------------------------------------------------------------------
 
     async def _collect(self, submission: Submission, view: BatchView) -> Ended:
         """Record every answer of a batch that has ended, also to questions that nobody asks any more, and

@@ -2,8 +2,8 @@
 back within a day.
 
 Ledger, parser, model check and tries are those of single calls (`engine.py`, `recording.py`); which batches
-are out is on record in `submissions.py`; how an endpoint is spoken to is in the modules named like the providers;
-watching and collecting one batch is in `batch_watch.py`. Prompts and answers appear in no message here.
+are out is on record in `submissions.py`; how an endpoint is spoken to is in the modules that
+bear the providers' names; watching and collecting one batch is in `batch_watch.py`. Prompts and answers appear in no message here.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from lunguage_assets.judges.asking.budget import (
@@ -63,7 +63,7 @@ class Batching:
 
     provider: Callable[[], BatchProvider]
     price: Pricing | None = None
-    rules: Batches = Batches()
+    rules: Batches = field(default_factory=Batches)
     lease_s: float = 60.0
     rounds: int = 6
 
@@ -85,8 +85,8 @@ async def ask_in_batches(
     judge: str,
     progress: Callable[[Progress], None] | None = None,
 ) -> list[Settled[T]]:
-    """One `Settled` per request, in their order, as `engine.ask` gives them; only what the ledger cannot answer
-    is sent.
+    """One `Settled` per request, in their order, as `engine.ask` gives them; only what the ledger cannot
+    answer is sent.
 
     Batches of an earlier run, or of another process, that hold some of the questions are collected instead of
     sent again. What failed or could not be read goes into a further batch. The worst case of all batches of a
@@ -315,7 +315,8 @@ class _BatchRun(Generic[T]):
     def _say(self, out: Sequence[Submission]) -> None:
         if out:
             _log.warning(
-                "judge %r: %d questions are still out with %s (batches: %d). Run again to " "collect their answers; they are not asked twice.",
+                "judge %r: %d questions are still out with %s (batches: %d). Run again to collect their "
+                "answers; they are not asked twice.",
                 self.judge, sum(submission.questions for submission in out), self.binding.provider, len(out),
             )  # fmt: skip
 

@@ -36,7 +36,8 @@ _STATUS: Mapping[str, BatchStatus] = {
     "JOB_STATE_EXPIRED": "expired",
 }
 _RPC: Mapping[int, FailureKind] = {
-    1: "rejected", 3: "rejected", 4: "timeout", 5: "rejected", 7: "authentication", 8: "rate_limited", 9: "rejected", 11: "rejected",
+    1: "rejected", 3: "rejected", 4: "timeout", 5: "rejected", 7: "authentication", 8: "rate_limited",
+    9: "rejected", 11: "rejected",
     12: "rejected", 14: "overloaded", 16: "authentication",
 }  # fmt: skip
 """Codes of google.rpc.Code that a row's error has; others are the server's fault."""

@@ -68,7 +68,8 @@ class OpenAIBatches:
         client = self._provider.client
         kept = {"anchor": "created_at", "seconds": _QUESTIONS_KEPT_S}
         upload = await attempt(
-            lambda: client.files.create(file=file, purpose="batch", expires_after=kept, timeout=TRANSFER_S), TRANSFER_S
+            lambda: client.files.create(file=file, purpose="batch", expires_after=kept, timeout=TRANSFER_S),
+            TRANSFER_S
         )  # fmt: skip
         batch = await attempt(
             lambda: client.batches.create(

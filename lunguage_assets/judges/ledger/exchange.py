@@ -63,7 +63,8 @@ EXCHANGE = Table(
 )
 
 PLAIN: tuple[str, ...] = (
-    "key", "receipt", "judge", "stage", "model", "answer", "failure", "returned_model", "input_tokens", "output_tokens", "reasoning_tokens",
+    "key", "receipt", "judge", "stage", "model", "answer", "failure", "returned_model", "input_tokens",
+    "output_tokens", "reasoning_tokens",
     "cost_usd", "latency_s", "time",
 )  # fmt: skip
 """Columns that are fields of an `Attempt`, as they are."""

@@ -1,8 +1,8 @@
 """Language models behind the providers' official SDKs, one module per SDK, or in this process; no SDK is
 imported until a provider is made.
 
-What a provider is asked and what it gives back is in `judges/requests.py`; where it is reached and with which key in
-`endpoints.py`; how SDK errors become a `ProviderFailure` in `failures.py`; HTTP clients, one per event loop,
+What a provider is asked and what it gives back is in `judges/requests.py`; where it is reached and with which
+key in `endpoints.py`; how SDK errors become a `ProviderFailure` in `failures.py`; HTTP clients, one per event loop,
 in `clients.py`. Retries, limits, the ledger and the checks of what may be sent are not here.
 """
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+import child_process
 import pytest
 from fake_model import BINDING, FakeModel, draw, reply
 from loopback import TROUBLES, LoopbackServer, failing_share
@@ -160,7 +161,6 @@ def test_identity_changes_with_everything_that_changes_answers_and_with_nothing_
 
 
 # --- from anywhere
-# ------------------------------------------------------------------------------------------------------------------
 
 
 def test_a_judge_works_inside_a_running_event_loop(judge: ModelJudge) -> None:
@@ -225,20 +225,17 @@ import sys
 from pathlib import Path
 from fake_model import FakeModel
 from lunguage_assets.judges.ledger.ledger import Ledger
-import test_judges_model_judge as here
+import test_model_judge as here
 model = FakeModel(latency=0.1, answer=here.invented, log=Path(sys.argv[2]))
-here.made(Ledger.open(sys.argv[1]), model).compare([here.ComparisonQuestion(f"{n}", "x") for n in range(4000)])
+questions = [here.ComparisonQuestion(f"{n}", "x") for n in range(4000)]
+here.made(Ledger.open(sys.argv[1]), model).compare(questions)
 """
-    folder = Path(__file__).parent
-    path = os.pathsep.join(
-        [str(folder), str(folder.parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
-    )
     place, log = tmp_path / "ledger.sqlite", tmp_path / "sent"
     process = subprocess.Popen(
         [sys.executable, "-c", script, str(place), str(log)],
-        env={**os.environ, "PYTHONPATH": path},
+        env=child_process.environment(),
         stderr=subprocess.PIPE,
-        cwd=folder.parents[1],
+        cwd=Path(__file__).parent,
     )
     deadline = time.monotonic() + 30
     while not (log.exists() and log.stat().st_size > 65 * 20) and time.monotonic() < deadline:
@@ -253,7 +250,6 @@ here.made(Ledger.open(sys.argv[1]), model).compare([here.ComparisonQuestion(f"{n
 
 
 # --- with a real SDK
-# -----------------------------------------------------------------------------------------------------------------
 
 
 def test_with_the_openai_sdk_and_one_call_in_five_misbehaving_the_answers_are_those_of_a_clean_run(

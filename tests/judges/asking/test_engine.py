@@ -8,7 +8,6 @@ import asyncio
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -17,6 +16,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import child_process
 import pyarrow.parquet as pq
 import pytest
 from fake_model import BINDING, LABELS, FakeModel, Time, label, question, questions, read_label, reply
@@ -74,7 +74,6 @@ def counts(ledger: Ledger) -> dict[str, Any]:
 
 
 # --- asking, replaying
-# --------------------------------------------------------------------------------------------------------------
 
 
 def test_answers_come_in_the_order_of_the_questions(ledger: Ledger) -> None:
@@ -102,7 +101,7 @@ def test_nothing_to_ask_asks_nothing(ledger: Ledger) -> None:
     assert asked([], FakeModel(), ledger) == []
 
 
-def test_with_one_call_in_five_failing_the_results_are_those_of_a_clean_run_and_every_paid_answer_is_recorded_once(
+def test_with_one_call_in_five_failing_results_are_those_of_a_clean_run_and_paid_answers_recorded_once(
     ledger: Ledger, tmp_path: Path
 ) -> None:
     requests = questions(1500)
@@ -202,7 +201,6 @@ def test_progress_counts_what_happens(ledger: Ledger) -> None:
 
 
 # --- failing for good
-# -----------------------------------------------------------------------------------------------------------------
 
 
 def test_when_some_requests_fail_for_good_the_others_are_kept_and_only_those_are_asked_again(
@@ -409,7 +407,6 @@ def test_a_recorded_answer_that_the_parser_no_longer_reads_is_an_error_and_not_a
 
 
 # --- money
-# ----------------------------------------------------------------------------------------------------------------------------
 
 
 def test_a_budget_stops_before_the_call_that_could_pass_it_and_a_higher_one_goes_on(ledger: Ledger) -> None:
@@ -460,7 +457,6 @@ def test_a_replay_needs_no_budget(ledger: Ledger) -> None:
 
 
 # --- interruption
-# -----------------------------------------------------------------------------------------------------------------------
 
 
 def test_an_interrupted_run_records_the_calls_in_flight(ledger: Ledger) -> None:
@@ -483,12 +479,8 @@ def test_killed_in_the_middle_of_2000_calls_a_run_resumes_without_asking_again_w
     tmp_path: Path,
 ) -> None:
     place, log, in_flight = tmp_path / "ledger.sqlite", tmp_path / "sent", 32
-    folder = Path(__file__).parent
-    path = os.pathsep.join(
-        [str(folder), str(folder.parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
-    )
-    command = [sys.executable, str(folder / "resumable_run.py"), str(place), str(log), str(in_flight), "0.02"]
-    process = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": path}, cwd=folder.parents[1])
+    command = child_process.program("resumable_run.py", str(place), str(log), str(in_flight), "0.02")
+    process = subprocess.Popen(command, env=child_process.environment())
     try:
         deadline = time.monotonic() + 40
         while not (log.exists() and log.stat().st_size > 65 * 700) and time.monotonic() < deadline:

@@ -64,7 +64,7 @@ def _typed(value: Any) -> Any:
     return (type(value).__name__, str(value))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(deadline=None)
 @given(_BINDING, _REQUEST, _BINDING, _REQUEST)
 def test_two_keys_are_equal_exactly_when_everything_that_decides_the_answer_is(
     binding: ModelBinding, request: Request, other_binding: ModelBinding, other_request: Request
@@ -73,7 +73,7 @@ def test_two_keys_are_equal_exactly_when_everything_that_decides_the_answer_is(
     assert (request_key(binding, request) == request_key(other_binding, other_request)) == same
 
 
-@settings(max_examples=60, deadline=None)
+@settings(deadline=None)
 @given(_BINDING, _REQUEST, st.data())
 def test_changing_any_one_listed_field_changes_the_key(
     binding: ModelBinding, request: Request, data: st.DataObject
@@ -112,7 +112,7 @@ def test_changing_any_one_listed_field_changes_the_key(
     assert len(key) == 64
 
 
-@settings(max_examples=60, deadline=None)
+@settings(deadline=None)
 @given(_BINDING, _REQUEST, st.lists(_TEXT).map(tuple), st.data())
 def test_nothing_else_changes_the_key(
     binding: ModelBinding, request: Request, aliases: tuple[str, ...], data: st.DataObject

@@ -139,7 +139,8 @@ def test_the_preset_is_the_arguments_or_the_files_and_never_the_environments(
 @pytest.mark.parametrize(("gpt", "place", "problem"), [
     (GPT.replace("2.0, output", "-2.0, output"), "judges.gpt.price.input", "greater than or equal to 0"),
     (GPT.replace(", as_of = 2026-11-01", ""), "judges.gpt.price.as_of", "required"),
-    (GPT.replace("in_flight = 16", "in_flight = 0"), "judges.gpt.limits.in_flight", "greater than or equal to 1"),
+    (GPT.replace("in_flight = 16", "in_flight = 0"), "judges.gpt.limits.in_flight",
+    "greater than or equal to 1"),
     (GPT.replace("timeout_s = 20", "timeout_s = 0"), "judges.gpt.limits.timeout_s", "greater than 0"),
     (GPT.replace("in_flight", "inflight"), "judges.gpt.limits.inflight", "Extra inputs"),
     (GPT.replace('mode = "enum"', 'mode = "json"'), "judges.gpt.mode", "'text' or 'enum'"),
@@ -153,18 +154,22 @@ def test_the_preset_is_the_arguments_or_the_files_and_never_the_environments(
     (GPT.replace("temperature = 1.0", "when = 2026-01-01"), "judges.gpt.params", "finite numbers"),
     (GPT.replace("temperature = 1.0", "temperature = nan"), "judges.gpt.params", "finite numbers"),
     (GPT.replace('provider = "openai"', ""), "judges.gpt.provider", "is missing"),
-    (GPT.replace('"openai"', '"litellm"'), "judges.gpt.provider", "'litellm' is not known; expected one of cues, lexicon, anthropic"),
-    (GPT.replace('"openai"', '"anthropic"').replace("max_tokens = 100", "max_tokens = 0"), "judges.gpt", "params.max_tokens"),
+    (GPT.replace('"openai"', '"litellm"'), "judges.gpt.provider",
+    "'litellm' is not known; expected one of cues, lexicon, anthropic"),
+    (GPT.replace('"openai"', '"anthropic"').replace("max_tokens = 100", "max_tokens = 0"), "judges.gpt",
+    "params.max_tokens"),
     (GPT + 'api_version = "2"\n', "judges.gpt", "azure-openai only"),
     (GPT.replace('"openai"', '"vertex"'), "judges.gpt", "application default credentials"),
     (GPT + 'base_url = "ftp://x"\n', "judges.gpt", "base_url is not usable"),
     (GPT + 'base_url = "http://gateway.example"\n', "judges.gpt", "expected https"),
     (GPT + 'base_url = "https://a:b@gateway.example"\n', "judges.gpt", "no user name"),
     (GPT + 'base_url = "https://x"\nbase_url_env = "X"\n', "judges.gpt", "both given"),
-    (SERVER.replace("base_url", "api_version").replace('"http://localhost:8000/v1"', '""'), "judges.gpt", "base_url is missing"),
+    (SERVER.replace("base_url", "api_version").replace('"http://localhost:8000/v1"', '""'), "judges.gpt",
+    "base_url is missing"),
     (SERVER + "batch_allowed = true\n", "judges.gpt", "no batch endpoint"),
     (SERVER + 'revision = "main"\n', "judges.gpt", "'openai-compatible' has no use for it"),
-    (LOCAL + 'base_url = "http://localhost:1/v1"\n', "judges.gpt", "base_url is given; provider 'transformers' has no use"),
+    (LOCAL + 'base_url = "http://localhost:1/v1"\n', "judges.gpt",
+    "base_url is given; provider 'transformers' has no use"),
     (LOCAL + 'api_key_env = "KEY"\n', "judges.gpt", "api_key_env is given"),
     (LOCAL + "batch_allowed = true\n", "judges.gpt", "batch_allowed is given"),
     (LOCAL + 'device = "gpu"\n', "judges.gpt.device", "match pattern"),
@@ -172,8 +177,10 @@ def test_the_preset_is_the_arguments_or_the_files_and_never_the_environments(
     (LOCAL + "batch_size = 0\n", "judges.gpt.batch_size", "greater than or equal to 1"),
     (LOCAL.replace("max_new_tokens = 9", "top_k = 3"), "judges.gpt", "params.max_new_tokens: Field required"),
     (LOCAL.replace("= 9", "= true"), "judges.gpt", "params.max_new_tokens: Input should be a valid integer"),
-    (LOCAL.replace("= 9", "= 9, temperature = 0"), "judges.gpt", "params.temperature: Input should be greater than 0"),
-    (LOCAL.replace("= 9", "= 9, num_beams = 4"), "judges.gpt", "a model in this process takes max_new_tokens, do_sample, temperature"),
+    (LOCAL.replace("= 9", "= 9, temperature = 0"), "judges.gpt",
+    "params.temperature: Input should be greater than 0"),
+    (LOCAL.replace("= 9", "= 9, num_beams = 4"), "judges.gpt",
+    "a model in this process takes max_new_tokens, do_sample, temperature"),
 ])  # fmt: skip
 def test_a_wrong_table_is_refused_by_file_and_field(
     tmp_path: Path, gpt: str, place: str, problem: str
@@ -210,8 +217,10 @@ def test_credentialed_text_needs_an_attestation_or_a_server_on_this_machine(tmp_
 
 
 @pytest.mark.parametrize(("address", "here"), [
-    ("http://localhost:8000/v1", True), ("http://127.0.0.1/v1", True), ("http://127.8.9.1/v1", True), ("http://[::1]:80/v1", True),
-    ("https://localhost.evil.example/v1", False), ("http://127.0.0.1.example/", False), ("http://0.0.0.0/", False), ("https://api.openai.com", False),
+    ("http://localhost:8000/v1", True), ("http://127.0.0.1/v1", True), ("http://127.8.9.1/v1", True),
+    ("http://[::1]:80/v1", True),
+    ("https://localhost.evil.example/v1", False), ("http://127.0.0.1.example/", False),
+    ("http://0.0.0.0/", False), ("https://api.openai.com", False),
     ("http://localhost@evil.example/", False),
 ])  # fmt: skip
 def test_which_addresses_are_this_machine(address: str, here: bool) -> None:
@@ -229,7 +238,8 @@ def test_text_stays_here_only_with_an_own_server_here() -> None:
 
 
 @pytest.mark.parametrize(("address", "refused"), [
-    ("http://localhost:8000/v1", False), (" http://127.0.0.1:9/v1 ", False), ("https://gpu.example/v1", True), ("", True), (None, True),
+    ("http://localhost:8000/v1", False), (" http://127.0.0.1:9/v1 ", False),
+    ("https://gpu.example/v1", True), ("", True), (None, True),
 ])  # fmt: skip
 def test_a_server_that_only_the_environment_names_is_examined_there_and_refused_while_it_is_not_named(
     address: str | None, refused: bool
@@ -294,7 +304,8 @@ def test_the_papers_prices_and_ends_are_those_of_its_logs_and_of_the_providers()
     paper = load_judges(preset="paper-2025")
     prices = {key: paper.models[key].price for key in paper.panel_members}
     assert {key: price and (price.input, price.output) for key, price in prices.items()} == {
-        "gemini-2.5-flash": (0.30, 2.50), "gpt-4o": (2.75, 11.0), "claude-sonnet-4": (3.0, 15.0), "medgemma-27b": (0.0, 0.0),
+        "gemini-2.5-flash": (0.30, 2.50), "gpt-4o": (2.75, 11.0), "claude-sonnet-4": (3.0, 15.0),
+        "medgemma-27b": (0.0, 0.0),
     }  # fmt: skip
     ends = {key: str(slot.retires_on) for key, slot in paper.models.items()}
     assert ends["claude-sonnet-4"] == "2026-06-15"

@@ -38,7 +38,8 @@ CLIENTS = ("openai", "anthropic", "gemini", "vertex")
 """One provider per SDK and way of signing in; the others differ from `openai` only in what they send."""
 MARKER = "zanzibar quartz lantern"
 KEYS = {
-    "OPENAI_API_KEY": "key-o", "AZURE_OPENAI_API_KEY": "key-z", "OPENAI_API_VERSION": "2024-10-21", "ANTHROPIC_API_KEY": "key-a",
+    "OPENAI_API_KEY": "key-o", "AZURE_OPENAI_API_KEY": "key-z", "OPENAI_API_VERSION": "2024-10-21",
+    "ANTHROPIC_API_KEY": "key-a",
     "GEMINI_API_KEY": "key-g", "GOOGLE_CLOUD_PROJECT": "project-x", "GOOGLE_CLOUD_LOCATION": "europe-west9",
 }  # fmt: skip
 
@@ -197,12 +198,16 @@ def test_an_openai_compatible_server_never_sees_the_openai_key(
 
 
 @pytest.mark.parametrize(("provider", "params", "expected"), [
-    ("openai", {"temperature": 1.0, "max_completion_tokens": 100, "reasoning_effort": "none"}, {"temperature": 1.0, "reasoning_effort": "none", "store": False}),
+    ("openai", {"temperature": 1.0, "max_completion_tokens": 100, "reasoning_effort": "none"},
+    {"temperature": 1.0, "reasoning_effort": "none", "store": False}),
     ("openai", {"store": True}, {"store": True}),
-    ("openai-compatible", {"top_k": 1, "chat_template_kwargs": {"thinking": False}}, {"top_k": 1, "chat_template_kwargs": {"thinking": False}}),
+    ("openai-compatible", {"top_k": 1, "chat_template_kwargs": {"thinking": False}},
+    {"top_k": 1, "chat_template_kwargs": {"thinking": False}}),
     ("azure-openai", {"max_tokens": 100}, {"max_tokens": 100}),
-    ("anthropic", {"max_tokens": 100, "temperature": 1.0, "thinking": {"type": "disabled"}}, {"max_tokens": 100, "temperature": 1.0, "thinking": {"type": "disabled"}}),
-    ("gemini", {"max_output_tokens": 1100, "top_p": 1.0, "thinking_config": {"thinking_budget": 0}}, {"maxOutputTokens": 1100, "topP": 1.0, "thinkingConfig": {"thinking_budget": 0}}),
+    ("anthropic", {"max_tokens": 100, "temperature": 1.0, "thinking": {"type": "disabled"}},
+    {"max_tokens": 100, "temperature": 1.0, "thinking": {"type": "disabled"}}),
+    ("gemini", {"max_output_tokens": 1100, "top_p": 1.0, "thinking_config": {"thinking_budget": 0}},
+    {"maxOutputTokens": 1100, "topP": 1.0, "thinkingConfig": {"thinking_budget": 0}}),
     ("vertex", {"seed": 3}, {"seed": 3}),
 ])  # fmt: skip
 def test_a_judges_parameters_go_into_the_request_as_they_are(
@@ -227,9 +232,12 @@ def test_the_effort_and_the_format_of_an_anthropic_answer_stand_side_by_side(ser
 
 @pytest.mark.parametrize("provider", CLIENTS)
 @pytest.mark.parametrize(("kind", "expected"), [
-    ("rate_limited", ("rate_limited", 429)), ("server_error", ("server", 500)), ("unavailable", ("overloaded", 503)),
-    ("overloaded", ("overloaded", 529)), ("unauthorized", ("authentication", 401)), ("forbidden", ("authentication", 403)),
-    ("bad_request", ("rejected", 400)), ("missing_model", ("rejected", 404)), ("dropped", ("connection", None)),
+    ("rate_limited", ("rate_limited", 429)), ("server_error", ("server", 500)),
+    ("unavailable", ("overloaded", 503)),
+    ("overloaded", ("overloaded", 529)), ("unauthorized", ("authentication", 401)),
+    ("forbidden", ("authentication", 403)),
+    ("bad_request", ("rejected", 400)), ("missing_model", ("rejected", 404)),
+    ("dropped", ("connection", None)),
     ("reset", ("connection", None)), ("garbage", ("malformed", None)), ("wrong_shape", ("malformed", None)),
     ("redirect", ("rejected", 307)),
 ])  # fmt: skip
@@ -404,7 +412,8 @@ def test_addresses_and_proxies_of_the_environment_do_not_divert_the_text(
 
 
 @pytest.mark.parametrize(("provider", "variable"), [
-    ("openai", "OPENAI_API_KEY"), ("azure-openai", "AZURE_OPENAI_API_KEY"), ("azure-openai", "AZURE_OPENAI_ENDPOINT"),
+    ("openai", "OPENAI_API_KEY"), ("azure-openai", "AZURE_OPENAI_API_KEY"),
+    ("azure-openai", "AZURE_OPENAI_ENDPOINT"),
     ("azure-openai", "OPENAI_API_VERSION"), ("anthropic", "ANTHROPIC_API_KEY"), ("gemini", "GEMINI_API_KEY"),
     ("vertex", "GOOGLE_CLOUD_PROJECT"), ("vertex", "GOOGLE_CLOUD_LOCATION"),
 ])  # fmt: skip
@@ -431,7 +440,8 @@ def test_google_without_credentials_says_which_variable(
 
 
 @pytest.mark.parametrize(("provider", "module"), [
-    ("openai", "openai"), ("azure-openai", "openai"), ("openai-compatible", "openai"), ("anthropic", "anthropic"), ("gemini", "google.genai"),
+    ("openai", "openai"), ("azure-openai", "openai"), ("openai-compatible", "openai"),
+    ("anthropic", "anthropic"), ("gemini", "google.genai"),
 ])  # fmt: skip
 def test_a_missing_sdk_gives_the_line_that_installs_it(
     provider: Any, module: str, monkeypatch: pytest.MonkeyPatch

@@ -51,7 +51,6 @@ def failed(key: str = KEY, **changes: Any) -> Attempt:
 
 
 # --- recording and finding
-# -------------------------------------------------------------------------------------------------------
 
 
 def test_a_recorded_answer_is_found_by_another_ledger_object_at_the_same_place(place: str) -> None:
@@ -110,7 +109,7 @@ def test_thousands_of_keys_are_found_at_once(place: str) -> None:
     assert set(ledger.answers(keys * 2)) == set(keys)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(deadline=None)
 @given(st.lists(st.sampled_from([None, "unreadable", "refused", "wrong_model"]), max_size=12), st.data())
 def test_what_is_recorded_after_a_question_is_settled_never_changes_it(
     flaws: list[str | None], data: st.DataObject
@@ -127,7 +126,6 @@ def test_what_is_recorded_after_a_question_is_settled_never_changes_it(
 
 
 # --- several writers
-# ------------------------------------------------------------------------------------------------------------
 
 
 def _write_many(place: str, writer: int, keys: list[str]) -> None:
@@ -232,7 +230,6 @@ def test_a_forked_process_does_not_disturb_its_parents_connection(place: str) ->
 
 
 # --- what is kept private
-# ---------------------------------------------------------------------------------------------------------
 
 
 def test_the_file_and_its_log_are_for_the_owner_alone_whatever_the_mask(tmp_path: Path) -> None:
@@ -343,7 +340,6 @@ def test_a_postgresql_ledger_is_forced_to_disk_whatever_the_servers_default(post
 
 
 # --- exchange and statistics
-# ------------------------------------------------------------------------------------------------------
 
 
 def test_an_exported_ledger_imports_elsewhere_without_doubling(place: str, tmp_path: Path) -> None:

@@ -37,7 +37,6 @@ def llama(folders: dict[str, Path]) -> Path:
 
 
 # --- scored labels
-# ---------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -128,7 +127,6 @@ def test_scoring_a_batch_is_one_forward_pass_over_the_last_token_alone(
 
 
 # --- generated text
-# --------------------------------------------------------------------------------------------------------------
 
 
 def test_a_sample_is_a_function_of_the_question_its_replicate_and_its_attempt(llama: Path) -> None:
@@ -171,8 +169,10 @@ def test_an_answer_ends_with_its_end_token_and_counts_it_but_no_padding(llama: P
 
 
 @pytest.mark.parametrize(("params", "left"), [
-    ({}, [0.4, 0.3, 0.2, 0.1]), ({"top_k": 2}, [4 / 7, 3 / 7]), ({"top_p": 0.65}, [4 / 7, 3 / 7]), ({"min_p": 0.6}, [4 / 7, 3 / 7]),
-    ({"temperature": 0.5}, [16 / 30, 9 / 30, 4 / 30, 1 / 30]), ({"temperature": 0.5, "top_k": 3}, [16 / 29, 9 / 29, 4 / 29]),
+    ({}, [0.4, 0.3, 0.2, 0.1]), ({"top_k": 2}, [4 / 7, 3 / 7]), ({"top_p": 0.65}, [4 / 7, 3 / 7]),
+    ({"min_p": 0.6}, [4 / 7, 3 / 7]),
+    ({"temperature": 0.5}, [16 / 30, 9 / 30, 4 / 30, 1 / 30]),
+    ({"temperature": 0.5, "top_k": 3}, [16 / 29, 9 / 29, 4 / 29]),
 ])  # fmt: skip
 def test_tokens_are_drawn_in_proportion_to_what_the_parameters_leave(
     params: dict[str, Any], left: list[float]
@@ -211,7 +211,6 @@ def test_each_step_has_a_number_of_its_own() -> None:
 
 
 # --- prompts
-# ---------------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("template", [tiny_model.REFUSING_SYSTEM, tiny_model.DROPPING_SYSTEM])

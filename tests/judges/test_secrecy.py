@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import child_process
 import planted
 import pytest
 from loopback import LoopbackServer
@@ -30,12 +31,11 @@ from loopback import LoopbackServer
 for _module in ("openai", "anthropic", "google.genai"):
     pytest.importorskip(_module, reason="needs the LLM SDKs: pip install 'lunguage-assets[llm]'")
 
-HERE = Path(__file__).parent
 LOUD = {
     "OPENAI_LOG": "debug",
     "ANTHROPIC_LOG": "debug",
     "GOOGLE_SDK_PYTHON_LOGGING_SCOPE": "google",
-    "PYTHONPATH": str(HERE),
+    "PYTHONPATH": child_process.environment()["PYTHONPATH"],
 }
 BEHAVIOURS = {
     "troubled": planted.troubled(),
@@ -79,7 +79,8 @@ class Runs:
     def environment(self, home: Path, behaviour: str, ledger: str = "ledger.sqlite") -> dict[str, str]:
         judges = planted.write_judges(self.folder, self.url, behaviour)
         return {
-            **planted.KEYS, **LOUD, "LUNGUAGE_HOME": str(home), "LUNGUAGE_JUDGES": str(judges), "LUNGUAGE_LEDGER": str(home / ledger),
+            **planted.KEYS, **LOUD, "LUNGUAGE_HOME": str(home), "LUNGUAGE_JUDGES": str(judges),
+            "LUNGUAGE_LEDGER": str(home / ledger),
         }  # fmt: skip
 
     def scenario(self, name: str, behaviour: str = "troubled", **more: Any) -> dict[str, Any]:
@@ -142,10 +143,10 @@ def runs(tmp_path_factory: pytest.TempPathFactory, server: LoopbackServer) -> Ru
     headless = made.scenario(
         "headless", data=made.folder / "headless", batch="h"
     )  # last: the batch stays, and stays unusable
-    environment, processes = {**clean_environment(), "PYTHONPATH": str(HERE)}, []
+    environment, processes = child_process.environment(clean_environment()), []
     for name, scenarios in (("whole", whole), ("early", [*early, down, headless])):
         (made.logs / f"{name}.json").write_text(json.dumps(scenarios))
-        command = [sys.executable, str(HERE / "planted_runs.py"), str(made.logs / f"{name}.json")]
+        command = child_process.program("planted_runs.py", str(made.logs / f"{name}.json"))
         processes.append(subprocess.Popen(command, env=environment))
     assert [process.wait(900) for process in processes] == [0, 0]
     return made
@@ -196,9 +197,12 @@ def test_the_words_reach_what_needs_them_and_nothing_else_when_all_goes_well(
 
 
 @pytest.mark.parametrize(("name", "status", "said"), [
-    ("rejecting", "1", "rejected (HTTP 400)"), ("renamed", "1", "(not a model's name)"), ("down", "1", "its service kept failing"),
-    ("headless", "1", "header line"), ("asset", "1", "unexpected ValueError in "), ("storing", "1", "unexpected"), ("check", "1", "unexpected"),
-    ("corrections", "1", "corrections.csv, row 1"), ("ratings", "1", "(a phrase of"), ("settings", "1", "settings.toml"),
+    ("rejecting", "1", "rejected (HTTP 400)"), ("renamed", "1", "(not a model's name)"),
+    ("down", "1", "its service kept failing"),
+    ("headless", "1", "header line"), ("asset", "1", "unexpected ValueError in "),
+    ("storing", "1", "unexpected"), ("check", "1", "unexpected"),
+    ("corrections", "1", "corrections.csv, row 1"), ("ratings", "1", "(a phrase of"),
+    ("settings", "1", "settings.toml"),
 ])  # fmt: skip
 def test_whatever_fails_the_reason_is_told_without_the_words(
     runs: Runs, name: str, status: str, said: str
@@ -220,16 +224,19 @@ def test_after_all_failures_dagster_the_ledgers_and_the_catalog_are_free_of_the_
 
 LAUNCH = """
 mutation Launch($params: ExecutionParams!) {
-  launchPipelineExecution(executionParams: $params) { __typename ... on LaunchRunSuccess { run { runId } } ... on PythonError { message } }
+  launchPipelineExecution(executionParams: $params) { __typename ... on LaunchRunSuccess { run { runId } }
+    ... on PythonError { message } }
 }
 """
 LOGS = """
 query Logs($id: ID!) {
-  runOrError(runId: $id) { ... on Run { status tags { key value } assetMaterializations { metadataEntries { label description } } } }
+  runOrError(runId: $id) { ... on Run { status tags { key value }
+    assetMaterializations { metadataEntries { label description } } } }
   logsForRun(runId: $id) {
     ... on EventConnection { events { __typename
       ... on MessageEvent { message }
-      ... on ExecutionStepFailureEvent { error { message stack causes { message stack } } failureMetadata { description } }
+      ... on ExecutionStepFailureEvent { error { message stack causes { message stack } }
+        failureMetadata { description } }
       ... on EngineEvent { error { message stack causes { message stack } } }
     } }
   }
@@ -252,7 +259,8 @@ def launched(port: int, job: str, **dimensions: str) -> str:
         "data"
     ]["workspaceOrError"]
     params = {
-        "selector": {"repositoryLocationName": location["locationEntries"][0]["name"], "repositoryName": "__repository__", "pipelineName": job},
+        "selector": {"repositoryLocationName": location["locationEntries"][0]["name"],
+        "repositoryName": "__repository__", "pipelineName": job},
         "executionMetadata": {"tags": [
             {"key": "dagster/partition", "value": "|".join(dimensions.values())},
             *({"key": f"dagster/partition/{name}", "value": value} for name, value in dimensions.items()),

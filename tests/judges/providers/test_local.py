@@ -14,6 +14,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import child_process
 import pytest
 import tiny_model
 from click.testing import CliRunner
@@ -47,7 +48,6 @@ def llama(folders: dict[str, Path]) -> Path:
 
 
 # --- batches
-# ---------------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mode", ["text", "enum"])
@@ -155,7 +155,6 @@ def test_a_forked_process_gets_answers_too() -> None:
 
 
 # --- memory
-# ----------------------------------------------------------------------------------------------------------------------
 
 
 def no_memory(kind: str) -> Exception:
@@ -198,7 +197,6 @@ def test_another_error_of_the_model_is_no_want_of_memory() -> None:
 
 
 # --- loading
-# ---------------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("damage", ["no weights", "pickled weights", "no template", "no folder"])
@@ -270,19 +268,24 @@ def test_two_judges_of_one_model_load_it_once_and_the_last_lets_it_go(
 def test_nothing_is_imported_before_the_first_question_and_nothing_printed_after_it(llama: Path) -> None:
     program = f"""
 import asyncio, sys
-sys.path.insert(0, {str(Path(__file__).parent)!r})
 import tiny_model
 from lunguage_assets.judges.providers import provider_of
 from lunguage_assets.judges.requests import Prompt, Request
 from lunguage_assets.judges.slots import ModelSlot
-provider = provider_of("tiny", ModelSlot(provider="transformers", model={str(llama)!r}, params={{"max_new_tokens": 5}}), {{}})
+params = {{"max_new_tokens": 5}}
+provider = provider_of("tiny", ModelSlot(provider="transformers", model={str(llama)!r}, params=params), {{}})
 assert not {{"torch", "transformers"}} & set(sys.modules)
 asyncio.run(provider.answer(Request("compare", Prompt("s", {MARKER!r}), "enum", {LABELS!r})))
 asyncio.run(provider.answer(Request("compare", Prompt("s", {MARKER!r}))))
 assert {{"torch", "transformers"}} <= set(sys.modules)
 """
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", program],
+        env=child_process.environment(),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
@@ -298,7 +301,6 @@ def test_no_prompt_reaches_a_log(llama: Path, caplog: pytest.LogCaptureFixture) 
 
 
 # --- as a judge
-# ------------------------------------------------------------------------------------------------------------------
 
 JUDGES = """
 preset = "here"
@@ -371,7 +373,8 @@ def test_what_decides_the_answers_is_in_the_ledgers_key_and_where_they_are_compu
 
 
 @pytest.mark.parametrize(("damage", "code", "words"), [
-    ("", 0, "judge 'scored': transformers, model"), ("folder", 1, "found no folder"), ("extra", 1, "pip install 'lunguage-assets[models]'"),
+    ("", 0, "judge 'scored': transformers, model"), ("folder", 1, "found no folder"),
+    ("extra", 1, "pip install 'lunguage-assets[models]'"),
 ])  # fmt: skip
 def test_the_doctor_examines_models_in_this_process(
     judges: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str, code: int, words: str

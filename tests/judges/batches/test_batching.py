@@ -48,7 +48,6 @@ every_wire = pytest.mark.parametrize("wire", WIRES)
 
 
 # --- the same answers, for less
-# ------------------------------------------------------------------------------------------------------
 
 
 @every_wire
@@ -146,7 +145,8 @@ def test_the_table_of_matches_is_that_of_single_calls(server: LoopbackServer, tm
     BatchService(server, fate=once("errored", 3), looks=0)
     examples = [[f"There is {phrase} <finding> in zone {n}." for n in range(4)] for phrase in PHRASES]
     vocabulary = pd.DataFrame({
-        "phrase": PHRASES, "retained": True, "ruler": "own", "example_sentences": examples, "vocabulary_version": "v"
+        "phrase": PHRASES, "retained": True, "ruler": "own", "example_sentences": examples,
+        "vocabulary_version": "v"
     })  # fmt: skip
     tables = []
     for name in ("single", "batch"):
@@ -159,7 +159,6 @@ def test_the_table_of_matches_is_that_of_single_calls(server: LoopbackServer, tm
 
 
 # --- parts that fail
-# -----------------------------------------------------------------------------------------------------------------
 
 
 @every_wire
@@ -305,7 +304,6 @@ def test_gemini_rows_that_cannot_be_matched_are_not_paid_for_again(
 
 
 # --- batches that fail as a whole
-# ----------------------------------------------------------------------------------------------------
 
 
 @every_wire

@@ -38,7 +38,6 @@ every_wire = pytest.mark.parametrize("wire", WIRES)
 
 
 # --- a service that fails
-# ------------------------------------------------------------------------------------------------------------
 
 
 @every_wire
@@ -142,7 +141,6 @@ def test_what_was_collected_is_deleted_at_the_provider_and_a_failing_deletion_ha
 
 
 # --- money, policy, secrecy
-# ----------------------------------------------------------------------------------------------------------
 
 
 @every_wire

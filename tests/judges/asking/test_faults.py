@@ -9,11 +9,11 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
+import child_process
 import pytest
 from loopback import WRONG_MODEL, Act, Arrival, Call, LoopbackServer, Outcome, judge_like
 from loopback_wire import body_of, read_call
@@ -31,8 +31,10 @@ for _module in ("openai", "anthropic", "google.genai"):
 
 WIRES = ("openai", "anthropic", "gemini")
 NO_REPLY = (
-    Act("rate_limited"), Act("rate_limited", retry_after="0.05"), Act("rate_limited", retry_after="soon"), Act("server_error"), Act("unavailable"),
-    Act("overloaded"), Act("dropped"), Act("reset"), Act("garbage"), Act("wrong_shape"), Act("slow", delay=4.0), Act("trickle", delay=0.1),
+    Act("rate_limited"), Act("rate_limited", retry_after="0.05"), Act("rate_limited", retry_after="soon"),
+    Act("server_error"), Act("unavailable"),
+    Act("overloaded"), Act("dropped"), Act("reset"), Act("garbage"), Act("wrong_shape"),
+    Act("slow", delay=4.0), Act("trickle", delay=0.1),
 )  # fmt: skip
 UNUSED = (Act("empty"), Act("no_choice"), Act("nonsense"), Act("refusal"), Act("blocked"), Act("cut_off"))
 """Replies that are paid and cannot be used."""
@@ -148,14 +150,10 @@ def test_fields_of_any_strange_type_are_a_fault_of_the_service_and_not_a_crash(
 
 
 def test_killed_with_a_real_sdk_at_most_the_calls_in_flight_are_paid_twice(tmp_path: Path) -> None:
-    place, here = tmp_path / "ledger.sqlite", Path(__file__).parent
+    place = tmp_path / "ledger.sqlite"
     with LoopbackServer(latency=0.02) as server:
-        path = os.pathsep.join(
-            [str(here), str(here.parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
-        )
         process = subprocess.Popen(
-            [sys.executable, str(here / "sdk_run.py"), str(place), server.url],
-            env={**os.environ, "PYTHONPATH": path},
+            child_process.program("sdk_run.py", str(place), server.url), env=child_process.environment()
         )
         try:
             deadline = time.monotonic() + 90

@@ -38,12 +38,15 @@ from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
 
 Kind = Literal[
-    "answer", "rate_limited", "server_error", "unavailable", "overloaded", "slow", "dropped", "reset", "garbage", "wrong_shape",
-    "empty", "no_choice", "refusal", "blocked", "cut_off", "wrong_model", "nonsense", "unauthorized", "forbidden", "bad_request", "missing_model",
+    "answer", "rate_limited", "server_error", "unavailable", "overloaded", "slow", "dropped", "reset",
+    "garbage", "wrong_shape",
+    "empty", "no_choice", "refusal", "blocked", "cut_off", "wrong_model", "nonsense", "unauthorized",
+    "forbidden", "bad_request", "missing_model",
     "content_filter", "no_quota", "trickle", "redirect", "no_usage",
 ]  # fmt: skip
 _STATUS: dict[str, int] = {
-    "rate_limited": 429, "server_error": 500, "unavailable": 503, "overloaded": 529, "unauthorized": 401, "forbidden": 403,
+    "rate_limited": 429, "server_error": 500, "unavailable": 503, "overloaded": 529, "unauthorized": 401,
+    "forbidden": 403,
     "bad_request": 400, "missing_model": 404, "content_filter": 400, "no_quota": 429, "redirect": 307,
 }  # fmt: skip
 _CODES = {"content_filter": "content_filter", "no_quota": "insufficient_quota"}
@@ -76,7 +79,8 @@ class Act:
 
 
 TROUBLES: tuple[Act, ...] = (
-    Act("rate_limited"), Act("rate_limited", retry_after="0"), Act("server_error"), Act("overloaded"), Act("dropped"), Act("reset"),
+    Act("rate_limited"), Act("rate_limited", retry_after="0"), Act("server_error"), Act("overloaded"),
+    Act("dropped"), Act("reset"),
     Act("garbage"), Act("empty"), Act("nonsense"),
 )  # fmt: skip
 

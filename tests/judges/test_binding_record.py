@@ -62,7 +62,8 @@ def answered(record: BindingRecord, of: ModelSlot | OfflineSlot) -> list[Compari
 
 
 @pytest.mark.parametrize(("change", "found"), [
-    ({"model": "model-2"}, 'model "model-2"'), ({"mode": "enum"}, 'mode "enum"'), ({"provider": "gemini"}, 'provider "gemini"'),
+    ({"model": "model-2"}, 'model "model-2"'), ({"mode": "enum"}, 'mode "enum"'),
+    ({"provider": "gemini"}, 'provider "gemini"'),
     ({"params": {"temperature": 0.5, "max_tokens": 9}}, '"temperature": 0.5'),
 ])  # fmt: skip
 def test_a_changed_model_under_a_key_that_answered_is_refused_with_file_both_values_and_remedy(
@@ -180,7 +181,8 @@ def test_an_unreadable_record_refuses_every_judge(record: BindingRecord, tmp_pat
 def test_doctor_says_which_key_stands_for_another_model(record: BindingRecord) -> None:
     answered(record, slot(model="model-0"))
     configuration = JudgesConfiguration.model_validate({
-        "preset": "p", "judges": {"one": {"provider": "openai", "model": "model-1"}}, "panels": {"p": {"members": ["one"]}},
+        "preset": "p", "judges": {"one": {"provider": "openai", "model": "model-1"}},
+        "panels": {"p": {"members": ["one"]}},
         "presets": {"p": {"panel": "p", "extractor": "one"}},
     })  # fmt: skip
     ((severity, message),) = examination(configuration, "synthetic", date(2026, 1, 1), {}, record)

@@ -119,7 +119,6 @@ class BatchService:
         return sum(isinstance(row, dict) for batch in self.batches for _, row in batch.rows)
 
     # --- for the wires
-    # ---------------------------------------------------------------------------------------------------------------
 
     def route(
         self, operation: Operation, method: str, pattern: str, handle: Callable[[re.Match[str], Arrival], Any]
@@ -261,13 +260,17 @@ class _OpenAI:
         bad = any(row in ("errored", "rejected", "expired", "canceled") for _, row in batch.rows)
         failed = ended and batch.end == "failed"
         return {
-            "id": batch.handle, "object": "batch", "endpoint": "/v1/chat/completions", "completion_window": "24h",
-            "created_at": int(batch.created.timestamp()), "input_file_id": self._service.files[f"in-{batch.handle}"].decode(),
+            "id": batch.handle, "object": "batch", "endpoint": "/v1/chat/completions",
+            "completion_window": "24h",
+            "created_at": int(batch.created.timestamp()),
+            "input_file_id": self._service.files[f"in-{batch.handle}"].decode(),
             "metadata": {"lunguage_batch": batch.name},
-            "status": batch.end if ended else ("validating", "in_progress", "finalizing")[min(batch.looks, 2)],
+            "status": batch.end if ended else ("validating", "in_progress",
+            "finalizing")[min(batch.looks, 2)],
             "output_file_id": f"out-{batch.handle}" if ended and good else None,
             "error_file_id": f"err-{batch.handle}" if ended and bad else None,
-            "errors": {"object": "list", "data": [{"code": "token_limit_exceeded", "message": "quotes a prompt"}]} if failed else None,
+            "errors": {"object": "list",
+            "data": [{"code": "token_limit_exceeded", "message": "quotes a prompt"}]} if failed else None,
         }  # fmt: skip
 
     def _list(self) -> Any:
@@ -337,13 +340,16 @@ class _Anthropic:
         if batch is None:
             return None
         ended = self._service.ended(batch)
+        place = f"/v1/messages/batches/{batch.handle}"
         counts = dict.fromkeys(("canceled", "errored", "expired", "processing", "succeeded"), 0)
         counts["succeeded" if ended else "processing"] = len(batch.calls)
         return {
-            "id": batch.handle, "type": "message_batch", "processing_status": "ended" if ended else "in_progress",
-            "request_counts": counts, "created_at": batch.created.isoformat(), "expires_at": batch.created.isoformat(),
+            "id": batch.handle, "type": "message_batch",
+            "processing_status": "ended" if ended else "in_progress",
+            "request_counts": counts, "created_at": batch.created.isoformat(),
+            "expires_at": batch.created.isoformat(),
             "cancel_initiated_at": batch.created.isoformat() if batch.end == "cancelled" else None,
-            "results_url": f"{self._service.server.url}/v1/messages/batches/{batch.handle}/results" if ended else None,
+            "results_url": f"{self._service.server.url}{place}/results" if ended else None,
         }  # fmt: skip
 
     def _list(self) -> Any:

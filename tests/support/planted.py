@@ -92,7 +92,8 @@ run_coordinator:
   module: dagster.core.run_coordinator
   class: DefaultRunCoordinator
 python_logs:
-  managed_python_loggers: [openai, anthropic, httpx2, httpcore2, google_genai, google.auth, asyncio, lunguage_assets]
+  managed_python_loggers: [openai, anthropic, httpx2, httpcore2, google_genai, google.auth, asyncio,
+    lunguage_assets]
   python_log_level: DEBUG
 """
 
@@ -154,7 +155,6 @@ def write_home(folder: Path) -> Path:
 
 
 # --- a server that quotes
-# ---------------------------------------------------------------------------------------------------------
 
 _SCHEDULE = ("429", "500", "529", "text", "refusal", "nonsense", "shape")
 
@@ -219,7 +219,6 @@ def troubled() -> Callable[[str, int], str]:
 
 
 # --- the search
-# -------------------------------------------------------------------------------------------------------------------------
 
 
 def forms(word: str = WORD) -> list[bytes]:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sqlite3
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import child_process
 import pytest
 from batch_judges import LEASE_S, WIRES, judge_of, pairs, patiently, row, single_calls
 from loopback import LoopbackServer
@@ -29,20 +28,16 @@ from lunguage_assets.judges.protocol import (
 for _module in ("openai", "anthropic", "google.genai"):
     pytest.importorskip(_module, reason="needs the LLM SDKs: pip install 'lunguage-assets[llm]'")
 
-HERE = Path(__file__).parent
 every_wire = pytest.mark.parametrize("wire", WIRES)
 
 
 def started(place: str, server: LoopbackServer, wire: str, *options: str) -> subprocess.Popen[str]:
-    path = os.pathsep.join([str(HERE), str(HERE.parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])])
-    command = [sys.executable, str(HERE / "batch_run.py"), place, server.url, wire, *options]
     return subprocess.Popen(
-        command,
-        env={**os.environ, "PYTHONPATH": path},
+        child_process.program("batch_run.py", place, server.url, wire, *options),
+        env=child_process.environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        cwd=HERE.parents[1],
     )
 
 
@@ -105,7 +100,7 @@ def test_a_batch_that_the_provider_took_and_the_ledger_could_not_note_is_found_a
     assert service.deleted == [], "whoever else may have sent it can still collect it"
 
 
-def test_a_run_killed_after_the_provider_took_the_batch_and_before_it_was_noted_is_resumed_without_sending_it_again(
+def test_a_run_killed_after_the_provider_took_the_batch_and_before_it_was_noted_sends_nothing_again(
     server: LoopbackServer, ledger: Ledger
 ) -> None:
     service = BatchService(server)

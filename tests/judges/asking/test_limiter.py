@@ -59,7 +59,7 @@ def most_in_a_minute(starts: list[float], amounts: list[int]) -> int:
     return max(sum(a for s, a in zip(starts, amounts, strict=True) if t <= s < t + 60) for t in starts)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(deadline=None)
 @given(st.integers(1, 12), st.integers(1, 30))
 def test_no_minute_has_more_requests_than_allowed_and_no_time_is_wasted(limit: int, count: int) -> None:
     starts = run(lambda limiter, time: start_times(limiter, time, [0] * count), requests_per_minute=limit)
@@ -67,7 +67,7 @@ def test_no_minute_has_more_requests_than_allowed_and_no_time_is_wasted(limit: i
     assert starts[-1] - starts[0] <= 60 * ((count - 1) // limit) + 1e-6
 
 
-@settings(max_examples=25, deadline=None)
+@settings(deadline=None)
 @given(st.lists(st.integers(1, 50), min_size=1, max_size=20))
 def test_no_minute_has_more_tokens_than_allowed(amounts: list[int]) -> None:
     starts = run(lambda limiter, time: start_times(limiter, time, amounts), tokens_per_minute=100)
@@ -143,7 +143,6 @@ def test_a_stopped_run_gets_no_leave_and_does_not_wait_out_the_minute() -> None:
 
 
 # --- back-off
-# ----------------------------------------------------------------------------------------------------------------------
 
 
 @given(st.integers(0, 10**6), st.integers(1, 9))
@@ -205,7 +204,6 @@ def test_a_request_is_given_up_after_its_failures() -> None:
 
 
 # --- circuit breaker
-# ---------------------------------------------------------------------------------------------------------------
 
 
 async def fail(limiter: Limiter, times: int = 1) -> None:

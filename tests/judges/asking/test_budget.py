@@ -69,7 +69,7 @@ def reserved(budget: Budget, worst: float) -> Reservation:
     return reservation
 
 
-@settings(max_examples=60, deadline=None)
+@settings(deadline=None)
 @given(
     st.floats(0, 20), st.lists(st.tuples(st.floats(0.001, 5), st.floats(0, 1), st.booleans()), max_size=30)
 )
