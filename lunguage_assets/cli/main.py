@@ -305,9 +305,9 @@ def analyse(home: Path, ranker: str, preset: str | None) -> None:
 def ui(home: Path, host: str, port: int) -> None:
     """Open the Dagster UI on this home (runs, tables, checks; materialise and backfill)."""
     place = _home(home)
-    from lunguage_assets.orchestration.runs.runner import prepare_dagster_home
+    from lunguage_assets.orchestration.runs.instance import environment_of_children
 
-    prepare_dagster_home(place)
+    environment = environment_of_children(place)
     click.echo(f"Dagster UI of {place.root} on http://{host}:{port} (Ctrl-C stops it)")
     sys.stdout.flush()
     command = [
@@ -322,7 +322,7 @@ def ui(home: Path, host: str, port: int) -> None:
         "--port",
         str(port),
     ]
-    os.execv(sys.executable, command)
+    os.execve(sys.executable, command, environment)
 
 
 @commands.group()

@@ -10,8 +10,6 @@ same: it is there to say which rows.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +18,6 @@ import pandas as pd
 from dagster_duckdb import DuckDBResource
 from upath import UPath
 
-from lunguage_assets.errors import LunguageError
 from lunguage_assets.home.store import (
     create_catalog,
     partition_path,
@@ -30,6 +27,7 @@ from lunguage_assets.home.store import (
 )
 from lunguage_assets.home.table_place import is_local, open_place
 from lunguage_assets.orchestration.lineage import column_lineage
+from lunguage_assets.orchestration.withheld import plain_failures
 from lunguage_assets.tables import TABLES
 
 
@@ -46,17 +44,15 @@ class ParquetTables(dg.UPathIOManager):
         self._root, self._database = root, database
 
     def dump_to_path(self, context: dg.OutputContext, obj: pd.DataFrame, path: UPath) -> None:
-        with _plain_words("nothing stored: "):
+        with plain_failures("nothing stored: "):
             write_table(TABLES[context.asset_key.path[-1]], obj, path)
         if self._database is not None and not self._database.exists():
             build_catalog(self._root, self._database)
 
     def load_from_path(self, context: dg.InputContext, path: UPath) -> pd.DataFrame:
         table = TABLES[context.asset_key.path[-1]]
-        if _is_for_a_check(context):
-            return read_table(table, path)
-        with _plain_words():
-            return read_sound_table(table, path)
+        with plain_failures(passing=(FileNotFoundError,)):
+            return read_table(table, path) if _is_for_a_check(context) else read_sound_table(table, path)
 
     def get_path_for_partition(
         self, context: dg.InputContext | dg.OutputContext, path: UPath, partition: str
@@ -82,14 +78,6 @@ class TableStore(dg.ConfigurableIOManagerFactory):
 
     def create_io_manager(self, context: Any) -> ParquetTables:
         return ParquetTables(UPath(open_place(self.root)), Path(self.database) if self.database else None)
-
-
-@contextmanager
-def _plain_words(before: str = "") -> Iterator[None]:
-    try:
-        yield
-    except LunguageError as error:
-        raise dg.Failure(description=f"{before}{error}", allow_retries=False) from None
 
 
 def _is_for_a_check(context: dg.InputContext) -> bool:

@@ -16,6 +16,7 @@ from lunguage_assets.landing.place import LandingPlace, landing_url
 from lunguage_assets.landing.record import LandedBatch
 from lunguage_assets.landing.waiting import Clock
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
+from lunguage_assets.orchestration.withheld import plain_failures
 from lunguage_assets.settings import LandingSettings, load_settings
 
 JOB = "ingest"
@@ -42,6 +43,7 @@ def landing_sensor(home: Home, clock: Clock | None = None) -> dg.SensorDefinitio
         description="Registers complete deliveries of the landing folder as batches and has each ingested "
         "once (docs/landing.md).",
     )
+    @plain_failures()
     def landing(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         try:
             present = load_settings(home.settings_file).landing

@@ -10,9 +10,9 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice, pairwise
 
 import dagster as dg
-from dagster._utils.schedules import cron_string_iterator, is_valid_cron_schedule
 
 from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.orchestration.dagster_private import cron_string_iterator, is_valid_cron_schedule
 from lunguage_assets.orchestration.latest import made
 from lunguage_assets.orchestration.partitions import REPORT_BATCH, Partitions
 from lunguage_assets.settings import AutomationSettings

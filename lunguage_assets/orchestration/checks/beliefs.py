@@ -16,6 +16,7 @@ from lunguage_assets.explicit.fit.probability import load_anchors
 from lunguage_assets.orchestration.checks.report import examples, markdown, result, where_stored
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.orchestration.withheld import asset_check
 from lunguage_assets.quality.beliefs import Broken, broken_beliefs, broken_places, outside_anchors
 
 EXTRAPOLATED = (
@@ -32,7 +33,7 @@ OTHER_RANKING = (
 
 
 def belief_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
-    @dg.asset_check(
+    @asset_check(
         asset=dg.AssetKey("fitted_probabilities"),
         name="p_in_range",
         description="Every p is what its place on the ranking and the anchors give, none is certain, and few "
@@ -80,7 +81,7 @@ def belief_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
             return result(context, False, {"report": report, **metadata}, EXTRAPOLATED)
         return _broken_result(context, broken, len(frame), metadata)
 
-    @dg.asset_check(
+    @asset_check(
         asset=dg.AssetKey("lunguage_plus_plus"),
         name="p_in_range",
         description="Definite findings are certain and tentative ones are not; generated rows have the "

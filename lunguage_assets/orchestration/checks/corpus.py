@@ -6,10 +6,11 @@ import pandas as pd
 from lunguage_assets.orchestration.checks.report import examples, markdown, result, where_stored
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.orchestration.withheld import asset_check
 
 
 def corpus_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
-    @dg.asset_check(
+    @asset_check(
         asset=dg.AssetKey("rejected"),
         name="intake_accepted",
         description="Few of the delivered rows were rejected; the reasons say what to mend.",

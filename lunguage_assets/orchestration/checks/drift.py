@@ -16,6 +16,7 @@ from lunguage_assets.home.home import Home
 from lunguage_assets.orchestration.checks.report import markdown, partition_keys, result, where_stored
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.orchestration.withheld import asset_check
 from lunguage_assets.quality.drift import Sample, ShareShift, distribution_shift, share_shifts
 from lunguage_assets.quality.earlier import Earlier, batches_before, earlier_rows
 from lunguage_assets.quality.measures import (
@@ -36,7 +37,7 @@ FIRST = (
 
 
 def drift_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
-    @dg.asset_check(
+    @asset_check(
         asset=dg.AssetKey("fitted_probabilities"),
         name="p_drift",
         description="The p of tentative findings are distributed as in earlier batches of the same ranker "
@@ -77,7 +78,7 @@ def drift_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
             "`compare` and `rank`, so that the ranking knows their phrases.",
         )
 
-    @dg.asset_check(
+    @asset_check(
         asset=dg.AssetKey("pathway_matches"),
         name="expansion_drift",
         description="Diagnoses expand as often as in earlier batches, where they could and over all studies.",
@@ -102,7 +103,7 @@ def drift_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
             where_stored(context, home.home, "pathway_matches"),
         )
 
-    @dg.asset_check(
+    @asset_check(
         asset=dg.AssetKey("reports"),
         name="intake_drift",
         description="Rejected rows, unknown views, tentative findings and findings that are not in their "

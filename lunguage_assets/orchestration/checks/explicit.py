@@ -20,13 +20,14 @@ from lunguage_assets.orchestration.checks.report import examples, result, where_
 from lunguage_assets.orchestration.metadata import counts
 from lunguage_assets.orchestration.partitions import Partitions, partition_of
 from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.orchestration.withheld import asset_check
 
 INVALID_SHARE = 0.05
 """Share of invalid answers from which a judge is reported: the published judges had next to none."""
 
 
 def explicit_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
-    @dg.asset_check(
+    @asset_check(
         asset=dg.AssetKey("hedge_phrases"),
         name="pairs_reviewed",
         description="No pair waits for a person: several phrases, none, two findings of one name, a finding "
@@ -53,7 +54,7 @@ def explicit_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
             "again, and fits them.",
         )
 
-    @dg.asset_check(
+    @asset_check(
         asset=dg.AssetKey("comparison_matches"),
         name="position_bias",
         description="The judge chooses the sentence shown first about half the time, as the coin that orders "
@@ -82,7 +83,7 @@ def explicit_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
             "judge out of the panel.",
         )
 
-    @dg.asset_check(
+    @asset_check(
         asset=dg.AssetKey("comparison_matches"),
         name="answers_valid",
         description=f"At most {INVALID_SHARE:.0%} of the judge's answers are invalid after all tries.",
@@ -107,7 +108,7 @@ def explicit_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
             "output tokens or mode 'enum' often helps. Give the changed judge a new key.",
         )
 
-    @dg.asset_check(
+    @asset_check(
         asset=dg.AssetKey("fitted_probabilities"),
         name="pairs_informed",
         description="Every tentative finding has a probability that rests on something: a fit, or the place "

@@ -19,6 +19,7 @@ from lunguage_assets.judges.slots import ModelSlot
 from lunguage_assets.orchestration.checks.report import markdown, partition_keys, result, where_stored
 from lunguage_assets.orchestration.partitions import Partitions, partition_of
 from lunguage_assets.orchestration.resources import HomeResource, ledger_place, prompts_folder
+from lunguage_assets.orchestration.withheld import asset_check
 from lunguage_assets.quality.agreement_band import measured_agreement
 from lunguage_assets.quality.judge_health import (
     Circumstances,
@@ -37,7 +38,7 @@ ALIVE = (
 
 
 def judge_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
-    @dg.asset_check(
+    @asset_check(
         asset=dg.AssetKey("hedge_phrases"),
         name="judge_alive",
         description=ALIVE,
@@ -62,7 +63,7 @@ def judge_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
 
         return _alive(context, home, keys["judge"], still_open)
 
-    @dg.asset_check(
+    @asset_check(
         asset=dg.AssetKey("comparison_matches"),
         name="judge_alive",
         description=ALIVE,
@@ -80,7 +81,7 @@ def judge_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
 
         return _alive(context, home, partition_of(context), still_open)
 
-    @dg.asset_check(
+    @asset_check(
         asset=dg.AssetKey("judge_agreement"),
         name="agreement_usual",
         description="Judges agree about as much as independent, competent judges do; the paper's stand "

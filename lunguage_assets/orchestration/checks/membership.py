@@ -15,6 +15,7 @@ from lunguage_assets.orchestration.checks.explicit import INVALID_SHARE
 from lunguage_assets.orchestration.checks.report import note_beside, result, result_for
 from lunguage_assets.orchestration.latest import latest_records, notes
 from lunguage_assets.orchestration.partitions import Partitions, partition_of
+from lunguage_assets.orchestration.withheld import asset_check
 
 PANEL_COMPLETE = dg.AssetCheckKey(dg.AssetKey("reference_ranking"), "panel_complete")
 
@@ -52,7 +53,7 @@ def _has_played(noted: dict[str, Any], vocabulary: str) -> bool:
 def membership_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
     """`panel_complete` on rankings, and `membership` on matches."""
 
-    @dg.asset_check(
+    @asset_check(
         asset=PANEL_COMPLETE.asset_key,
         name=PANEL_COMPLETE.name,
         description="Every active judge that has played all comparisons is pooled by the panel. (Rankings of "
@@ -63,7 +64,7 @@ def membership_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
         ranker = partition_of(context)
         return _told(ranker, new_members(context.instance, partitions) if ranker == PANEL else [])
 
-    @dg.asset_check(
+    @asset_check(
         asset=dg.AssetKey("comparison_matches"),
         name="membership",
         description="Says whether the panel pools this judge; a judge outside with valid matches is noted on "

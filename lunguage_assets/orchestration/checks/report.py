@@ -10,12 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import dagster as dg
-from dagster._core.definitions.asset_checks.asset_check_evaluation import (
-    AssetCheckEvaluationTargetMaterializationData,
-)
 
 from lunguage_assets.home.home import Home
 from lunguage_assets.home.store import PARTITIONED_BY, partition_path
+from lunguage_assets.orchestration.dagster_private import AssetCheckEvaluationTargetMaterializationData
 from lunguage_assets.orchestration.partitions import partition_of
 
 EXAMPLES = 20

@@ -18,6 +18,7 @@ from lunguage_assets.orchestration.latest import latest_records, noted
 from lunguage_assets.orchestration.metadata import plain_failures
 from lunguage_assets.orchestration.partitions import REPORT_BATCH, Partitions, partition_of
 from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.orchestration.withheld import asset_check
 
 FITS_CURRENT = dg.AssetCheckKey(dg.AssetKey("reference_ranking"), "fits_current")
 RANKING_CURRENT = dg.AssetCheckKey(dg.AssetKey("fitted_probabilities"), "ranking_current")
@@ -83,7 +84,7 @@ def standings(
 def stale_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
     """The two checks; both only warn, for every table by itself is right."""
 
-    @dg.asset_check(
+    @asset_check(
         asset=FITS_CURRENT.asset_key,
         name=FITS_CURRENT.name,
         description="Every batch that this ranker has fitted was made with its present ranking, and with the "
@@ -101,7 +102,7 @@ def stale_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
             mark(context.instance, context.run, ranker, version, known)
         return told(ranker, version, known)
 
-    @dg.asset_check(
+    @asset_check(
         asset=RANKING_CURRENT.asset_key,
         name=RANKING_CURRENT.name,
         description="The batch was fitted with its ranker's present ranking.",

@@ -23,6 +23,7 @@ from lunguage_assets.orchestration.checks.stale import stale_checks
 from lunguage_assets.orchestration.jobs import STAGES
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.orchestration.withheld import asset_check
 from lunguage_assets.quality.validation import RuleResult, validate
 from lunguage_assets.tables import TABLES
 
@@ -45,7 +46,7 @@ _ACCOUNT_AGAIN = (
 def expectation_check(table: str, partitions: Partitions) -> dg.AssetChecksDefinition:
     """The table's Great Expectations suite as a check of the materialised partition."""
 
-    @dg.asset_check(
+    @asset_check(
         asset=dg.AssetKey(table),
         name="expectations",
         description=f"The rules of expectations/{table}.json: columns, empty values, codes, ranges, forms, "
@@ -93,7 +94,7 @@ _ACCOUNT = (
 def guarantee_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
     """The blocking checks of implicit.md section 5."""
 
-    @dg.asset_check(
+    @asset_check(
         asset=dg.AssetKey("lunguage_plus_plus"),
         name="conflict_free",
         blocking=True,
@@ -128,7 +129,7 @@ def guarantee_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
         }
         return result(context, not found, metadata, _RESOLVE_AGAIN, dg.AssetCheckSeverity.ERROR)
 
-    @dg.asset_check(
+    @asset_check(
         asset=dg.AssetKey("accounting"),
         name="accounts_balance",
         blocking=True,

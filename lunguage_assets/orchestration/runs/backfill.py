@@ -7,18 +7,20 @@ rankers are left as they are.
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Sequence
 
 import dagster as dg
-from dagster._core.definitions.assets.graph.asset_graph_subset import AssetGraphSubset
-from dagster._core.definitions.partitions.context import partition_loading_context
-from dagster._core.execution.backfill import PartitionBackfill
-from dagster._daemon.controller import get_daemon_statuses
-from dagster._time import get_current_timestamp
 
 from lunguage_assets.errors import ConfigurationError, LunguageError, MethodError
 from lunguage_assets.judges.configuration import JudgesConfiguration
+from lunguage_assets.orchestration.dagster_private import (
+    AssetGraphSubset,
+    PartitionBackfill,
+    partition_loading_context,
+    silent_daemons,
+)
 from lunguage_assets.orchestration.inventory import Inventory
 from lunguage_assets.orchestration.jobs import STAGES
 from lunguage_assets.orchestration.runs.stages import Stage, on_batch
@@ -185,7 +187,7 @@ def queue_backfill(
         instance.add_backfill(
             PartitionBackfill.from_asset_graph_subset(
                 backfill_id=backfill_id,
-                backfill_timestamp=get_current_timestamp(),
+                backfill_timestamp=time.time(),
                 tags={},
                 dynamic_partitions_store=instance,
                 asset_graph_subset=subset,
@@ -200,8 +202,7 @@ def queue_backfill(
 
 def require_daemon(instance: dg.DagsterInstance) -> None:
     """Refuse when nobody would take up what is queued."""
-    statuses = get_daemon_statuses(instance, _NEEDED_DAEMONS, ignore_errors=True)
-    silent = sorted(name for name, status in statuses.items() if not status.healthy)
+    silent = silent_daemons(instance, _NEEDED_DAEMONS)
     if silent:
         raise NoDaemon(
             "no Dagster daemon works on this home "

@@ -8,16 +8,13 @@ for. Runs are executed in this process, one after the other.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import dagster as dg
 import duckdb
-from dagster._core.definitions.repository_definition import SINGLETON_REPOSITORY_NAME
-from dagster._core.execution.plan.objects import ErrorSource
-from dagster._core.storage.tags import REPOSITORY_LABEL_TAG
-from dagster._core.utils import make_new_run_id
 from sqlalchemy.exc import DBAPIError
 
 from lunguage_assets.errors import LunguageError
@@ -27,6 +24,11 @@ from lunguage_assets.interruption import noticing_signals
 from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
 from lunguage_assets.orchestration.assets.release import BUNDLE_OP
 from lunguage_assets.orchestration.build import build_defs
+from lunguage_assets.orchestration.dagster_private import (
+    REPOSITORY_LABEL_TAG,
+    SINGLETON_REPOSITORY_NAME,
+    ErrorSource,
+)
 from lunguage_assets.orchestration.inventory import Inventory
 from lunguage_assets.orchestration.io_manager import build_catalog
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
@@ -295,7 +297,7 @@ class Runner:
     def _executed(
         self, job: dg.JobDefinition, config: dict[str, Any], stage: Stage
     ) -> dg.ExecuteInProcessResult:
-        run_id = make_new_run_id()
+        run_id = str(uuid.uuid4())
         try:
             return job.execute_in_process(
                 run_config=config,
