@@ -37,16 +37,6 @@ from dagster._core.instance.ref import InstanceRef
 # The launchers answer whether the process of a run lives, and resume a run that lost its worker.
 from dagster._core.launcher import CheckRunHealthResult, ResumeRunContext, WorkerStatus
 
-# The event log of a home keeps its connections open: opening one for each event costs more than the event.
-from dagster._core.storage.event_log import SqliteEventLogStorage
-
-# The record of runs likewise.
-from dagster._core.storage.runs import SqliteRunStorage
-
-# Both are parts of one storage, with the stock record of schedules as the third.
-from dagster._core.storage.schedules import SqliteScheduleStorage
-from dagster._core.storage.sqlite_storage import DagsterSqliteStorage
-
 # A run of the command line is listed with its job in the UI: the tag that says so.
 from dagster._core.storage.tags import REPOSITORY_LABEL_TAG
 
@@ -55,6 +45,18 @@ from dagster._serdes import ConfigurableClassData
 
 # The schedules ask when the next night is, and refuse a cron line that is none.
 from dagster._utils.schedules import cron_string_iterator, is_valid_cron_schedule
+
+
+def sqlite_storages() -> tuple[type, type, type, type]:
+    """Dagster's storage on SQLite, and its parts: the event log, the record of runs, that of schedules."""
+    # The databases of a home keep their connections open: opening one for each event costs more than the
+    # event.
+    from dagster._core.storage.event_log import SqliteEventLogStorage
+    from dagster._core.storage.runs import SqliteRunStorage
+    from dagster._core.storage.schedules import SqliteScheduleStorage
+    from dagster._core.storage.sqlite_storage import DagsterSqliteStorage
+
+    return DagsterSqliteStorage, SqliteEventLogStorage, SqliteRunStorage, SqliteScheduleStorage
 
 
 def silent_daemons(instance: dg.DagsterInstance, needed: Sequence[str]) -> list[str]:

@@ -24,12 +24,11 @@ import yaml
 
 from lunguage_assets.orchestration.dagster_private import (
     ConfigurableClassData,
-    DagsterSqliteStorage,
     InstanceRef,
-    SqliteEventLogStorage,
-    SqliteRunStorage,
-    SqliteScheduleStorage,
+    sqlite_storages,
 )
+
+DagsterSqliteStorage, SqliteEventLogStorage, SqliteRunStorage, SqliteScheduleStorage = sqlite_storages()
 
 INDEX = "index"
 """What Dagster calls the database of the events of all runs."""
