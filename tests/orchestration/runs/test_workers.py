@@ -176,6 +176,18 @@ def test_a_number_that_was_given_again_after_the_log_named_it_is_not_the_runs_pr
     assert another.is_running()
 
 
+def test_a_number_in_the_log_of_a_run_that_a_worker_elsewhere_executes_says_nothing_here(
+    another: psutil.Process,
+) -> None:
+    """A Celery worker logs its number too; its launcher is none of Dagster's default."""
+    with dg.DagsterInstance.ephemeral() as elsewhere:
+        run_id = logged(elsewhere, another)
+        another.kill()
+        another.wait(30)
+        assert worker_of(elsewhere, run_of(elsewhere, run_id)) is None
+        assert close_abandoned_runs(elsewhere) == 0
+
+
 def test_a_run_of_the_command_line_is_stopped_from_the_ui_and_one_that_was_killed_is_closed(
     instance: dg.DagsterInstance, another: psutil.Process
 ) -> None:
