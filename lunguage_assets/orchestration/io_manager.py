@@ -10,8 +10,6 @@ else; so no asset computes with rows that the store would have refused. A check 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +20,6 @@ from upath import UPath
 
 from lunguage_assets.current.plan import not_there
 from lunguage_assets.current.recipes import dimensions_of
-from lunguage_assets.errors import LunguageError
 from lunguage_assets.home.record import Encoded
 from lunguage_assets.home.store import (
     create_catalog,
@@ -32,6 +29,7 @@ from lunguage_assets.home.store import (
 )
 from lunguage_assets.home.table_place import is_local, open_place
 from lunguage_assets.orchestration.partitions import store_keys
+from lunguage_assets.orchestration.withheld import plain_failures
 from lunguage_assets.tables import TABLES
 
 
@@ -48,7 +46,7 @@ class ParquetTables(dg.UPathIOManager):
         self._root, self._database = root, database
 
     def dump_to_path(self, context: dg.OutputContext, obj: Encoded, path: UPath) -> None:
-        with _plain_words("nothing stored: "):
+        with plain_failures("nothing stored: "):
             publish_table(obj, path)
         if self._database is not None and not self._database.exists():
             build_catalog(self._root, self._database)
@@ -56,7 +54,7 @@ class ParquetTables(dg.UPathIOManager):
     def load_from_path(self, context: dg.InputContext, path: UPath) -> pd.DataFrame:
         table = TABLES[context.asset_key.path[-1]]
         try:
-            with _plain_words():
+            with plain_failures(passing=(FileNotFoundError,)):
                 return read_sound_table(table, path)
         except FileNotFoundError:
             keys = store_keys(context.partition_key, dimensions_of(table.name))
@@ -83,14 +81,6 @@ class TableStore(dg.ConfigurableIOManagerFactory):
 
     def create_io_manager(self, context: Any) -> ParquetTables:
         return ParquetTables(UPath(open_place(self.root)), Path(self.database) if self.database else None)
-
-
-@contextmanager
-def _plain_words(before: str = "") -> Iterator[None]:
-    try:
-        yield
-    except LunguageError as error:
-        raise dg.Failure(description=f"{before}{error}", allow_retries=False) from None
 
 
 def build_catalog(root: UPath | Path, database: Path) -> None:

@@ -24,9 +24,10 @@ from lunguage_assets.home.store import (
     read_sound_table,
     read_table,
 )
-from lunguage_assets.orchestration.metadata import OWNERS, column_schema, counts, picture, plain_failures
+from lunguage_assets.orchestration.metadata import OWNERS, column_schema, counts, picture
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.orchestration.withheld import plain_failures
 from lunguage_assets.release.bundle.bundle import Release, write_bundle
 from lunguage_assets.release.bundle.costs import answer_costs
 from lunguage_assets.release.bundle.material import ANALYSES

@@ -22,10 +22,11 @@ from lunguage_assets.home.home import Home
 from lunguage_assets.home.record import MadeOf, encode
 from lunguage_assets.home.store import partition_path, read_sound_table
 from lunguage_assets.orchestration.assets.edited import edited_deps
-from lunguage_assets.orchestration.metadata import plain_failures, table_options
+from lunguage_assets.orchestration.metadata import table_options
 from lunguage_assets.orchestration.partitions import Partitions, store_keys
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.pools import JUDGES_POOL
+from lunguage_assets.orchestration.withheld import plain_failures
 from lunguage_assets.tables import TABLES
 
 Compute = Callable[..., Iterator[dg.Output | dg.AssetCheckResult]]

@@ -16,6 +16,7 @@ from lunguage_assets.landing.entries import QUARANTINE, landing_url, shown
 from lunguage_assets.landing.passes import Outcome, land, uptime
 from lunguage_assets.landing.record import LandedBatch, load_record
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
+from lunguage_assets.orchestration.withheld import plain_failures
 from lunguage_assets.settings import LandingSettings, load_settings
 
 SECONDS_PER_TICK = 20.0
@@ -44,6 +45,7 @@ def landing_sensor(home: Home, clock: Callable[[], tuple[str, float]] = uptime) 
         description="Registers complete deliveries of the landing folder as batches; one run ingests each "
         "(docs/landing.md).",
     )
+    @plain_failures()
     def landing(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         try:
             present = load_settings(home.settings_file).landing

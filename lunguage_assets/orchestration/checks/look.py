@@ -20,6 +20,7 @@ from lunguage_assets.home.home import Home
 from lunguage_assets.home.store import PARTITIONED_BY, partition_path, read_table
 from lunguage_assets.orchestration.partitions import Partitions, store_keys
 from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.orchestration.withheld import plain_failures
 from lunguage_assets.settings import CheckSettings
 from lunguage_assets.tables import TABLES
 
@@ -168,8 +169,9 @@ def looked_at_together(
             )
         keys = dict(zip(dimensions, store_keys(context.partition_key, dimensions), strict=True))
         look = Look(home, keys, all_rules=RULES_TAG.items() <= context.run.tags.items())
-        for check in in_order:
-            if check.key in context.selected_asset_check_keys:
-                yield check.result(look)
+        with plain_failures():
+            for check in in_order:
+                if check.key in context.selected_asset_check_keys:
+                    yield check.result(look)
 
     return look_at_them

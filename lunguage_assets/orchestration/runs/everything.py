@@ -8,10 +8,10 @@ annotations.
 import dagster as dg
 
 from lunguage_assets.current.plan import Request, plan
-from lunguage_assets.orchestration.metadata import plain_failures
 from lunguage_assets.orchestration.partitions import build_partitions
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.backfill import queue
+from lunguage_assets.orchestration.withheld import plain_failures
 
 OP = "hand_over_everything"  # an op must not have the name of a job
 

@@ -1,11 +1,8 @@
-"""A process that is asked to stop does, wherever it is; what it did not finish counts as cancelled, and it
-says one line.
-"""
+"""A run that is interrupted counts as cancelled, wherever it was, and leaves no error."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -19,108 +16,22 @@ from platform_support import environment
 from served_home import wait_for
 
 from lunguage_assets.home.home import Home
-from lunguage_assets.interruption import answering_signals, is_interruption, noticing_signals
+from lunguage_assets.interruption import answering_signals
 from lunguage_assets.orchestration.io_manager import ParquetTables, TableStore
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.runner import RunInterrupted, Runner, dagster_instance
+from lunguage_assets.sample import write_sample
 
-CLI = [sys.executable, "-m", "lunguage_assets.cli.main"]
 SAID = "lunguage: interrupted; run the same command again to go on"
-
-BETWEEN_RUNS = """
-import os, signal, sys
-from lunguage_assets.cli.main import main as cli
-from lunguage_assets.orchestration.runs.runner import Runner
-
-NUMBER = getattr(signal, sys.argv.pop())
-
-class ClearedAway:
-    def __del__(self):
-        os.kill(os.getpid(), NUMBER)
-
-def register_partitions(self, registered=Runner.register_partitions):
-    ClearedAway()
-    registered(self)
-
-Runner.register_partitions = register_partitions
-cli.main()
-"""
-"""`lunguage`, asked to stop by a signal named last, before its first run, while Python clears an object
-away.
-"""
-
-
-class ClearedAway:
-    """Python swallows what its clearing away raises."""
-
-    def __init__(self, number: signal.Signals) -> None:
-        self.number = number
-
-    def __del__(self) -> None:
-        signal.raise_signal(self.number)
 
 
 @pytest.fixture(scope="module")
-def undeclared(tmp_path_factory: pytest.TempPathFactory, five_reports: Path) -> Path:
+def undeclared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A delivery that nobody has said to be synthetic, so that messages of unexpected errors are withheld."""
     folder = tmp_path_factory.mktemp("undeclared") / "delivery"
-    shutil.copytree(five_reports, folder)
+    write_sample(folder, reports=5, seed=7)
     (folder / "corpus.toml").unlink()
     return folder
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_stops_even_when_python_swallows_the_exception_that_answers_it(
-    number: signal.Signals, capfd: pytest.CaptureFixture[str]
-) -> None:
-    def wait() -> None:
-        ClearedAway(number)
-        time.sleep(60)
-
-    with noticing_signals() as asked_to_stop, answering_signals():
-        with pytest.raises(KeyboardInterrupt):
-            wait()
-        assert asked_to_stop()
-        assert not asked_to_stop()
-    assert capfd.readouterr() == ("", "")
-
-
-def test_other_exceptions_that_python_swallows_are_told_as_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Broken:
-        def __del__(self) -> None:
-            raise ValueError("broken")
-
-    told: list[Any] = []
-    monkeypatch.setattr(sys, "unraisablehook", told.append)
-    with answering_signals():
-        Broken()
-    assert [one.exc_type for one in told] == [ValueError]
-
-
-def test_the_answers_to_a_signal_are_known_and_nothing_else_is_taken_for_one() -> None:
-    assert is_interruption(KeyboardInterrupt())
-    assert is_interruption(dg.DagsterExecutionInterruptedError)
-    assert is_interruption(RunInterrupted("", cancelled=True))
-    assert not any(
-        is_interruption(other) for other in (None, SystemExit(1), dg.Failure(), GeneratorExit, ValueError)
-    )
-
-
-@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
-def test_a_command_is_stopped_between_its_runs_by_either_signal(
-    number: str, undeclared: Path, tmp_path: Path
-) -> None:
-    """Started by a script with `&`, which lets what it starts ignore SIGINT."""
-    started = [sys.executable, "-c", BETWEEN_RUNS, "run", "--data", str(undeclared), number]
-    done = subprocess.run(
-        ["sh", "-c", 'trap "" INT; exec "$@"', "sh", *started],
-        env=environment(tmp_path / "home"),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert (done.returncode, done.stderr.strip()) == (130, SAID)
 
 
 @pytest.mark.parametrize(
@@ -142,7 +53,7 @@ def test_an_interrupted_run_is_cancelled_and_leaves_no_error_wherever_it_was(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     home = Home(tmp_path / "home")
-    monkeypatch.setenv("DAGSTER_HOME", str(home.dagster))
+    monkeypatch.delenv("DAGSTER_HOME", raising=False)
     home.register(undeclared, "first")
 
     def interrupted(*_: Any, **__: Any) -> None:
@@ -152,7 +63,7 @@ def test_an_interrupted_run_is_cancelled_and_leaves_no_error_wherever_it_was(
     with dagster_instance(home) as instance:
         runner = Runner(home, instance)
         monkeypatch.setattr(place, called, interrupted)
-        with pytest.raises(RunInterrupted):
+        with answering_signals(), pytest.raises(RunInterrupted):
             runner.run("panel")
         (run,) = instance.get_runs()
         assert run.status is dg.DagsterRunStatus.CANCELED
@@ -165,7 +76,8 @@ def test_an_interrupted_run_is_recorded_as_cancelled_and_says_how_to_go_on(
     how: str, tmp_path: Path, undeclared: Path
 ) -> None:
     home = tmp_path / "home"
-    command = [*CLI, "run", "--data", str(undeclared), "--batch", "first"]
+    command = [sys.executable, "-m", "lunguage_assets.cli.main", "run"]
+    command += ["--data", str(undeclared), "--batch", "first"]
     process = subprocess.Popen(
         command, env=environment(home), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )

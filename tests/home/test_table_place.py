@@ -1,4 +1,4 @@
-"""Tables on other storage: whose a place is, moving there and back, and reading them from everywhere."""
+"""Tables on other storage: whose a place is, their way there and back, and reading them from everywhere."""
 
 from __future__ import annotations
 
@@ -23,7 +23,13 @@ from lunguage_assets.home.store import (
     remove_abandoned_files,
     write_table,
 )
-from lunguage_assets.home.table_place import OWNER, TABLES_VARIABLE, load_tables, move_tables, open_place
+from lunguage_assets.home.table_place import (
+    OWNER,
+    TABLES_VARIABLE,
+    copy_tables,
+    load_tables,
+    open_place,
+)
 from lunguage_assets.orchestration.io_manager import build_catalog
 from lunguage_assets.sample import write_sample
 from lunguage_assets.tables import TERMS
@@ -79,7 +85,7 @@ def test_another_place_in_the_environment_is_refused_not_followed(
     monkeypatch.setenv(TABLES_VARIABLE, bucket)
     home.claim(SYNTHETIC)
     monkeypatch.setenv(TABLES_VARIABLE, bucket + "-other")
-    with pytest.raises(ConfigurationError, match="lunguage tables move"):
+    with pytest.raises(ConfigurationError, match="lunguage tables load --at"):
         _ = home.tables
 
 
@@ -126,33 +132,37 @@ def test_an_interrupted_claim_goes_on(home: Home, bucket: str, monkeypatch: pyte
     )
 
 
-def test_moved_tables_are_the_same_tables(home: Home, bucket: str) -> None:
+def test_tables_that_moved_are_the_same_tables(home: Home, bucket: str, tmp_path: Path) -> None:
     home.claim(SYNTHETIC)
     fill(home, "first", "second")
     (home.root / "tables" / "terms" / ".second.parquet.1.tmp").write_bytes(b"half")
     before = (home.root / "tables" / "terms" / "second.parquet").read_bytes()
-    assert move_tables(home.root, open_place(bucket)) == 2
+    assert copy_tables(home.tables, tmp_path / "saved") == 2
+    assert load_tables(home.root, tmp_path / "saved", open_place(bucket)) == 2
+    assert str(home.tables) == bucket
     assert partition_path(home.tables, "terms", "second").read_bytes() == before
     assert sorted(path.name for path in UPath(bucket).rglob("*") if path.is_file()) == [
         OWNER,
         "first.parquet",
         "second.parquet",
     ]
-    assert move_tables(home.root, home.root / "moved back") == 2
+    assert load_tables(home.root, tmp_path / "saved", home.root / "moved back") == 2
     assert home.tables == home.root / "moved back"
 
 
-def test_tables_are_never_moved_into_others(home: Home, bucket: str, tmp_path: Path) -> None:
+def test_tables_are_never_loaded_among_others(home: Home, bucket: str, tmp_path: Path) -> None:
     home.claim(SYNTHETIC)
     fill(home, "first")
+    copy_tables(home.tables, tmp_path / "saved")
     other = Home(tmp_path / "other")
     other.claim(SYNTHETIC)
     fill(other, "theirs")
     with pytest.raises(ConfigurationError, match="holds 1 table files"):
-        move_tables(home.root, other.root / "tables")
-    move_tables(other.root, open_place(bucket))
+        load_tables(home.root, tmp_path / "saved", other.root / "tables")
+    copy_tables(other.tables, tmp_path / "their tables")
+    load_tables(other.root, tmp_path / "their tables", open_place(bucket))
     with pytest.raises(CorpusMismatch, match="another home"):
-        move_tables(home.root, open_place(bucket))
+        load_tables(home.root, tmp_path / "saved", open_place(bucket))
     assert home.tables == home.root / "tables"
     assert not partition_path(UPath(bucket), "terms", "first").exists()
 
@@ -175,11 +185,15 @@ def test_saved_tables_come_back_also_to_another_place(home: Home, bucket: str, t
     ]
 
 
-def test_moving_from_the_command_line_makes_the_views_again(home: Home, bucket: str) -> None:
+def test_loading_from_the_command_line_makes_the_views_again(home: Home, bucket: str, tmp_path: Path) -> None:
     home.claim(SYNTHETIC)
     fill(home, "first", "second")
-    done = CliRunner().invoke(commands, ["tables", "move", "--home", str(home.root), bucket])
-    assert done.exit_code == 0, done.output
+    saved = str(tmp_path / "saved")
+    for arguments in (["save", saved], ["load", "--at", bucket, saved]):
+        done = CliRunner().invoke(
+            commands, ["tables", arguments[0], "--home", str(home.root), *arguments[1:]]
+        )
+        assert done.exit_code == 0, done.output
     assert bucket in done.output
     with duckdb.connect(str(home.database), read_only=True) as connection:
         connection.register_filesystem(UPath(bucket).fs)
