@@ -5,13 +5,16 @@ little or nothing.
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
 
 import matplotlib.figure
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.image import imread
+from PIL import Image
 from recorded_matches import noisy, ranked, recorded
 
 from lunguage_assets.explicit.analysis.trust.robustness import ranking_robustness
@@ -65,36 +68,52 @@ PICTURES: dict[str, Callable[[], bytes]] = {
 }
 
 
-@pytest.mark.filterwarnings("error::UserWarning", "error::RuntimeWarning", "error::DeprecationWarning")
+@dataclass(frozen=True)
+class Drawn:
+    """A picture and the figure behind it."""
+
+    png: bytes
+    figure: matplotlib.figure.Figure
+
+
+def draw(picture: Callable[[], bytes]) -> Drawn:
+    """Draw a picture; a warning is an error."""
+    kept: list[matplotlib.figure.Figure] = []
+    bytes_of = plots._png
+    with pytest.MonkeyPatch.context() as patched, warnings.catch_warnings():
+        for category in (UserWarning, RuntimeWarning, DeprecationWarning):
+            warnings.simplefilter("error", category)
+        patched.setattr(plots, "_png", lambda figure: kept.append(figure) or bytes_of(figure))
+        png = picture()
+        kept[0].draw_without_rendering()  # back to the places of the figure's own resolution
+    return Drawn(png, kept[0])
+
+
+@cache
+def drawn(name: str) -> Drawn:
+    """A picture of the list, drawn once for all tests, which only look at it."""
+    return draw(PICTURES[name])
+
+
 @pytest.mark.parametrize("name", PICTURES)
 def test_every_picture_is_a_png_with_something_on_it(name: str) -> None:
-    pixels = imread(io.BytesIO(PICTURES[name]()), format="png")
+    pixels = np.asarray(Image.open(io.BytesIO(drawn(name).png), formats=["png"]).convert("RGBA"))
     assert pixels.shape[0] > 200
     assert pixels.shape[1] > 300
-    assert len(np.unique(pixels.reshape(-1, pixels.shape[2]), axis=0)) > 10
+    assert len(np.unique(pixels.view(np.uint32))) > 10
 
 
 @pytest.mark.parametrize("name", ["ranking", "calibration", "curves"])
 def test_the_same_data_give_the_same_bytes(name: str) -> None:
-    assert PICTURES[name]() == PICTURES[name]()
-
-
-def drawn(monkeypatch: pytest.MonkeyPatch, draw: Callable[[], bytes]) -> matplotlib.figure.Figure:
-    """The figure behind a picture."""
-    kept: list[matplotlib.figure.Figure] = []
-    bytes_of = plots._png
-    monkeypatch.setattr(plots, "_png", lambda figure: kept.append(figure) or bytes_of(figure))
-    draw()
-    kept[0].draw_without_rendering()  # places are those of the figure's own resolution again
-    return kept[0]
+    assert PICTURES[name]() == drawn(name).png
 
 
 @pytest.mark.parametrize(
     "name", ["vocabulary", "published ranking", "calibration", "robustness", "curves", "spread"]
 )
-def test_no_two_texts_of_an_axis_overlap(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_two_texts_of_an_axis_overlap(name: str) -> None:
     """With 42 phrases as with few: tick labels, titles and axis labels, measured as they are drawn."""
-    figure = drawn(monkeypatch, PICTURES[name])
+    figure = drawn(name).figure
     texts = []
     for axes in figure.axes:
         texts += [axes.title, axes.xaxis.label, axes.yaxis.label, axes._left_title, *axes.texts]
@@ -115,13 +134,13 @@ def test_no_two_texts_of_an_axis_overlap(name: str, monkeypatch: pytest.MonkeyPa
     "name",
     ["ranking", "calibration", "robustness", "curves", "spread", "order-free", "vocabulary", "probabilities"],
 )
-def test_every_panel_names_what_it_shows(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    figure = drawn(monkeypatch, PICTURES[name])
+def test_every_panel_names_what_it_shows(name: str) -> None:
+    figure = drawn(name).figure
     assert all(axes.get_xlabel() or axes.get_ylabel() for axes in figure.axes)
 
 
-def test_the_ranking_shows_every_phrase_with_its_interval(monkeypatch: pytest.MonkeyPatch) -> None:
-    axes = drawn(monkeypatch, PICTURES["ranking"]).axes[0]
+def test_the_ranking_shows_every_phrase_with_its_interval() -> None:
+    axes = drawn("ranking").figure.axes[0]
     assert [label.get_text() for label in axes.get_yticklabels()] == RANKING["phrase"].tolist()[::-1]
     (bars,) = [
         container for container in axes.containers if hasattr(container, "has_xerr") and container.has_xerr
@@ -131,10 +150,10 @@ def test_the_ranking_shows_every_phrase_with_its_interval(monkeypatch: pytest.Mo
     np.testing.assert_allclose(ends, expected)
 
 
-def test_the_calibration_picture_shows_no_finding_without_a_place(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_calibration_picture_shows_no_finding_without_a_place() -> None:
     frame = fitted(20)
     frame.loc[3, "mu"] = np.nan
-    axes = drawn(monkeypatch, lambda: plots.calibration_plot(frame, CALIBRATION, ANCHORS)).axes[1]
+    axes = draw(lambda: plots.calibration_plot(frame, CALIBRATION, ANCHORS)).figure.axes[1]
     points = max(
         (line.get_xydata() for container in axes.containers for line in container.lines[:1]), key=len
     )

@@ -5,6 +5,7 @@ against the right rank.
 from __future__ import annotations
 
 import dataclasses
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -37,6 +38,12 @@ PRODUCT = Configuration("draw probability", "all", 5, 10)
 AT_RANDOM = dataclasses.replace(PRODUCT, strategy="random")
 MATCHES = recorded(10, PANEL, noisy())
 RANKING = ranked(MATCHES, SETTINGS)
+
+
+@cache
+def study() -> pd.DataFrame:
+    """The whole study of two seeds; tests only read it."""
+    return fit_validation(RANKING, MATCHES, SETTINGS, seeds=2)
 
 
 def fitted_back(
@@ -75,7 +82,7 @@ def test_a_fit_proceeds_as_the_product_s(judges: str, limit: int, panel_steps: i
     same steps and rank.
     """
     decide = decided_by_pair()
-    matches = recorded(9, PANEL, decide)
+    matches = recorded(6, PANEL, decide)
     settings = SETTINGS.model_copy(
         update={"opponent_limit": limit, "panel_steps": panel_steps, "patience": patience}
     )
@@ -119,7 +126,7 @@ def test_noisy_answers_bring_a_phrase_near_and_more_steps_nearer() -> None:
 
 
 def test_even_opponents_teach_more_than_random_ones() -> None:
-    matches = recorded(24, PANEL, noisy(gap=1.5))
+    matches = recorded(16, PANEL, noisy(gap=1.5))
     distance = fitted_back(matches, [PRODUCT, AT_RANDOM], seeds=5).distance.mean(axis=(1, 2))
     assert distance[0, 9] < distance[1, 9]
 
@@ -131,7 +138,7 @@ def test_a_fit_without_opponents_left_keeps_its_last_place(strategy: str) -> Non
     assert (curves.steps == 2 * 9).all(), "N times the nine other phrases"
     assert (curves.distance[..., 18:] == curves.distance[..., 17:18]).all()
     assert curves.stopped.max() <= 18
-    frame = fit_validation(RANKING, MATCHES, SETTINGS, seeds=2)
+    frame = study()
     rows = frame[
         (frame["strategy"] == strategy) & (frame["judges"] == "all") & (frame["opponent_limit"] == 2)
     ].set_index("step")
@@ -198,10 +205,12 @@ def test_more_seeds_keep_the_earlier_ones() -> None:
 
 
 def test_neither_row_order_nor_order_of_judges_in_the_mapping_changes_a_bit() -> None:
-    shuffled = {judge: frame.sample(frac=1.0, random_state=1) for judge, frame in reversed(MATCHES.items())}
+    matches = recorded(5, PANEL, noisy())
+    ranking = ranked(matches, SETTINGS)
+    shuffled = {judge: frame.sample(frac=1.0, random_state=1) for judge, frame in reversed(matches.items())}
     pd.testing.assert_frame_equal(
-        fit_validation(RANKING, MATCHES, SETTINGS, seeds=2),
-        fit_validation(RANKING.sample(frac=1.0, random_state=2), shuffled, SETTINGS, seeds=2),
+        fit_validation(ranking, matches, SETTINGS, seeds=2),
+        fit_validation(ranking.sample(frac=1.0, random_state=2), shuffled, SETTINGS, seeds=2),
         check_exact=True,
     )
 
@@ -224,11 +233,11 @@ def test_a_phrase_without_valid_answers_is_given_up_and_in_no_mean() -> None:
 
 
 def test_without_any_valid_answer_of_a_judge_its_means_are_empty() -> None:
-    matches = recorded(6, PANEL, lambda a, b, repetition, judge: None if judge == "two" else True)
+    matches = recorded(4, PANEL, lambda a, b, repetition, judge: None if judge == "two" else True)
     frame = fit_validation(ranked(matches, SETTINGS), matches, SETTINGS, seeds=2)
     FIT_VALIDATION.to_arrow(frame)
     silent = frame[frame["judges"] == "two"]
-    assert (silent["unfitted"] == 12).all()
+    assert (silent["unfitted"] == 8).all()
     assert (
         silent[["mean_distance", "sd_distance", "sd_between_seeds", "mean_distance_stopped", "stopped_share"]]
         .isna()
@@ -237,26 +246,26 @@ def test_without_any_valid_answer_of_a_judge_its_means_are_empty() -> None:
 
 
 def test_the_table_states_means_and_spreads_of_the_fits() -> None:
-    frame = fit_validation(RANKING, MATCHES, SETTINGS, seeds=4)
+    frame = study()
     FIT_VALIDATION.to_arrow(frame)
-    curves = fitted_back(MATCHES, [PRODUCT], seeds=4)
+    curves = fitted_back(MATCHES, [PRODUCT], seeds=2)
     rows = frame[(frame["strategy"] == "draw probability") & (frame["judges"] == "all")]
     rows = rows[(rows["opponent_limit"] == 5) & (rows["panel_steps"] == 10)].set_index("step")
     for step in (1, 10, 33, 100):
         distances = [int(value) for value in curves.distance[0, :, :, step - 1].ravel()]
         assert rows.loc[step, "mean_distance"] == pytest.approx(np.mean(distances))
         assert rows.loc[step, "sd_distance"] == pytest.approx(np.std(distances, ddof=1))
-        by_seed = [curves.distance[0, :, seed, step - 1].mean() for seed in range(4)]
+        by_seed = [curves.distance[0, :, seed, step - 1].mean() for seed in range(2)]
         assert rows.loc[step, "sd_between_seeds"] == pytest.approx(np.std(by_seed, ddof=1))
         until = [
             curves.distance[0, phrase, seed, min(step, curves.stopped[0, phrase, seed]) - 1]
             for phrase in range(10)
-            for seed in range(4)
+            for seed in range(2)
         ]
         assert rows.loc[step, "mean_distance_stopped"] == pytest.approx(np.mean(until))
         assert rows.loc[step, "stopped_share"] == pytest.approx((curves.stopped[0] <= step).mean())
     assert (rows["phrases"] == 10).all()
-    assert (rows["seeds"] == 4).all()
+    assert (rows["seeds"] == 2).all()
     assert rows.loc[9, "stopped_share"] == 0.0, "no fit ends before its rank has been the same ten times"
 
 
@@ -279,8 +288,9 @@ def test_the_grid_is_the_paper_s_and_contains_the_product_s_options() -> None:
 
 
 def test_the_study_is_that_of_the_ranker_s_own_judges() -> None:
-    alone = {"two": MATCHES["two"]}
-    frame = fit_validation(ranked(alone, SETTINGS), MATCHES, SETTINGS, seeds=2)
+    matches = recorded(3, PANEL, noisy())
+    ranking = ranked({"two": matches["two"]}, SETTINGS)
+    frame = fit_validation(ranking, matches, SETTINGS, seeds=1)
     assert set(frame["judges"]) == {"two"}
 
 
