@@ -115,7 +115,7 @@ class Table:
         for column in self.columns:
             values = table.column(column.name)
             if column.type == "string":
-                data[column.name] = values.to_pandas().astype("str")
+                data[column.name] = pd.array(values, dtype="str")
             elif column.type == "int":
                 data[column.name] = (
                     pd.array(values.to_pylist(), dtype="Int64")

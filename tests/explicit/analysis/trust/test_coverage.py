@@ -26,7 +26,7 @@ from lunguage_assets.explicit.fit.probability import Anchor, calibrate, probabil
 from lunguage_assets.judges.protocol import ComparisonQuestion
 from lunguage_assets.settings import ExplicitSettings
 
-CORPORA, PHRASES, TARGETS, JUDGES = 2, 12, 200, 4
+CORPORA, PHRASES, TARGETS, JUDGES = 2, 16, 300, 4
 
 
 @dataclass
