@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import io
 import re
-import subprocess
 import sys
 from itertools import combinations
 from pathlib import Path
@@ -23,7 +22,7 @@ from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.implicit.pathways.pathway_tree import SOMETIMES, Branch, pathway_tree
 from lunguage_assets.implicit.pathways.pathways import load_dictionary
-from lunguage_assets.pictures.pathway_pictures import Box, file_name, laid_out, page, pathway_picture
+from lunguage_assets.pictures.pathway_pictures import Box, file_name, laid_out, main, page, pathway_picture
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 DIAGNOSES = tuple(dictionary().diagnoses)
@@ -154,10 +153,9 @@ def test_every_picture_of_the_page_exists_and_no_other() -> None:
     assert {file.name for file in (DOCS / "pathways").iterdir()} == named
 
 
-def test_the_page_is_written_by_one_command(tmp_path: Path) -> None:
-    subprocess.run(
-        [sys.executable, "-m", "lunguage_assets.pictures.pathway_pictures", str(tmp_path)], check=True
-    )
+def test_the_page_is_written_by_one_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["pathway_pictures", str(tmp_path)])
+    main()
     assert (tmp_path / "pathways.md").read_text(encoding="utf-8") == page(dictionary(), "pathways")
     assert all(len(pixels(file.read_bytes())) > 40 for file in (tmp_path / "pathways").iterdir())
 
