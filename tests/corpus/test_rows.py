@@ -305,7 +305,10 @@ def test_raw_reports_fill_what_the_rows_do_not_carry(deliver: Deliver) -> None:
 
 def test_a_missing_sequence_follows_the_dates_of_the_metadata(deliver: Deliver) -> None:
     rows = [row(n, study_id=f"s5000000{n}", sequence="") for n in (1, 2, 3)]
-    metadata = "study_id,StudyDate,StudyTime\n50000001,21800202,93000.5\n50000002,21800101,1.0\n50000003,21800202,81500.0\n"
+    metadata = (
+        "study_id,StudyDate,StudyTime\n"
+        "50000001,21800202,93000.5\n50000002,21800101,1.0\n50000003,21800202,81500.0\n"
+    )
     assert deliver(rows, metadata=metadata).reports["sequence"].tolist() == [3, 1, 2]
     undated = metadata.replace("21800202,93000.5", ",")
     assert deliver(rows, metadata=undated).reports["sequence"].tolist() == [1, 2, 3]

@@ -20,7 +20,8 @@ def views(position: str = "", orientation: str = "", procedure: str = "") -> str
 
 @pytest.mark.parametrize(
     ("position", "expected"),
-    [("AP", "ap"), ("PA", "pa"), ("LATERAL", "lateral"), ("LL", "lateral"), ("ap", "ap"), ("AP AXIAL", "ap"), ("XTABLE LATERAL", "lateral"),
+    [("AP", "ap"), ("PA", "pa"), ("LATERAL", "lateral"), ("LL", "lateral"), ("ap", "ap"), ("AP AXIAL", "ap"),
+     ("XTABLE LATERAL", "lateral"),
      ("AP LLD", "ap, recumbent"), ("LAO", ""), ("", "")],
 )  # fmt: skip
 def test_the_view_position_gives_the_projection(position: str, expected: str) -> None:

@@ -27,8 +27,9 @@ from lunguage_assets.tables import ATTRIBUTES, FITTED_PROBABILITIES
 
 STUDY = 50000001
 COLUMNS = (
-    "", "subject_id", "study_id", "sequence", "section", "report", "sent_idx", "sent", "ent_idx", "ent", "normed_ent", "cat", "dx_status",
-    "dx_certainty", "location", "evidence", "associate", *ATTRIBUTES.values(),
+    "", "subject_id", "study_id", "sequence", "section", "report", "sent_idx", "sent", "ent_idx", "ent",
+    "normed_ent", "cat", "dx_status", "dx_certainty", "location", "evidence", "associate",
+    *ATTRIBUTES.values(),
 )  # fmt: skip
 STATUS = {
     "dp": ("positive", "definitive"),
@@ -140,9 +141,10 @@ def fitted(findings: pd.DataFrame, p: float) -> pd.DataFrame:
     tentative = findings[findings["status"].str.startswith("t")]
     empty: dict[str, Any] = {column.name: None for column in FITTED_PROBABILITIES.columns if column.nullable}
     same = {
-        "phrases": [], "sentence_key": "k", "same_name_in_sentence": False, "mu": 25.0, "sigma": 1.0, "rank": 1, "steps": 20, "answers": 20,
-        "invalid_answers": 0, "stop": "stable rank", "p": p, "p_low": p / 2, "p_high": (1 + p) / 2, "p_source": "fitted", "ruler": "own",
-        "ranking_version": "v1", "fit": "paper",
+        "phrases": [], "sentence_key": "k", "same_name_in_sentence": False, "mu": 25.0, "sigma": 1.0,
+        "rank": 1, "steps": 20, "answers": 20, "invalid_answers": 0, "stop": "stable rank", "p": p,
+        "p_low": p / 2, "p_high": (1 + p) / 2, "p_source": "fitted", "ruler": "own", "ranking_version": "v1",
+        "fit": "paper",
     }  # fmt: skip
     return FITTED_PROBABILITIES.frame(
         [
@@ -153,7 +155,6 @@ def fitted(findings: pd.DataFrame, p: float) -> pd.DataFrame:
 
 
 # references
-# -------------------------------------------------------------------------------------------------------------------------------
 
 
 def test_the_impression_refers_to_the_findings_section(through: Through) -> None:
@@ -200,7 +201,6 @@ def test_a_bare_name_without_a_number_survives(through: Through) -> None:
 
 
 # characters
-# -------------------------------------------------------------------------------------------------------------------------------
 
 ODD = (
     "right ( upper ) lobe",
@@ -248,7 +248,6 @@ def test_a_name_with_a_slash_is_one_name(through: Through, name: str, pathway: s
 
 
 # refinements
-# ------------------------------------------------------------------------------------------------------------------------------
 
 
 def test_a_severe_copd_has_a_severe_emphysema(through: Through) -> None:
@@ -297,7 +296,6 @@ def test_a_non_active_tuberculosis_is_not_active(through: Through, row: dict[str
 
 
 # views
-# ------------------------------------------------------------------------------------------------------------------------------------
 
 
 def test_a_cardiomegaly_seen_from_the_side_alone_implies_nothing(through: Through) -> None:
@@ -326,7 +324,6 @@ def test_without_a_view_only_what_needs_one_stays_unexpanded(through: Through) -
 
 
 # contradictions and repeats
-# -----------------------------------------------------------------------------------------------------------------
 
 
 def test_a_past_heart_failure_implies_nothing_now(through: Through) -> None:

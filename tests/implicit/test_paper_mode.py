@@ -229,7 +229,6 @@ def test_in_mode_paper_the_winner_of_a_key_has_the_highest_p_of_what_the_report_
 
 
 # comparing both modes
-# -----------------------------------------------------------------------------------------------------------------
 
 
 def test_modes_that_agree_have_no_differences() -> None:

@@ -65,60 +65,79 @@ def without(answer: Any) -> Callable[..., Any]:
 
 
 RULES: list[Any] = [
-    pytest.param(deduplicate, "_blocks", one_block, [said("opacity"), said("opacity", "dn")], merged, 0, 1, id="polarity keeps apart"),
     pytest.param(
-        deduplicate, "_blocks", one_block, [said("mass"), said("mass", past_hx="old")], merged, 0, 1, id="currency keeps apart"
+        deduplicate, "_blocks", one_block,
+        [said("opacity"), said("opacity", "dn")], merged, 0, 1, id="polarity keeps apart",
     ),
     pytest.param(
-        Blacklist, "separates", without(False), [said("mass", location="left"), said("mass", location="right")], merged, 0, 1, id="blacklist"
+        deduplicate, "_blocks", one_block,
+        [said("mass"), said("mass", past_hx="old")], merged, 0, 1, id="currency keeps apart",
     ),
     pytest.param(
-        Marks, "differ", without(False), [said("mass", measurement="5 mm"), said("mass", measurement="8 mm")], merged, 0, 1, id="numbers"
+        Blacklist, "separates", without(False),
+        [said("mass", location="left"), said("mass", location="right")], merged, 0, 1, id="blacklist",
     ),
     pytest.param(
-        Course, "differs", without(False), [said("mass", improved="smaller"), said("mass", worsened="larger")], merged, 0, 1, id="courses"
+        Marks, "differ", without(False),
+        [said("mass", measurement="5 mm"), said("mass", measurement="8 mm")], merged, 0, 1, id="numbers",
+    ),
+    pytest.param(
+        Course, "differs", without(False),
+        [said("mass", improved="smaller"), said("mass", worsened="larger")], merged, 0, 1, id="courses",
     ),
     pytest.param(
         deduplicate, "complete_link", single_link,
-        [said("mass", location="right"), said("mass"), said("mass", location="left")], merged, 1, 2, id="complete link",
+        [said("mass", location="right"), said("mass"), said("mass", location="left")], merged, 1, 2,
+        id="complete link",
     ),
     pytest.param(
-        match, "_not_expanding", without(""), [said("pneumonia", "dn")], reason_of(0), "negative", "matched", id="negatives do not expand"
+        match, "_not_expanding", without(""),
+        [said("pneumonia", "dn")], reason_of(0), "negative", "matched", id="negatives do not expand",
     ),
     pytest.param(
-        match, "_not_expanding", without(""), [said("pneumonia", past_hx="old")], reason_of(0), "past diagnosis", "matched",
+        match, "_not_expanding", without(""),
+        [said("pneumonia", past_hx="old")], reason_of(0), "past diagnosis", "matched",
         id="past diagnoses do not expand",
     ),
     pytest.param(
-        match, "_not_expanding", without(""), [said("pneumonia", "tp", p=None)], reason_of(0), "no information on certainty", "matched",
+        match, "_not_expanding", without(""),
+        [said("pneumonia", "tp", p=None)], reason_of(0), "no information on certainty", "matched",
         id="without information nothing expands",
     ),
     pytest.param(
-        match, "_not_taking_part", without(""), [said("pneumonia", section="hist")], reason_of(0), "history section", "past diagnosis",
+        match, "_not_taking_part", without(""),
+        [said("pneumonia", section="hist")], reason_of(0), "history section", "past diagnosis",
         id="history takes no part",
     ),
     pytest.param(
-        RefinementRule, "names_device", without(False), [said("fracture", location="lead")], reason_of(0), "device", "matched", id="devices"
+        RefinementRule, "names_device", without(False),
+        [said("fracture", location="lead")], reason_of(0), "device", "matched", id="devices",
     ),
     pytest.param(
-        match, "is_elsewhere", without(False), [said("effusion", location="pericardial")], reason_of(0), "not a diagnosis", "matched",
+        match, "is_elsewhere", without(False),
+        [said("effusion", location="pericardial")], reason_of(0), "not a diagnosis", "matched",
         id="elsewhere",
     ),
     pytest.param(
-        TokenReader, "_part", lambda _, part: tokens(part), [said("tuberculosis", onset="non-active")], pathway_of(0), "tuberculosis_2",
-        "tuberculosis_1", id="negated words",
+        TokenReader, "_part", lambda _, part: tokens(part),
+        [said("tuberculosis", onset="non-active")], pathway_of(0), "tuberculosis_2", "tuberculosis_1",
+        id="negated words",
     ),
     pytest.param(
-        expand, "compatible_places", without(True), [said("consolidation", location="left"), said("opacity", location="right")],
+        expand, "compatible_places", without(True),
+        [said("consolidation", location="left"), said("opacity", location="right")],
         outcome_of_child("/0"), "generated", "already stated", id="a sign elsewhere does not state one here",
     ),
     pytest.param(
-        expand, "compatible_places", without(False), [said("consolidation"), said("opacity", location="airspace")],
+        expand, "compatible_places", without(False),
+        [said("consolidation"), said("opacity", location="airspace")],
         outcome_of_child("/0"), "already stated", "generated", id="what is stated is not repeated",
     ),
     pytest.param(
-        PathwayDictionary, "contradictory", without(False), [said("cardiomegaly"), said("heart size", location="cardiothoracic", measurement="normal")],
-        outcome_of_child("/0"), "generated", "already stated", id="a contradicting measurement does not state",
+        PathwayDictionary, "contradictory", without(False),
+        [said("cardiomegaly"), said("heart size", location="cardiothoracic", measurement="normal")],
+        outcome_of_child("/0"), "generated", "already stated",
+        id="a contradicting measurement does not state",
     ),
 ]  # fmt: skip
 

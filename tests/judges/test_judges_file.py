@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.configuration import load_judges, make_judge
+
+Write = Callable[[str], Path]
 
 VALID = """
 preset = "offline"
@@ -26,7 +29,7 @@ extractor = "lexicon"
 
 
 @pytest.fixture
-def write(tmp_path: Path):  # type: ignore[no-untyped-def]
+def write(tmp_path: Path) -> Write:
     def _write(text: str) -> Path:
         path = tmp_path / "judges.toml"
         path.write_text(text, encoding="utf-8")
@@ -43,7 +46,7 @@ def test_the_bundled_file_has_two_offline_judges_and_a_panel_of_both() -> None:
     assert [make_judge(key, judges).key for key in judges.active_judges] == ["lexicon", "cues"]
 
 
-def test_a_ranker_is_the_panel_or_one_judge(write) -> None:  # type: ignore[no-untyped-def]
+def test_a_ranker_is_the_panel_or_one_judge(write: Write) -> None:
     judges = load_judges(write(VALID))
     assert judges.members("panel") == ("cues-2.b_1", "lexicon")
     assert judges.members("lexicon") == ("lexicon",)
@@ -53,7 +56,7 @@ def test_a_ranker_is_the_panel_or_one_judge(write) -> None:  # type: ignore[no-u
         make_judge("gpt", judges)
 
 
-def test_two_slots_of_one_provider_have_their_own_keys(write) -> None:  # type: ignore[no-untyped-def]
+def test_two_slots_of_one_provider_have_their_own_keys(write: Write) -> None:
     judges = load_judges(
         write(VALID.replace("[panels.both]", '[judges.other]\nprovider = "cues"\n[panels.both]'))
     )
@@ -68,7 +71,8 @@ def test_two_slots_of_one_provider_have_their_own_keys(write) -> None:  # type: 
     ('members = ["lexicon"]', "members = []", "panels.one.members", "at least 1"),
     ('panel = "both"', 'panel = "all"', "", "presets.offline.panel names 'all'"),
     ('extractor = "lexicon"', 'extractor = "gemini"', "", "presets.offline.extractor names 'gemini'"),
-    ('provider = "cues"', 'provider = "oracle"', "judges.cues-2.b_1.provider", "'oracle' is not known; expected one of cues, lexicon"),
+    ('provider = "cues"', 'provider = "oracle"', "judges.cues-2.b_1.provider",
+     "'oracle' is not known; expected one of cues, lexicon"),
     ('provider = "cues"', 'provider = "cues"\nmodle = "x"', "judges.cues-2.b_1.modle", "Extra inputs"),
     ("[judges.lexicon]", "[judges.panel]", "judges.panel", "reserved"),
     ("[judges.lexicon]", "[judges.GPT]", "judges.GPT", "lower-case"),
@@ -76,7 +80,7 @@ def test_two_slots_of_one_provider_have_their_own_keys(write) -> None:  # type: 
 ])  # fmt: skip
 def test_a_wrong_file_is_refused_by_name_and_field(
     write, old: str, new: str, field: str, problem: str
-) -> None:  # type: ignore[no-untyped-def]
+) -> None:
     assert old in VALID
     path = write(VALID.replace(old, new, 1))
     with pytest.raises(ConfigurationError) as caught:
@@ -86,7 +90,7 @@ def test_a_wrong_file_is_refused_by_name_and_field(
     assert field in str(caught.value)
 
 
-def test_a_file_that_is_not_toml_or_not_there_is_refused(write, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_a_file_that_is_not_toml_or_not_there_is_refused(write: Write, tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="not readable as TOML"):
         load_judges(write("[judges"))
     with pytest.raises(ConfigurationError, match="a changed model gets a new key"):

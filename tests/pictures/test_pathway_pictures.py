@@ -69,7 +69,8 @@ def test_what_a_nested_diagnosis_does_not_always_show_says_so() -> None:
     )  # not on a lateral view
     assert "opacity (at: airspace)" in written  # a consolidation always shows it
     assert [line.split(" (")[0] for line in written if SOMETIMES in line] == [
-        "heart size", "consolidation", "pleural effusion", "blunting", "opacity", "fluid", "opacity", "opacity",
+        "heart size", "consolidation", "pleural effusion", "blunting", "opacity", "fluid", "opacity",
+        "opacity",
     ]  # fmt: skip
 
 
@@ -113,11 +114,15 @@ def test_an_unknown_diagnosis_is_an_error_that_names_the_known_ones() -> None:
         pathway_picture(dictionary(), "gout")
 
 
+titles = st.text("ab ", min_size=1, max_size=90)
+details = st.lists(st.text("cd ", max_size=60), max_size=3).map(tuple)
 branches = st.recursive(
-    st.builds(Branch, st.sampled_from(["present", "absent"]), st.text("ab ", min_size=1, max_size=90), st.lists(st.text("cd ", max_size=60), max_size=3).map(tuple)),
-    lambda below: st.builds(Branch, st.just("diagnosis"), st.text("ab ", min_size=1, max_size=90), st.just(()), st.lists(below, max_size=4).map(tuple)),
+    st.builds(Branch, st.sampled_from(["present", "absent"]), titles, details),
+    lambda below: st.builds(
+        Branch, st.just("diagnosis"), titles, st.just(()), st.lists(below, max_size=4).map(tuple)
+    ),
     max_leaves=12,
-)  # fmt: skip
+)
 
 
 def assert_apart(box: Box) -> None:

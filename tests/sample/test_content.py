@@ -184,9 +184,11 @@ def test_every_view_situation_occurs(sample: Sample) -> None:
         )
     found = {tuple(sorted(images)) for images in views.values()}
     for expected in (
-        [("LATERAL", "Erect"), ("PA", "Erect")], [("LL", "Erect"), ("PA", "Erect")], [("LATERAL", ""), ("PA", "")], [("AP", "")],
-        [("AP", "Erect")], [("AP", "Supine")], [("AP", "Recumbent")], [("LATERAL", "")], [("AP", ""), ("LATERAL", "")], [("AP", ""), ("PA", "")],
-        [("AP", "Erect"), ("AP", "Supine")], [("AP", "Erect"), ("AP", "Recumbent"), ("AP", "Supine")], [("", "")],
+        [("LATERAL", "Erect"), ("PA", "Erect")], [("LL", "Erect"), ("PA", "Erect")],
+        [("LATERAL", ""), ("PA", "")], [("AP", "")], [("AP", "Erect")], [("AP", "Supine")],
+        [("AP", "Recumbent")], [("LATERAL", "")], [("AP", ""), ("LATERAL", "")], [("AP", ""), ("PA", "")],
+        [("AP", "Erect"), ("AP", "Supine")], [("AP", "Erect"), ("AP", "Recumbent"), ("AP", "Supine")],
+        [("", "")],
     ):  # fmt: skip
         assert tuple(sorted(expected)) in found
     told = {
@@ -321,13 +323,25 @@ def test_no_report_repeats_a_sentence(sample: Sample) -> None:
 
 # -- language
 
-PLURAL = r"(?:opacities|effusions|changes|markings|lines|lucencies|nodules|fractures|lesions|densities|deformities|contours|structures)"
-SINGULAR = r"(?:opacity|effusion|atelectasis|edema|pneumonia|nodule|fracture|deformity|consolidation|lesion|blunting|cardiomegaly|scarring)"
+PLURAL = (
+    r"(?:opacities|effusions|changes|markings|lines|lucencies|nodules|fractures|lesions|densities|"
+    r"deformities|contours|structures)"
+)
+SINGULAR = (
+    r"(?:opacity|effusion|atelectasis|edema|pneumonia|nodule|fracture|deformity|consolidation|lesion|"
+    r"blunting|cardiomegaly|scarring)"
+)
 FAULTS = {
     "a before a vowel": r"\b[Aa] (?=[aeio]|un(?!i)|ul|8 |11 |[LR][UL]L|RML)",
     "an before a consonant": r"\b[Aa]n (?=[bcdfghjklmnpqrstvwyz]|T\d|[234567]|12)",
-    "plural with singular verb": rf"(?:^|there (?:is|are) )(?:[\w-]+ ){{0,4}}{PLURAL} (?:is|has|reflects|represents|suggests|raises|leaves)\b",
-    "singular with plural verb": rf"(?:^|\. )(?:[\w-]+ ){{0,4}}{SINGULAR} (?:are|have|reflect|represent|suggest|raise|leave)\b(?! both)",
+    "plural with singular verb": (
+        rf"(?:^|there (?:is|are) )(?:[\w-]+ ){{0,4}}{PLURAL} "
+        r"(?:is|has|reflects|represents|suggests|raises|leaves)\b"
+    ),
+    "singular with plural verb": (
+        rf"(?:^|\. )(?:[\w-]+ ){{0,4}}{SINGULAR} "
+        r"(?:are|have|reflect|represent|suggest|raise|leave)\b(?! both)"
+    ),
     "there is + plural": rf"[Tt]here is (?:[\w-]+ ){{0,4}}{PLURAL}\b",
     "there are + singular": rf"[Tt]here are (?!.* and )(?:(?!suggesting|from)[\w-]+ ){{0,4}}{SINGULAR}\b",
     "unfilled or doubled": r"[{}\[\]|]|  |\.\.|,,| [,.]|\b(\w+) \1\b",

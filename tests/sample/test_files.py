@@ -194,11 +194,11 @@ def test_a_sample_is_byte_identical_for_its_seed_whatever_the_hash_seed(tmp_path
         "import hashlib, tempfile\n"
         "from pathlib import Path\n"
         "from lunguage_assets.sample import write_sample\n"
-        "folder = Path(tempfile.mkdtemp(dir={!r}))\n"
+        f"folder = Path(tempfile.mkdtemp(dir={str(tmp_path)!r}))\n"
         "write_sample(folder / 'sample', 60, 5)\n"
         "files = sorted((folder / 'sample').iterdir())\n"
         "print([(file.name, hashlib.sha256(file.read_bytes()).hexdigest()) for file in files])\n"
-    ).format(str(tmp_path))
+    )
     here, elsewhere = printed_here_and_elsewhere(program)
     assert here == elsewhere
     assert all(name in here for name in FILES)

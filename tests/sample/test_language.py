@@ -17,8 +17,9 @@ def noun(words: str, number: str, *before: str, after: str = "") -> Mention:
 
 @pytest.mark.parametrize(
     ("words", "expected"),
-    [("opacity", "an"), ("unchanged opacity", "an"), ("unilateral effusion", "a"), ("8 mm nodule", "an"), ("11 mm nodule", "an"),
-     ("1.8 cm mass", "a"), ("RUL opacity", "an"), ("T8 fracture", "a"), ("ill-defined opacity", "an"), ("healed fracture", "a")],
+    [("opacity", "an"), ("unchanged opacity", "an"), ("unilateral effusion", "a"), ("8 mm nodule", "an"),
+     ("11 mm nodule", "an"), ("1.8 cm mass", "a"), ("RUL opacity", "an"), ("T8 fracture", "a"),
+     ("ill-defined opacity", "an"), ("healed fracture", "a")],
 )  # fmt: skip
 def test_the_article_follows_the_sound_of_the_next_word(words: str, expected: str) -> None:
     assert article(words) == expected

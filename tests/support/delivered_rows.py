@@ -12,8 +12,9 @@ from lunguage_assets.corpus.intake import Intake
 from lunguage_assets.tables import ATTRIBUTES
 
 COLUMNS = [
-    "", "subject_id", "study_id", "sequence", "section", "report", "sent_idx", "sent", "ent_idx", "ent", "normed_ent", "cat", "dx_status",
-    "dx_certainty", "location", "evidence", "associate", *ATTRIBUTES.values(),
+    "", "subject_id", "study_id", "sequence", "section", "report", "sent_idx", "sent", "ent_idx", "ent",
+    "normed_ent", "cat", "dx_status", "dx_certainty", "location", "evidence", "associate",
+    *ATTRIBUTES.values(),
 ]  # fmt: skip
 Row = Mapping[str, str]
 

@@ -6,9 +6,10 @@ from hypothesis import strategies as st
 from invented_reports import Said, said
 
 ENTS = (
-    "CHF", "congestive heart failure", "pulmonary edema", "interstitial edema", "consolidation", "lobar pneumonia", "pneumonia", "pna", "effusion", "pleural effusion",
-    "opacity", "volume loss", "heart size", "cardiomegaly", "atelectasis", "COPD", "emphysema", "bronchitis", "cough", "dyspnea", "fever", "blunting", "nodule", "mass",
-    "fracture", "a > b & (c) / d\\e",
+    "CHF", "congestive heart failure", "pulmonary edema", "interstitial edema", "consolidation",
+    "lobar pneumonia", "pneumonia", "pna", "effusion", "pleural effusion", "opacity", "volume loss",
+    "heart size", "cardiomegaly", "atelectasis", "COPD", "emphysema", "bronchitis", "cough", "dyspnea",
+    "fever", "blunting", "nodule", "mass", "fracture", "a > b & (c) / d\\e",
 )  # fmt: skip
 PLACES = (
     "",

@@ -130,9 +130,10 @@ def _tokens(references: Sequence[int | str], study: str) -> list[str]:
 
 def _fitted(own: str, study: str, p: float) -> dict[str, Any]:
     return {column.name: None for column in FITTED_PROBABILITIES.columns if column.nullable} | {
-        "finding_id": own, "study_id": study, "phrases": [], "sentence_key": "0b", "same_name_in_sentence": False, "mu": 25.0, "sigma": 1.0, "rank": 1,
-        "mu_sd": 1.0, "steps": 20, "answers": 20, "invalid_answers": 0, "stop": "stable rank", "p": p, "p_low": p / 2, "p_high": (1 + p) / 2, "p_source": "fitted",
-        "ruler": "own", "ranking_version": "v1", "fit": "paper",
+        "finding_id": own, "study_id": study, "phrases": [], "sentence_key": "0b",
+        "same_name_in_sentence": False, "mu": 25.0, "sigma": 1.0, "rank": 1, "mu_sd": 1.0, "steps": 20,
+        "answers": 20, "invalid_answers": 0, "stop": "stable rank", "p": p, "p_low": p / 2,
+        "p_high": (1 + p) / 2, "p_source": "fitted", "ruler": "own", "ranking_version": "v1", "fit": "paper",
     }  # fmt: skip
 
 

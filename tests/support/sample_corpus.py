@@ -31,17 +31,18 @@ class Sample:
 
 
 PUBLISHED_PHRASES = (
-    "most likely", "appears to be", "consistent with", "probable", "likely", "more likely", "worrisome for", "concerning for",
-    "suggestive of", "suggests", "appears", "probably", "suspected", "suggesting", "appear", "may represent", "may be", "and/or", "either",
-    "may", "may reflect", "possible", "may be due to", "possibly", "could be due to", "could be", "might", "could", "suggest",
-    "could represent", "could reflect", "potentially", "or", "not excluded", "cannot be excluded", "difficult to exclude", "versus",
-    "possibility", "differential", "cannot be entirely excluded", "if any", "less likely",
+    "most likely", "appears to be", "consistent with", "probable", "likely", "more likely", "worrisome for",
+    "concerning for", "suggestive of", "suggests", "appears", "probably", "suspected", "suggesting", "appear",
+    "may represent", "may be", "and/or", "either", "may", "may reflect", "possible", "may be due to",
+    "possibly", "could be due to", "could be", "might", "could", "suggest", "could represent",
+    "could reflect", "potentially", "or", "not excluded", "cannot be excluded", "difficult to exclude",
+    "versus", "possibility", "differential", "cannot be entirely excluded", "if any", "less likely",
 )  # fmt: skip
 
 RARER_PHRASES = (
-    "questionable", "presumably", "raises the possibility of", "not entirely ruled out", "favored to be", "conceivably", "perhaps",
-    "unlikely", "doubtful", "compatible with", "suspicious for", "equivocal", "in keeping with", "cannot be ruled out", "seems",
-    "hard to exclude",
+    "questionable", "presumably", "raises the possibility of", "not entirely ruled out", "favored to be",
+    "conceivably", "perhaps", "unlikely", "doubtful", "compatible with", "suspicious for", "equivocal",
+    "in keeping with", "cannot be ruled out", "seems", "hard to exclude",
 )  # fmt: skip
 
 

@@ -27,10 +27,12 @@ def finding(row: int, **values: Any) -> dict[str, Any]:
     ent = values.get("ent", "pneumonia")
     sent = values.get("sent", f"Possible {ent}.")
     defaults: dict[str, Any] = {
-        "finding_id": f"{study}:{row}", "subject_id": "p10000001", "study_id": study, "sequence": 1, "section": "find", "sent_idx": row,
-        "sent": sent, "ent_idx": row, "ent": ent, "name": ent, "cat": "COF", "status": "tp", "location": "", "location_parts": [],
-        **dict.fromkeys(ATTRIBUTES, ""), "evidence": [], "associate": [], "currency": "current dx", "view_information": "", "row": row,
-        "masked_sentence": sent.replace(ent, "<finding>"), "mask_state": "masked", "same_name_in_sentence": False,
+        "finding_id": f"{study}:{row}", "subject_id": "p10000001", "study_id": study, "sequence": 1,
+        "section": "find", "sent_idx": row, "sent": sent, "ent_idx": row, "ent": ent, "name": ent,
+        "cat": "COF", "status": "tp", "location": "", "location_parts": [],
+        **dict.fromkeys(ATTRIBUTES, ""), "evidence": [], "associate": [], "currency": "current dx",
+        "view_information": "", "row": row, "masked_sentence": sent.replace(ent, "<finding>"),
+        "mask_state": "masked", "same_name_in_sentence": False,
     }  # fmt: skip
     return {**defaults, **values}
 
@@ -55,7 +57,8 @@ def invented_findings(size: int) -> pd.DataFrame:
 def own_vocabulary(examples_by_phrase: dict[str, list[str]]) -> pd.DataFrame:
     """A vocabulary of retained phrases with the given masked sentences."""
     return HEDGE_VOCABULARY.frame([
-        {"phrase": phrase, "n_examples": len(known), "retained": True, "reason": "", "example_ids": [f"{phrase}:{i}" for i in range(len(known))],
+        {"phrase": phrase, "n_examples": len(known), "retained": True, "reason": "",
+         "example_ids": [f"{phrase}:{i}" for i in range(len(known))],
          "example_sentences": known, "ruler": "own", "vocabulary_version": "v"}
         for phrase, known in examples_by_phrase.items()
     ])  # fmt: skip

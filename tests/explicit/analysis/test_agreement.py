@@ -44,13 +44,16 @@ def measured(
 
 HAND = {
     "ann": matches_frame([
-        ("a", "b", 0, False, "sentence_1"), ("a", "b", 1, True, "sentence_1"), ("a", "c", 0, False, "sentence_2"), ("b", "c", 0, True, "sentence_2")
+        ("a", "b", 0, False, "sentence_1"), ("a", "b", 1, True, "sentence_1"),
+        ("a", "c", 0, False, "sentence_2"), ("b", "c", 0, True, "sentence_2")
     ]),
     "bob": matches_frame([
-        ("a", "b", 0, False, "sentence_1"), ("a", "b", 1, True, "sentence_2"), ("a", "c", 0, False, "sentence_2"), ("b", "c", 0, True, "invalid")
+        ("a", "b", 0, False, "sentence_1"), ("a", "b", 1, True, "sentence_2"),
+        ("a", "c", 0, False, "sentence_2"), ("b", "c", 0, True, "invalid")
     ]),
     "cyd": matches_frame([
-        ("a", "b", 0, False, "sentence_2"), ("a", "b", 1, True, "sentence_1"), ("a", "c", 0, False, "sentence_2"), ("b", "c", 0, True, "sentence_2")
+        ("a", "b", 0, False, "sentence_2"), ("a", "b", 1, True, "sentence_1"),
+        ("a", "c", 0, False, "sentence_2"), ("b", "c", 0, True, "sentence_2")
     ]),
 }  # fmt: skip
 """Chosen phrases: ann a b c b; bob a a c -; cyd b b c b. Chosen positions: ann 1 1 2 2; bob 1 2 2 -; cyd 2 1
@@ -297,8 +300,9 @@ def hedges(
     phrases: dict[str, list[str]], invalid: tuple[str, ...] = (), corrected: tuple[str, ...] = ()
 ) -> pd.DataFrame:
     return HEDGE_PHRASES.frame([
-        {"finding_id": i, "study_id": i.split(":")[0], "ent": "edema", "sent": "s", "masked_sentence": "s", "phrases": found, "dropped": [],
-         "answer_state": "invalid" if i in invalid else "valid", "corrected": i in corrected, "needs_review": False, "review_reason": ""}
+        {"finding_id": i, "study_id": i.split(":")[0], "ent": "edema", "sent": "s", "masked_sentence": "s",
+         "phrases": found, "dropped": [], "answer_state": "invalid" if i in invalid else "valid",
+         "corrected": i in corrected, "needs_review": False, "review_reason": ""}
         for i, found in phrases.items()
     ])  # fmt: skip
 
@@ -332,7 +336,8 @@ def test_agreement_of_extractors_by_hand() -> None:
 
 def vocabulary(phrases: list[str]) -> pd.DataFrame:
     return HEDGE_VOCABULARY.frame([
-        {"phrase": phrase, "n_examples": 1, "retained": True, "reason": "", "example_ids": ["i"], "example_sentences": ["<finding>"],
+        {"phrase": phrase, "n_examples": 1, "retained": True, "reason": "", "example_ids": ["i"],
+         "example_sentences": ["<finding>"],
          "ruler": "own", "vocabulary_version": "v"}
         for phrase in phrases
     ])  # fmt: skip

@@ -228,7 +228,9 @@ def test_a_fit_does_not_depend_on_batch_composition_or_order(
     stick: tuple[pd.DataFrame, pd.DataFrame], order: list[int], size: int
 ) -> None:
     rows = [finding(i, ent="edema", sent=f"{word} edema {place}.") for i, (word, place) in enumerate(
-        (word, place) for word in ("Possible", "Likely", "There may be", "Suspected") for place in ("today", "again", "at the bases")
+        (word, place)
+        for word in ("Possible", "Likely", "There may be", "Suspected")
+        for place in ("today", "again", "at the bases")
     )]  # fmt: skip
     whole = fitted(rows, stick).set_index("finding_id")
     part = fitted([rows[i] for i in order[:size]], stick).set_index("finding_id")

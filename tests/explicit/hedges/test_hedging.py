@@ -55,7 +55,8 @@ def test_a_json_list_is_read_with_a_label_or_a_fence(text: str, expected: list[s
 
 
 @pytest.mark.parametrize("text", [
-    "", "likely", "['likely']", '["likely"', '["likely"] because', '{"phrases": ["likely"]}', '["likely", 1]', '"likely"', "null", "[null]",
+    "", "likely", "['likely']", '["likely"', '["likely"] because', '{"phrases": ["likely"]}', '["likely", 1]',
+    '"likely"', "null", "[null]",
     '["likely"]["or"]', "__import__('os').getcwd()", "[" * 100_000,
 ])  # fmt: skip
 def test_anything_else_is_an_invalid_answer(text: str) -> None:

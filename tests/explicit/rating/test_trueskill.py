@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from profiles import examples
 
 from lunguage_assets.explicit.analysis.trust.verification import play_with_package
-from lunguage_assets.explicit.rating.trueskill import BETA, MU, SIGMA, TAU, corrections, play, update
+from lunguage_assets.explicit.rating.trueskill import MU, SIGMA, TAU, corrections, play, update
 
 
 def random_matches(players: int, matches: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -44,7 +44,6 @@ def lost_references(outcome: Outcome) -> set[tuple[str, str]]:
 
 
 # rules
-# ------------------------------------------------------------------------------------------------------------------------------------
 
 
 def test_rule_1_an_expansion_never_outweighs_what_the_report_says() -> None:
@@ -184,7 +183,6 @@ def test_alveolar_and_interstitial_edema_are_two_findings() -> None:
 
 
 # the graph
-# --------------------------------------------------------------------------------------------------------------------------------
 
 
 def test_children_of_a_merged_parent_move_to_the_survivor() -> None:
@@ -299,7 +297,6 @@ def test_several_spellings_of_one_diagnosis_leave_one_of_each_sub_finding() -> N
 
 
 # references
-# -------------------------------------------------------------------------------------------------------------------------------
 
 
 def test_the_impression_may_refer_to_the_findings_section() -> None:
@@ -336,7 +333,6 @@ def test_references_to_excluded_history_rows_go_and_are_logged() -> None:
 
 
 # conflicts
-# --------------------------------------------------------------------------------------------------------------------------------
 
 
 def test_a_group_can_show_several_types_of_conflict() -> None:
@@ -377,7 +373,6 @@ def test_a_child_suppressed_by_a_row_of_the_same_certainty_does_not() -> None:
 
 
 # results
-# ----------------------------------------------------------------------------------------------------------------------------------
 
 
 def test_idx_counts_the_stated_rows_first_and_every_child_after_its_parent() -> None:

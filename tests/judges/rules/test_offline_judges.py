@@ -51,14 +51,17 @@ def test_every_published_phrase_is_extracted_and_no_part_of_it(
 @both
 @pytest.mark.parametrize(("sentence", "expected"), [
     ("Likely atelectasis and possible pneumonia.", {"atelectasis": "likely", "pneumonia": "possible"}),
-    ("Atelectasis is likely and pneumonia cannot be excluded.", {"Atelectasis": "likely", "pneumonia": "cannot be excluded"}),
+    ("Atelectasis is likely and pneumonia cannot be excluded.",
+     {"Atelectasis": "likely", "pneumonia": "cannot be excluded"}),
     ("Edema is likely; pneumonia is less likely; effusion cannot be entirely excluded.",
      {"Edema": "likely", "pneumonia": "less likely", "effusion": "cannot be entirely excluded"}),
     ("Probable pneumonia, suspected effusion, and possible pneumothorax.",
      {"pneumonia": "probable", "effusion": "suspected", "pneumothorax": "possible"}),
-    ("Opacity may represent pneumonia, although atelectasis is more likely.", {"pneumonia": "may represent", "atelectasis": "more likely"}),
+    ("Opacity may represent pneumonia, although atelectasis is more likely.",
+     {"pneumonia": "may represent", "atelectasis": "more likely"}),
     ("This suggests edema; effusion could be present.", {"edema": "suggests", "effusion": "could be"}),
-    ("A fracture of the left sixth rib is possible; effusion is not excluded.", {"fracture": "possible", "effusion": "not excluded"}),
+    ("A fracture of the left sixth rib is possible; effusion is not excluded.",
+     {"fracture": "possible", "effusion": "not excluded"}),
 ])  # fmt: skip
 def test_each_finding_of_a_sentence_gets_its_own_hedge(
     judge: Judge, sentence: str, expected: dict[str, str]

@@ -4,6 +4,7 @@ person who asks and nobody else.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import pty
@@ -51,12 +52,15 @@ from lunguage_assets.tables.schema import Table
 SECRET = "The invented sentence that nobody else may read."
 
 RANKING = {column.name: None for column in REFERENCE_RANKING.columns if column.nullable} | {
-    "phrase": "may", "rank": 0, "mu": 23.6, "sigma": 0.9, "mu_sd": 0.0, "mu_low": 23.6, "mu_high": 23.6, "rank_low": 0.0, "rank_high": 0.0, "n_matches": 0,
-    "judges": ["lexicon", "cues"], "ruler": "published", "vocabulary_version": "v", "ranking_version": "v1",
+    "phrase": "may", "rank": 0, "mu": 23.6, "sigma": 0.9, "mu_sd": 0.0, "mu_low": 23.6, "mu_high": 23.6,
+    "rank_low": 0.0, "rank_high": 0.0, "n_matches": 0, "judges": ["lexicon", "cues"], "ruler": "published",
+    "vocabulary_version": "v", "ranking_version": "v1",
 }  # fmt: skip
 
-REFUSED = {"file": "Lunguage.csv", "line": 7, "study_id": STUDY, "column": "dx_status", "found": "maybe", "expected": "positive or negative"} | {
-    "remedy": "Mend the cell.", "reason": "unknown status", "content": "{}"
+REFUSED = {
+    "file": "Lunguage.csv", "line": 7, "study_id": STUDY, "column": "dx_status", "found": "maybe",
+    "expected": "positive or negative", "remedy": "Mend the cell.",
+    "reason": "unknown status", "content": "{}",
 }  # fmt: skip
 
 
@@ -138,13 +142,12 @@ def told(told_story: StudyStory, own: str) -> dict[str, str]:
 
 
 def text(told_story: StudyStory) -> str:
-    console = Console(width=400, record=True, file=open(os.devnull, "w"), force_terminal=False)  # noqa: PTH123, SIM115
+    console = Console(width=400, record=True, file=io.StringIO(), force_terminal=False)
     print_story(told_story, console)
     return console.export_text()
 
 
 # what is told
-# -------------------------------------------------------------------------------------------------------------------------
 
 
 @examples(25)
@@ -306,7 +309,6 @@ def test_one_finding_is_chosen_by_number_or_by_id() -> None:
 
 
 # how it is shown
-# ----------------------------------------------------------------------------------------------------------------------
 
 
 def test_text_of_a_report_cannot_command_a_terminal_or_a_browser() -> None:
@@ -333,7 +335,6 @@ def test_the_page_needs_nothing_else() -> None:
 
 
 # finding the study
-# --------------------------------------------------------------------------------------------------------------------
 
 
 def test_a_study_that_came_again_is_told_as_it_came_last(tmp_path: Path) -> None:
@@ -385,7 +386,6 @@ def test_a_table_of_another_schema_is_refused(tmp_path: Path) -> None:
 
 
 # the command
-# --------------------------------------------------------------------------------------------------------------------------
 
 
 def call(home: Home, *arguments: str | Path) -> Result:

@@ -25,8 +25,9 @@ from lunguage_assets.release.report.documents import write_labels
 from lunguage_assets.tables.labels import LABELS
 
 CHEXPERT = {
-    "No Finding", "Enlarged Cardiomediastinum", "Cardiomegaly", "Lung Opacity", "Lung Lesion", "Edema", "Consolidation", "Pneumonia", "Atelectasis",
-    "Pneumothorax", "Pleural Effusion", "Pleural Other", "Fracture", "Support Devices",
+    "No Finding", "Enlarged Cardiomediastinum", "Cardiomegaly", "Lung Opacity", "Lung Lesion", "Edema",
+    "Consolidation", "Pneumonia", "Atelectasis", "Pneumothorax", "Pleural Effusion", "Pleural Other",
+    "Fracture", "Support Devices",
 }  # fmt: skip
 POLICIES = ["uncertain_as_one", "uncertain_as_zero", "uncertain_ignored", "soft"]
 

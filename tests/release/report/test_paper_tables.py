@@ -181,7 +181,6 @@ def test_the_tables_agree_with_the_rows_they_are_counted_from(rows: list[Said]) 
 
 
 # the published corpus
-# -----------------------------------------------------------------------------------------------------------------
 
 
 def corpus(rows: int, studies: int, patients: int) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -263,7 +262,8 @@ def test_a_release_gets_labels_and_tables_from_its_own_tables(tmp_path: Path) ->
     _, tables = stored([said("CHF", "tp", p=0.6, view="pa"), said("pneumothorax", "dn", study="s00000002")])
     write_documents({name: frame.assign(report_batch="b") for name, frame in tables.items()}, tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {
-        "labels.csv", "labels.parquet", "LABELS.md", "TABLES.md", "table_certainty.csv", "table_expansion.csv", "table_conflicts.csv", "table_figures.csv",
+        "labels.csv", "labels.parquet", "LABELS.md", "TABLES.md", "table_certainty.csv",
+        "table_expansion.csv", "table_conflicts.csv", "table_figures.csv",
     }  # fmt: skip
     written = pd.read_csv(tmp_path / "labels.csv").set_index(["study_id", "label"])
     assert written.loc[("s00000001", "cardiomegaly"), "source"] == "implied"

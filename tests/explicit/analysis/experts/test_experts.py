@@ -37,8 +37,9 @@ PLACES = {"likely": 38.0, "may": 25.0, "or": 20.0, "if any": 10.0}
 def ranking(places: dict[str, float]) -> pd.DataFrame:
     ordered = sorted(places, key=lambda phrase: -places[phrase])
     return REFERENCE_RANKING.frame([
-        {"phrase": phrase, "rank": rank, "mu": places[phrase], "sigma": 1.0, "mu_sd": 0.0, "mu_low": places[phrase], "mu_high": places[phrase],
-         "rank_low": float(rank), "rank_high": float(rank), "n_matches": 10, "win_rate": 0.5, "judges": ["x"], "ruler": "own",
+        {"phrase": phrase, "rank": rank, "mu": places[phrase], "sigma": 1.0, "mu_sd": 0.0,
+         "mu_low": places[phrase], "mu_high": places[phrase], "rank_low": float(rank),
+         "rank_high": float(rank), "n_matches": 10, "win_rate": 0.5, "judges": ["x"], "ruler": "own",
          "vocabulary_version": "v", "ranking_version": "r", **_added_columns()}
         for rank, phrase in enumerate(ordered)
     ])  # fmt: skip
@@ -250,7 +251,8 @@ def test_showing_pairs_the_other_way_round_changes_no_agreement(
     pairs = [("likely", "may"), ("may", "or"), ("if any", "likely"), ("or", "if any")]
     straight = responses("ann bob cyd", dict(zip(pairs, chosen, strict=True)))
     mirrored = responses("ann bob cyd", {
-        (b, a) if turn else (a, b): [1 - c if turn and c >= 0 else c for c in row] for (a, b), row, turn in zip(pairs, chosen, turned, strict=True)
+        (b, a) if turn else (a, b): [1 - c if turn and c >= 0 else c for c in row]
+        for (a, b), row, turn in zip(pairs, chosen, turned, strict=True)
     })  # fmt: skip
     before, after = (study(answers, bootstrap=0) for answers in (straight, mirrored))
     unchanged = before["coding"] != "position"
@@ -342,7 +344,10 @@ def test_a_file_that_cannot_be_used_is_refused_with_its_name_and_a_remedy(
 
 
 def test_experts_are_described_and_what_cannot_be_read_is_named(tmp_path: Path) -> None:
-    text = "expert,role,occupation,years_of_experience\nann,Writer,radiologist,7.5\nbob,boss,,ninety\nann,reader,,\n,,,\n,reader,,1\ncyd,reader,,200\n"
+    text = (
+        "expert,role,occupation,years_of_experience\nann,Writer,radiologist,7.5\nbob,boss,,ninety\n"
+        "ann,reader,,\n,,,\n,reader,,1\ncyd,reader,,200\n"
+    )
     found = load_experts(write(tmp_path / "e.csv", text))
     assert found.described == {
         "ann": Expert("ann", "writer", "radiologist", 7.5),
