@@ -91,7 +91,7 @@ def test_an_unclosed_quote_that_a_later_one_closes_swallows_nothing(tmp_path: Pa
 
 @pytest.mark.parametrize("ids", ["10000001.0,50000001.0", "10000001,50000001", ' P10000001 ,"s50000001"'])
 @pytest.mark.parametrize("header", [HEADER, "row,Subject ID,STUDY_ID,text\n"])
-def test_however_ids_and_their_columns_are_written_an_unclosed_quote_swallows_nothing(
+def test_an_unclosed_quote_swallows_nothing_however_ids_are_written(
     tmp_path: Path, ids: str, header: str
 ) -> None:
     content = header + f'1,{ids},"open\n2,{ids},good\n3,{ids},stray"\n4,{ids},good\n'

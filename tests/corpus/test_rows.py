@@ -352,7 +352,7 @@ def test_every_code_in_the_tables_is_documented(deliver: Deliver) -> None:
     assert all(code == code.lower() and " " not in code for code in (*REJECTIONS, *NOTES))
 
 
-def test_a_definitive_finding_of_the_same_name_in_the_sentence_flags_the_tentative_one(
+def test_a_definitive_finding_of_the_same_name_flags_the_tentative_one(
     deliver: Deliver,
 ) -> None:
     sentence = "Opacity on the right, possible opacity on the left."

@@ -71,7 +71,7 @@ def test_the_ranking_follows_sense_from_top_to_bottom(sample: Run) -> None:
     assert own.corr(published, method="spearman") > 0.9
 
 
-def test_every_tentative_finding_outside_the_history_has_a_probability_with_an_interval(sample: Run) -> None:
+def test_every_current_tentative_finding_has_a_probability_with_an_interval(sample: Run) -> None:
     tentative = sample.findings["status"].isin(["tp", "tn"]) & sample.findings["section"].ne("hist")
     assert set(sample.fitted["finding_id"]) == set(sample.findings.loc[tentative, "finding_id"])
     assert (sample.fitted["p_low"] < sample.fitted["p"]).all()
@@ -80,7 +80,7 @@ def test_every_tentative_finding_outside_the_history_has_a_probability_with_an_i
     assert set(sample.fitted.loc[sample.fitted["p_source"].eq("fitted"), "finding_id"]) == set(located)
 
 
-def test_a_likely_finding_is_more_probable_than_a_possible_one_than_a_less_likely_one(sample: Run) -> None:
+def test_likely_is_more_probable_than_possible_and_possible_than_less_likely(sample: Run) -> None:
     alone = sample.fitted[sample.fitted["phrases"].map(len) == 1]
     mean = alone.groupby(alone["phrases"].map(lambda phrases: phrases[0]))["p"].mean()
     assert (

@@ -163,7 +163,7 @@ def test_numbers_levels_and_courses_keep_rows_apart_in_the_method_only(
     assert merged == {"method": 0, "paper": 1}
 
 
-def test_the_papers_pairs_keep_rows_apart_in_both_modes_and_a_persons_own_in_the_method_only() -> None:
+def test_the_papers_pairs_hold_in_both_modes_and_a_persons_own_in_the_method() -> None:
     own = Blacklist([("scar", "nodule")], [("blunting", "fluid")], [("left", "right")])
     sides = [said("opacity", location="left"), said("opacity", location="right")]
     others = [said("scar"), said("nodule"), said("blunting"), said("fluid")]
@@ -210,7 +210,7 @@ def test_the_guarantees_hold_in_mode_paper_too(rows: list[Said]) -> None:
 
 @examples(20)
 @given(reports)
-def test_in_mode_paper_the_winner_of_a_key_has_the_highest_p_of_what_the_report_says(
+def test_in_mode_paper_the_winner_of_a_key_has_the_highest_stated_p(
     rows: list[Said],
 ) -> None:
     """Told without the resolver: of the stated rows of a key that do not contradict each other definitely,

@@ -175,7 +175,7 @@ def held_by_two() -> list[Said]:
     ]
 
 
-def test_a_child_that_another_row_holds_is_not_lost_and_not_claimed_more_strongly(
+def test_a_child_of_two_parents_stays_with_the_weaker_claim(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     child = identity(0) + "/0"

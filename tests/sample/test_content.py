@@ -89,7 +89,7 @@ def test_every_block_of_two_hundred_reports_is_dealt_its_whole_quota(seed: int, 
 # -- hedging
 
 
-def test_every_published_phrase_hedges_a_locatable_finding_of_its_own_clause_fourteen_times_or_more(
+def test_every_published_phrase_hedges_fourteen_locatable_findings_or_more(
     sample: Sample,
 ) -> None:
     used = Counter(phrase for row in tentative_rows(sample) for phrase in set(hedges_of(row)))
@@ -205,7 +205,7 @@ def test_every_attribute_and_category_is_used(sample: Sample) -> None:
     assert {row["cat"].upper() for row in sample.rows} == {"PF", "CF", "OTH", "COF", "NCD", "PATIENT INFO."}
 
 
-def test_history_holds_symptoms_and_past_diseases_and_old_findings_are_marked_as_past(sample: Sample) -> None:
+def test_history_holds_symptoms_and_past_diseases_and_marks_old_findings(sample: Sample) -> None:
     history = [row for row in sample.rows if row["section"] == "hist"]
     assert sum(row["cat"].upper() == "PATIENT INFO." for row in history) > len(history) / 3
     assert sum(bool(cell(row["past hx"])) for row in history) > 50

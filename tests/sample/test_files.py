@@ -222,7 +222,7 @@ def test_a_smaller_sample_is_the_beginning_of_a_larger_one(seed: int, few: int, 
     assert len(small) == few
 
 
-def test_a_sample_replaces_a_sample_but_never_a_corpus_that_is_not_declared_synthetic(tmp_path: Path) -> None:
+def test_a_sample_replaces_a_sample_but_no_corpus_of_another_kind(tmp_path: Path) -> None:
     write_sample(tmp_path / "out", 5)
     write_sample(tmp_path / "out", 3)
     assert len({row["study_id"] for row in read(tmp_path / "out" / "Lunguage.csv")}) == 3

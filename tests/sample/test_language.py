@@ -42,7 +42,7 @@ def test_the_verb_agrees_with_the_nearer_of_two_alternatives() -> None:
     assert facts == [first.fact, second.fact]
 
 
-def test_a_sign_is_introduced_with_an_indefinite_article_and_taken_up_with_a_definite_one() -> None:
+def test_a_sign_is_introduced_with_a_and_taken_up_with_the() -> None:
     sign = noun("opacity", "one", "hazy", after="at the left base")
     sign.new = True
     template = "{the O} {O:is|are} likely {a X}"

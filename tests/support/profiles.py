@@ -24,6 +24,11 @@ def choose_profile() -> None:
     settings.load_profile("thorough" if os.environ.get("CI") else "quick")
 
 
+def scaled(thorough: int) -> int:
+    """A number of repetitions: as given in profile `thorough`, a fifth in `quick`, at least one."""
+    return max(1, thorough * settings.default.max_examples // _BASE)
+
+
 def examples(thorough: int, **options: object) -> settings:
-    """A test of `thorough` examples in the profile of that name, and of a fifth in `quick`."""
-    return settings(max_examples=max(1, thorough * settings.default.max_examples // _BASE), **options)
+    """The settings of a test with `thorough` examples in the profile of that name, a fifth in `quick`."""
+    return settings(max_examples=scaled(thorough), **options)

@@ -104,7 +104,7 @@ def test_names_of_judges_and_order_of_rows_change_no_number() -> None:
     )
 
 
-def test_answers_to_other_sentences_or_in_another_order_are_not_answers_to_the_same_question() -> None:
+def test_other_sentences_or_another_order_make_another_question() -> None:
     other = HAND["bob"].copy()
     other.loc[0, "sentence_a"] = "another <finding>."
     other.loc[1, "swapped"] = not other.loc[1, "swapped"]
@@ -114,7 +114,7 @@ def test_answers_to_other_sentences_or_in_another_order_are_not_answers_to_the_s
     assert (pair["low"], pair["high"]) == (None, None)
 
 
-def test_a_panel_like_the_published_one_has_a_high_kappa_of_phrases_and_a_lower_alpha_of_positions() -> None:
+def test_a_panel_like_the_published_one_agrees_on_phrases_more_than_positions() -> None:
     panel = simulated_panel(("gemini", "gpt", "claude", "medgemma"))
     assert sum(map(len, panel.values())) == 34440
     frame = judge_agreement(panel, {}, SETTINGS)
@@ -127,9 +127,7 @@ def test_a_panel_like_the_published_one_has_a_high_kappa_of_phrases_and_a_lower_
     assert alpha == pytest.approx(2 * agreement.mean() - 1, abs=0.01)
 
 
-def test_a_judge_without_any_valid_answer_is_listed_and_does_not_undo_the_coefficients_of_the_others() -> (
-    None
-):
+def test_a_judge_without_valid_answers_is_listed_and_spoils_no_coefficient() -> None:
     mute = matches_frame(
         (a, b, r, swapped, "invalid")
         for a, b, r, swapped in zip(

@@ -128,7 +128,7 @@ def test_equal_answers_in_one_category_leave_both_coefficients_undefined() -> No
     assert pairwise_agreement(ratings, alone(ratings)).of_pair(0).value == 1.0
 
 
-def test_intervals_contain_the_value_and_repeating_answers_within_a_cluster_does_not_narrow_them() -> None:
+def test_intervals_contain_the_value_and_repeats_in_a_cluster_narrow_none() -> None:
     ratings = np.random.default_rng(3).integers(0, 2, (60, 2))
     once = Resampling(np.arange(60), 0, 200)
     tenfold = Resampling(np.repeat(np.arange(60), 10), 0, 200)

@@ -269,7 +269,7 @@ def test_the_order_of_the_panel_does_not_change_a_place(stick: tuple[pd.DataFram
     assert one["mu"].to_numpy() == pytest.approx(other["mu"].to_numpy(), abs=1e-9)
 
 
-def test_on_simulated_judges_it_is_nearly_as_exact_as_the_papers_fit_with_fewer_calls_and_rounds(
+def test_it_is_nearly_as_exact_as_the_papers_fit_with_fewer_calls_and_rounds(
     simulated: tuple[SimulatedCorpus, Reference],
 ) -> None:
     corpus, reference = simulated

@@ -40,7 +40,7 @@ def vocabulary(frame: pd.DataFrame, settings: ExplicitSettings = OWN) -> pd.Data
     return result.set_index("phrase")
 
 
-def test_phrases_with_ten_examples_are_retained_and_the_others_listed_with_the_reason() -> None:
+def test_phrases_with_ten_examples_are_retained_and_others_have_a_reason() -> None:
     result = vocabulary(hedges({"likely": 12, "possible": 10, "probable": 9}))
     assert result["retained"].to_dict() == {"likely": True, "possible": True, "probable": False}
     assert result["n_examples"].to_dict() == {"likely": 12, "possible": 10, "probable": 9}
@@ -78,7 +78,7 @@ def test_two_own_phrases_are_enough_when_the_settings_say_so() -> None:
     assert vocabulary(hedges({"likely": 10, "possible": 10}))["ruler"].eq("own").all()
 
 
-def test_the_published_ruler_can_be_asked_for_and_lists_the_corpus_phrases_it_does_not_have() -> None:
+def test_the_published_ruler_lists_the_corpus_phrases_that_it_lacks() -> None:
     result = vocabulary(
         hedges({"likely": 10, "possible": 10, "presumably": 11}),
         ExplicitSettings(ruler="published", ruler_minimum=2),
@@ -88,7 +88,7 @@ def test_the_published_ruler_can_be_asked_for_and_lists_the_corpus_phrases_it_do
     assert not result.loc["presumably", "retained"]
 
 
-def test_the_bundled_ruler_has_ten_distinct_masked_sentences_per_phrase_that_no_other_phrase_shares() -> None:
+def test_the_bundled_ruler_has_ten_masked_sentences_of_its_own_per_phrase() -> None:
     sentences = ruler_sentences()
     assert len(sentences) == 42
     everything = [sentence for known in sentences.values() for sentence in known]

@@ -203,7 +203,7 @@ def test_the_file_is_its_owners_and_says_no_phrase(tmp_path: Path) -> None:
     assert not any(phrase.encode() in cache.path.read_bytes() for phrase in PHRASES)
 
 
-def test_of_two_that_encode_the_same_phrase_the_first_is_kept_and_both_use_it(tmp_path: Path) -> None:
+def test_of_two_encodings_of_a_phrase_the_first_is_kept_and_used_by_both(tmp_path: Path) -> None:
     one, other = VectorCache(tmp_path, "invented@1"), VectorCache(tmp_path, "invented@1")
     first = one.add(PHRASES[:2], Encoder().encode(PHRASES[:2]))
     second = other.add(PHRASES, Encoder(noise=1e-6).encode(PHRASES))
@@ -244,7 +244,7 @@ def test_processes_that_encode_at_once_agree_on_what_is_kept(tmp_path: Path) -> 
     assert _encode(tmp_path, 50) == last[50:250].tobytes()
 
 
-def test_threads_that_find_the_file_damaged_throw_it_away_once_and_are_all_right(tmp_path: Path) -> None:
+def test_threads_discard_a_damaged_file_once_and_go_on(tmp_path: Path) -> None:
     cache = VectorCache(tmp_path, "invented@1")
     kept(tmp_path, Encoder()).encode(PHRASES)
     cache.path.write_bytes(b"\0" * 9000)

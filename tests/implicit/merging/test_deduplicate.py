@@ -304,7 +304,7 @@ def test_nothing_that_a_row_says_is_lost_or_rewritten() -> None:
     assert len(FITTED_PROBABILITIES.frame()) == 0
 
 
-def test_a_phrase_is_like_itself_and_one_that_is_compared_with_no_other_is_not_encoded() -> None:
+def test_a_phrase_is_like_itself_and_a_phrase_without_pairs_is_not_encoded() -> None:
     """A chest tube on the left and one on the right are kept apart before any encoder is asked."""
     rows = [
         said("opacity"),

@@ -1,5 +1,5 @@
-"""`lunguage explain`: the story of every row of a study, those that are not in the result too, told to the
-person who asks and nobody else.
+"""`lunguage explain`: the story of every row of a study, of removed rows too, for the person who asks and
+nobody else.
 """
 
 from __future__ import annotations
@@ -147,12 +147,12 @@ def text(told_story: StudyStory) -> str:
     return console.export_text()
 
 
-# what is told
+# what is explained
 
 
 @examples(25)
 @given(reported)
-def test_every_row_of_a_study_is_told_of_once_with_what_became_of_it(rows: list[Said]) -> None:
+def test_every_row_of_a_study_is_explained_once_with_its_fate(rows: list[Said]) -> None:
     outcome = run(rows)
     for study in sorted({row.study for row in rows}):
         record = record_of(rows, study)
@@ -181,7 +181,7 @@ def test_every_row_of_a_study_is_told_of_once_with_what_became_of_it(rows: list[
         assert story_page(found).count("<article") == len(fates)
 
 
-def test_a_tentative_diagnosis_is_told_from_its_sentence_to_its_signs() -> None:
+def test_a_tentative_diagnosis_is_explained_from_its_sentence_to_its_signs() -> None:
     rows = [said("CHF", "tp", p=0.6, view="pa"), said("cardiomegaly", "dp")]
     found = told(story(rows), identity(0))
     assert SECRET in found["said"]
@@ -200,13 +200,13 @@ def test_a_tentative_diagnosis_is_told_from_its_sentence_to_its_signs() -> None:
     assert "of different certainty" in told(story(rows), identity(0) + "/0")["conflicts"]
 
 
-def test_the_phrases_of_a_row_are_told() -> None:
+def test_the_phrases_of_a_row_are_listed() -> None:
     record = record_of([said("pneumonia", "tp", p=0.6)])
     record.tables["fitted_probabilities"][0]["phrases"] = ["may represent", "versus"]  # type: ignore[index]
     assert "may represent, versus" in told(explain_study(record), identity(0))["hedges"]
 
 
-def test_a_generated_row_is_told_up_to_its_root() -> None:
+def test_a_generated_row_is_explained_up_to_its_root() -> None:
     found = told(story([said("lobar pneumonia", "dp")]), identity(0) + "/0/0")
     assert (
         "not in the report: idx 2 (consolidation, dp) implies it by pathway consolidation_1, "
@@ -216,7 +216,7 @@ def test_a_generated_row_is_told_up_to_its_root() -> None:
     assert "hedges" not in found
 
 
-def test_a_sign_whose_diagnosis_was_merged_is_told_of_the_one_that_holds_it_now() -> None:
+def test_a_sign_of_a_merged_diagnosis_names_the_row_that_holds_it_now() -> None:
     """The two pneumonias are one after resolution; only the lobar one implied a consolidation."""
     found = story([said("pneumonia", "tp", p=0.4, morphology="lobar"), said("pneumonia", "tp", p=0.8)])
     moved = told(found, identity(0) + "/0")["said"]
@@ -224,7 +224,7 @@ def test_a_sign_whose_diagnosis_was_merged_is_told_of_the_one_that_holds_it_now(
     assert "0 (pneumonia, tp; merged) implies it by pathway pneumonia_3" in moved
 
 
-def test_both_rows_of_a_merge_are_told_of_each_other() -> None:
+def test_both_rows_of_a_merge_name_each_other() -> None:
     rows = [said("nodule", location="right"), said("nodules", location="right", section="impr")]
     assert (
         "0 (nodule, right, dp; merged): cosine 1.000 (lexical-1)"
@@ -236,7 +236,7 @@ def test_both_rows_of_a_merge_are_told_of_each_other() -> None:
     )
 
 
-def test_a_contradiction_is_told_with_its_rule() -> None:
+def test_a_contradiction_is_explained_by_its_rule() -> None:
     rows = [said("pneumonia", "dn"), said("pneumonia", "tp", p=0.2)]
     found = story(rows)
     loser = told(found, identity(1))
@@ -253,7 +253,7 @@ def test_a_contradiction_is_told_with_its_rule() -> None:
     )
 
 
-def test_history_rows_and_rejected_rows_are_told_too() -> None:
+def test_history_rows_and_rejected_rows_are_explained_too() -> None:
     found = story([said("pneumonia", section="hist")], rejected=[REFUSED])
     assert [row.fate for row in found.rows] == ["excluded", "rejected"]
     assert told(found, identity(0))["what became of it"] == "excluded: history rows take no part."
@@ -279,7 +279,7 @@ def test_a_row_that_does_not_expand_says_why(row: Said, because: str) -> None:
     assert because in told(story([row]), identity(0))["pathway"]
 
 
-def test_references_are_told_by_number_and_lost_ones_with_the_reason() -> None:
+def test_references_are_numbers_and_lost_ones_have_a_reason() -> None:
     rows = [
         said("opacity", evidence=[1, "~haze"]),
         said("nodule", "tp", p=0.6),
@@ -337,7 +337,7 @@ def test_the_page_needs_nothing_else() -> None:
 # finding the study
 
 
-def test_a_study_that_came_again_is_told_as_it_came_last(tmp_path: Path) -> None:
+def test_a_study_delivered_again_is_explained_as_delivered_last(tmp_path: Path) -> None:
     home = home_of(tmp_path, "synthetic", old=[said("nodule")], new=[said("mass")])
     record = read_study(home.tables, "panel", ["old", "new"], STUDY.removeprefix("s"))
     found = explain_study(record)

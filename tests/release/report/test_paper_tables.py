@@ -57,7 +57,7 @@ def figure(tables: PaperTables, measure: str) -> float:
     return float(line(tables.figures, measure=measure)["value"])
 
 
-def test_certainty_counts_stated_current_rows_and_describes_the_p_of_the_tentative_ones() -> None:
+def test_certainty_counts_stated_current_rows_and_the_p_of_tentative_ones() -> None:
     rows = [
         said("pneumonia", "dp", location="right upper lobe"),
         said("pneumonia", "tp", p=0.4, location="left upper lobe"),

@@ -41,9 +41,7 @@ def own(vocabulary: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     return vocabulary, ranking
 
 
-def test_pairs_are_near_and_far_as_among_all_pairs_and_no_phrase_is_asked_about_much_more_than_another() -> (
-    None
-):
+def test_pairs_are_near_and_far_as_among_all_pairs_and_phrases_evenly_used() -> None:
     chosen = spread_pairs(WORDS, 50, seed=0)
     distances = sorted(abs(WORDS.index(a) - WORDS.index(b)) for a, b in chosen)
     every = sorted(abs(i - j) for i in range(42) for j in range(i))
@@ -157,7 +155,7 @@ def test_text_from_reports_cannot_become_markup() -> None:
     assert "<script>alert(1)</script> <finding>" in read.text
 
 
-def test_the_csv_has_a_column_per_sentence_and_expert_and_comes_back_as_it_was_filled_in(
+def test_the_csv_has_a_column_per_sentence_and_expert_and_is_read_back(
     tmp_path: Path,
 ) -> None:
     survey = make_survey(PUBLISHED, RULER, pairs=4, examples=3)

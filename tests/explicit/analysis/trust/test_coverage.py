@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 import pytest
+from profiles import scaled
 
 from lunguage_assets.explicit.analysis.trust.simulation import (
     ADVERSE,
@@ -26,7 +27,8 @@ from lunguage_assets.explicit.fit.probability import Anchor, calibrate, probabil
 from lunguage_assets.judges.protocol import ComparisonQuestion
 from lunguage_assets.settings import ExplicitSettings
 
-CORPORA, PHRASES, TARGETS, JUDGES = 2, 16, 300, 4
+CORPORA = max(2, scaled(4))
+PHRASES, TARGETS, JUDGES = 16, 300, 4
 
 
 @dataclass
