@@ -28,7 +28,7 @@ from lunguage_assets.judges.protocol import ComparisonQuestion
 from lunguage_assets.settings import ExplicitSettings
 
 CORPORA = max(2, scaled(4))
-PHRASES, TARGETS, JUDGES = 16, 300, 4
+PHRASES, TARGETS, JUDGES = 16, 200, 4
 
 
 @dataclass
