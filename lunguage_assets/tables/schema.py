@@ -130,7 +130,7 @@ class Table:
                 lists = np.empty(len(values), dtype=object)
                 lists[:] = values.to_pylist()
                 data[column.name] = lists
-        return pd.DataFrame(data, columns=self.names)
+        return pd.DataFrame(data)
 
     def to_arrow(self, frame: pd.DataFrame) -> pa.Table:
         """The validated Arrow form of a frame, ready to be written; raises `InvalidTable` and stores nothing

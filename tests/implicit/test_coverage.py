@@ -37,10 +37,10 @@ THEMES = (
 
 @lru_cache(maxsize=1)
 def sample() -> tuple[Said, ...]:
-    """Six hundred invented reports, the same every time; each speaks of few things, so that they meet."""
+    """Three hundred invented reports, the same every time; each speaks of few things, so that they meet."""
     dice = random.Random(7)
     rows: list[Said] = []
-    for study in range(600):
+    for study in range(300):
         view = dice.choice(["", "ap", "pa, lateral", "lateral"])
         ents, places, measurements = (
             dice.sample(ENTS, 4),
