@@ -128,7 +128,7 @@ class Table:
         for column in self.columns:
             values = table.column(column.name)
             if column.type == "string":
-                data[column.name] = values.to_pandas().astype("str")
+                data[column.name] = pd.array(values, dtype="str")
             elif column.type == "int":
                 data[column.name] = (
                     pd.array(values.to_pylist(), dtype="Int64")
@@ -143,7 +143,7 @@ class Table:
                 lists = np.empty(len(values), dtype=object)
                 lists[:] = values.to_pylist()
                 data[column.name] = lists
-        return pd.DataFrame(data, columns=self.names)
+        return pd.DataFrame(data)
 
     def to_arrow(self, frame: pd.DataFrame) -> pa.Table:
         """The validated Arrow form of a frame, ready to be written.

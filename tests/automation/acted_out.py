@@ -18,12 +18,12 @@ from dagster._core.definitions.asset_checks.asset_check_evaluation import (
 from dagster._core.events import DagsterEvent, DagsterEventType, StepMaterializationData
 from dagster._core.execution.api import create_execution_plan
 from dagster._core.storage.tags import PARTITION_NAME_TAG
+from lunguage_assets.orchestration.latest import latest_records
 
 from lunguage_assets.home.home import Home
 from lunguage_assets.orchestration.assets.corpus import TABLES_OF_INTAKE
 from lunguage_assets.orchestration.automation.conditions import CARRIED
 from lunguage_assets.orchestration.build import build_defs
-from lunguage_assets.orchestration.latest import latest_records
 
 OF_RANKER = frozenset(CARRIED) - {"hedge_phrases"}
 """Tables that a batch's run for one ranker makes."""

@@ -12,13 +12,13 @@ from pathlib import Path
 import dagster as dg
 import pytest
 from acted_out import defined
+from lunguage_assets.orchestration.checks.stale import FITS_CURRENT, RANKING_CURRENT
 from PIL import Image
 from small_homes import SmallHome, write_deliveries
 
 import lunguage_assets.explicit.rating.ranking as ranking
 import lunguage_assets.orchestration.assets.explicit as explicit
 from lunguage_assets.orchestration.automation.conditions import CARRIED
-from lunguage_assets.orchestration.checks.stale import FITS_CURRENT, RANKING_CURRENT
 
 OF_RANKER = [table for table in CARRIED if table != "hedge_phrases"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dagster as dg
 from acted_out import OF_RANKER, Acted, defined, everything_of, in_use
-
 from lunguage_assets.orchestration.checks.stale import RANKING_CURRENT, SHOWN, Standing, mark, standings, told
 
 REBUILT = "[automation]\nrebuild = true\n"

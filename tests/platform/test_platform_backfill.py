@@ -19,6 +19,8 @@ from dagster._daemon.types import DaemonHeartbeat
 from dagster._time import get_current_timestamp
 from hypothesis import given
 from hypothesis import strategies as st
+from lunguage_assets.orchestration.latest import made
+from lunguage_assets.orchestration.runs.stages import Stage, on_batch
 from platform_support import contents
 
 from lunguage_assets.cli.main import commands
@@ -29,11 +31,9 @@ from lunguage_assets.home.store import PARTITIONED_BY
 from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.checks.membership import PANEL_COMPLETE
-from lunguage_assets.orchestration.latest import made
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
 from lunguage_assets.orchestration.runs.backfill import NoDaemon, plan_backfill, queue_backfill
 from lunguage_assets.orchestration.runs.everything import OP, PARENT_TAG
-from lunguage_assets.orchestration.runs.stages import Stage, on_batch
 
 pytestmark = pytest.mark.lengthy
 
@@ -385,10 +385,9 @@ def test_the_job_everything_does_what_is_left_as_runs_of_its_own(
 def test_two_hundred_registered_batches_are_planned_in_no_more_queries_than_two(
     five_reports: Path, tmp_path: Path, judges
 ) -> None:
+    from lunguage_assets.orchestration.inventory import Inventory
     from sqlalchemy import event
     from sqlalchemy.engine import Engine
-
-    from lunguage_assets.orchestration.inventory import Inventory
 
     def queries(home: Home, instance: dg.DagsterInstance) -> int:
         seen: list[int] = []

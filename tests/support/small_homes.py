@@ -31,8 +31,8 @@ from dagster._core.workspace.load_target import InProcessWorkspaceLoadTarget
 from dagster._daemon.backfill import execute_backfill_iteration
 from dagster._grpc.server import GrpcServerCommand
 
-from lunguage_assets.home.home import Home
 from lunguage_assets.current.recipes import RECIPES
+from lunguage_assets.home.home import Home
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
 from lunguage_assets.orchestration.resources import HomeResource

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from lunguage_assets.orchestration.stored_results import StoredResults
 
 from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.explicit.hedges.amendments import newest_only
@@ -24,7 +25,6 @@ from lunguage_assets.judges.estimating.estimate import Estimate
 from lunguage_assets.judges.estimating.rehearsal import RehearsalJudge
 from lunguage_assets.judges.prompts import load_prompts
 from lunguage_assets.orchestration.estimate import Circumstances, estimate_run
-from lunguage_assets.orchestration.stored_results import StoredResults
 from lunguage_assets.sample import write_sample
 from lunguage_assets.settings import ExplicitSettings, load_settings
 from lunguage_assets.tables import TABLES
