@@ -48,8 +48,8 @@ KEYS = {
     "extraction": [("lexicon", batch) for batch in BATCHES],
     "collecting": [("lexicon",)],
     "comparing": [("lexicon",), ("cues",)],
-    **dict.fromkeys(("ranking", "release", *ANALYSES), [("panel",)]),
-    **dict.fromkeys(("fitting", "merging", "expansion", "resolution"), [("panel", b) for b in BATCHES]),
+    **{step: [("panel",)] for step in ("ranking", "release", *ANALYSES)},
+    **{step: [("panel", batch) for batch in BATCHES] for step in ("fitting", *RESULT[:-1])},
 }
 """Partitions that are in the finished home."""
 

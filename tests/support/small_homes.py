@@ -32,7 +32,6 @@ from dagster._grpc.server import GrpcServerCommand
 from lunguage_assets.current.plan import Request, Stage, plan
 from lunguage_assets.current.recipes import RECIPES, dimensions_of
 from lunguage_assets.current.standing import Standings
-from lunguage_assets.home.home import Home
 from lunguage_assets.orchestration.assets.edited import note_changed
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.jobs import tables_of_job
