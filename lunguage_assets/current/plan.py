@@ -13,6 +13,8 @@ from lunguage_assets.current.recipes import RECIPES, RELEASE, STEP_OF
 from lunguage_assets.current.standing import Keys, Standings
 from lunguage_assets.errors import ConfigurationError
 
+RESOLUTION = "resolution"
+
 STEPS_OF_JOB: dict[str, tuple[str, ...]] = {
     "ingest": ("intake",),
     "extract_hedges": ("extraction",),
@@ -20,8 +22,8 @@ STEPS_OF_JOB: dict[str, tuple[str, ...]] = {
     "compare": ("comparing",),
     "rank": ("ranking",),
     "fit": ("fitting",),
-    "expand": ("merging", "expansion", "resolution"),
-    "refit": ("fitting", "merging", "expansion", "resolution"),
+    "expand": ("merging", "expansion", RESOLUTION),
+    "refit": ("fitting", "merging", "expansion", RESOLUTION),
     "analyse": ("agreement_of_judges", "ranking_robustness", "fit_validation", "expert_agreement"),
     "release": (RELEASE,),
 }
@@ -128,6 +130,9 @@ class _Planning:
         if force or (step, keys) in self._to_make:
             return True
         if step == RELEASE:
+            # a batch that is not complete yet is no input of the release, but will be
+            if any(made == RESOLUTION and place[0] == keys[0] for made, place in self._to_make):
+                return True
             folder = self._wanted.release or self._now.home.release / keys[0]
             if self._now.of_release(keys[0], folder).state != "current":
                 return True

@@ -50,7 +50,7 @@ def build_defs(
     return dg.Definitions(
         assets=[
             *edited_assets(partitions),
-            *linked_to_code(automated(assets, partitions, automation, str(place.root))),
+            *linked_to_code(automated(assets, automation, chosen)),
         ],
         asset_checks=checks,
         jobs=[*asset_jobs(), everything, *quality_jobs(checks, partitions)],

@@ -1,13 +1,11 @@
-"""Homes with a few tiny batches that went part of the way in this process, and a daemon's backfills without a
-daemon.
-"""
+"""Homes with a few tiny batches, made in this process, and a daemon's backfills without a daemon."""
 
 from __future__ import annotations
 
 import logging
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -31,33 +29,39 @@ from dagster._core.workspace.load_target import InProcessWorkspaceLoadTarget
 from dagster._daemon.backfill import execute_backfill_iteration
 from dagster._grpc.server import GrpcServerCommand
 
-from lunguage_assets.current.recipes import RECIPES
-from lunguage_assets.home.home import Home
+from lunguage_assets.current.plan import Request, Stage, plan
+from lunguage_assets.current.recipes import RECIPES, dimensions_of
+from lunguage_assets.current.standing import Standings
+from lunguage_assets.orchestration.assets.edited import note_changed
 from lunguage_assets.orchestration.build import build_defs
-from lunguage_assets.orchestration.partitions import REPORT_BATCH
+from lunguage_assets.orchestration.jobs import tables_of_job
+from lunguage_assets.orchestration.partitions import REPORT_BATCH, store_keys
 from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.orchestration.runs.runner import Outcome, Runner
 from lunguage_assets.sample import write_sample
 from lunguage_assets.tables.schema import Table
 
 BATCHES = ("first", "second", "third")
+PANEL = Request("panel")
 Partition = str | Mapping[str, str]
 
 
 def write_deliveries(
-    folder: Path, reports: int = 5, seed: int = 3, batches: Sequence[str] = BATCHES
+    folder: Path, reports: int | Sequence[int] = 5, seed: int = 3, batches: Sequence[str] = BATCHES
 ) -> dict[str, Path]:
-    """One synthetic corpus cut into deliveries that share no study."""
+    """One synthetic corpus cut into deliveries that share no study; `reports` of each, or one by one."""
     whole = folder / "whole"
-    write_sample(whole, reports=reports * len(batches), seed=seed)
+    sizes = [reports] * len(batches) if isinstance(reports, int) else reports
+    write_sample(whole, reports=sum(sizes), seed=seed)
     (source,) = whole.glob("Lunguage.csv*")
     rows = pd.read_csv(source, dtype=str, keep_default_na=False)
     studies = sorted(set(rows["study_id"]))
     found = {}
-    for number, batch in enumerate(batches):
+    for batch, size in zip(batches, sizes, strict=True):
         target = found[batch] = folder / batch
         shutil.copytree(whole, target)
         (target / source.name).unlink()
-        mine = studies[number * reports : (number + 1) * reports]
+        mine, studies = studies[:size], studies[size:]
         rows[rows["study_id"].isin(mine)].to_csv(target / "Lunguage.csv", index=False)
     return found
 
@@ -72,6 +76,16 @@ def store_unchecked(table: Table, frame: pd.DataFrame, path: Path) -> None:
     pq.write_table(pa.Table.from_arrays(columns, schema=table.arrow), path)
 
 
+def without_checks(definitions: dg.Definitions) -> dg.Definitions:
+    """The same assets and jobs; the checks, which cost more than they, are left out."""
+    return dg.Definitions(
+        assets=definitions.assets,
+        jobs=definitions.jobs,
+        resources=definitions.resources,
+        executor=definitions.executor,
+    )
+
+
 class SmallHome:
     """A home and a Dagster instance in memory, which executes runs here and at once: what a test changes in
     this process holds in them.
@@ -79,20 +93,28 @@ class SmallHome:
     `record` has what was materialised, so that another instance can be told of it.
     """
 
-    def __init__(self, home: Home, instance: dg.DagsterInstance) -> None:
-        self.home, self.instance = home, instance
+    def __init__(self, resource: HomeResource, instance: dg.DagsterInstance) -> None:
+        self.resource, self.home, self.instance = resource, resource.home, instance
         self.record: list[dg.AssetMaterialization] = []
 
     @classmethod
     @contextmanager
-    def opened(cls, root: Path, record: Sequence[dg.AssetMaterialization] = ()) -> Iterator[SmallHome]:
-        """The home `root`, its batches known as partitions, with the record of earlier materialisations."""
-        home = Home(root)
+    def opened(
+        cls, root: Path, record: Sequence[dg.AssetMaterialization] = (), **fields: str
+    ) -> Iterator[SmallHome]:
+        """The home `root`, its batches known as partitions, with the record of earlier materialisations.
+
+        `fields`: of the home's resource, such as `judges_file`.
+        """
+        resource = HomeResource(root=str(root), **fields)
         with dg.DagsterInstance.ephemeral() as instance:
-            instance.add_dynamic_partitions(REPORT_BATCH.name, [batch.key for batch in home.registered()])
+            keys = [batch.key for batch in resource.home.registered()]
+            instance.add_dynamic_partitions(REPORT_BATCH.name, keys)
+            if record:  # what a table was made with is known before the table is
+                note_changed(instance, resource.standings())
             for materialization in record:
                 instance.report_runless_asset_event(materialization)
-            yield cls(home, instance)
+            yield cls(resource, instance)
 
     def register(self, deliveries: Mapping[str, Path]) -> None:
         for batch, folder in deliveries.items():
@@ -116,7 +138,42 @@ class SmallHome:
 
     @cached_property
     def definitions(self) -> dg.Definitions:
-        return build_defs(HomeResource(root=str(self.home.root)))
+        return build_defs(self.resource)
+
+    @cached_property
+    def unchecked(self) -> dg.Definitions:
+        """The definitions without checks."""
+        return without_checks(self.definitions)
+
+    def standings(self) -> Standings:
+        """What is current now."""
+        return self.resource.standings()
+
+    def plan(self, wanted: Request = PANEL) -> list[str]:
+        """The stages that a run would make now."""
+        return [line(stage) for stage in plan(self.standings(), wanted)]
+
+    def runner(self) -> Runner:
+        """One that makes tables without checks."""
+        return Runner(self.resource, self.instance, self.unchecked)
+
+    def run(self, wanted: Request = PANEL) -> list[str]:
+        """Make what is wanted and not current, without checks; the stages that were executed."""
+        return self.executed(lambda: self.runner().run(wanted))
+
+    def executed(self, work: Callable[[], Outcome]) -> list[str]:
+        """The stages that some work executed, in their order."""
+        before = {run.run_id for run in self.instance.get_runs()}
+        work()
+        runs = [run for run in reversed(self.instance.get_runs()) if run.run_id not in before]
+        self._keep(runs)
+        return [_line_of(run) for run in runs]
+
+    def _keep(self, runs: Sequence[dg.DagsterRun]) -> None:
+        for run in runs:
+            logs = self.instance.all_logs(run.run_id, of_type=dg.DagsterEventType.ASSET_MATERIALIZATION)
+            events = [entry.get_dagster_event() for entry in logs]
+            self.record += [event.step_materialization_data.materialization for event in events]
 
     def make(
         self,
@@ -198,3 +255,13 @@ class SmallHome:
 
 def _chosen(keys: Sequence[str]) -> PartitionsSelector:
     return PartitionsSelector(ranges=[PartitionRangeSelector(key, key) for key in keys])
+
+
+def line(stage: Stage) -> str:
+    """A stage without its reasons."""
+    return f"{stage.job} ({stage.label})"
+
+
+def _line_of(run: dg.DagsterRun) -> str:
+    dimensions = dimensions_of(tables_of_job(run.job_name)[0])
+    return line(Stage(run.job_name, store_keys(run.tags["dagster/partition"], dimensions)))

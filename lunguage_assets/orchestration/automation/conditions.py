@@ -2,8 +2,8 @@
 
 A batch that is taken in is carried to `lunguage_plus_plus` for the rankers in use, those that have a ranking.
 The conditions are Dagster's own. What must not trigger anything is ignored: the measuring stick and what a
-person edits, because following them may cost money. Our one condition keeps away from what somebody else
-does.
+person edits, because following them may cost money. Our one condition asks `current` whether a run would find
+everything that it reads, and keeps away from what a command does.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from collections.abc import Sequence
 
 import dagster as dg
 
-from lunguage_assets.current.recipes import RECIPES, RELEASE
+from lunguage_assets.current.recipes import RECIPES, RELEASE, STEP_OF, dimensions_of
+from lunguage_assets.current.standing import Standings
 from lunguage_assets.orchestration.assets import edited
 from lunguage_assets.orchestration.automation.schedules import release_freshness
-from lunguage_assets.orchestration.partitions import Partitions
+from lunguage_assets.orchestration.partitions import store_keys
+from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.command_lock import is_at_work
 from lunguage_assets.settings import AutomationSettings
 
@@ -24,42 +26,64 @@ CARRIED = ("extraction", "fitting", "merging", "expansion", "resolution")
 """Steps that a new batch goes through, upstream first."""
 
 
-class NobodyElse(dg.AutomationCondition):
-    """True for partitions that automation may request.
+class Ready(dg.AutomationCondition):
+    """True for partitions that automation may request now.
 
-    Not while a command of this home is at work: it carries its batches itself. Phrases are extracted by the
-    configured extractor only; another judge's are made by a backfill.
+    Not while a command of this home is at work: it carries its batches itself. Not before everything that a
+    run reads is current: a run would fail, or answers would be paid for that another run asks for anew.
+    Phrases are extracted by the configured extractor only; another judge's are made by a backfill, and so are
+    those of an extractor that was exchanged.
     """
 
-    def __init__(self, home: str, extractor: str) -> None:
+    def __init__(self, home: HomeResource) -> None:
         super().__init__()
-        self._home, self._extractor = home, extractor
+        self._home = home
 
     @property
     def name(self) -> str:
-        return "nobody_else"
+        return "ready"
 
     def evaluate(self, context: dg.AutomationContext) -> dg.AutomationResult:
         chosen = context.candidate_subset
-        if chosen.is_empty or is_at_work(self._home):
+        if chosen.is_empty or is_at_work(self._home.root):
             return dg.AutomationResult(context, context.get_empty_subset())
-        if context.key == dg.AssetKey("hedge_phrases"):
-            keys = chosen.expensively_compute_partition_keys()
-            own = {key for key in keys if str(key).split("|")[0] == self._extractor}
-            chosen = chosen.compute_intersection_with_partition_keys(own)
-        return dg.AutomationResult(context, chosen)
+        step, now = STEP_OF[context.key.path[-1]], self._home.standings()
+        keys = chosen.expensively_compute_partition_keys()
+        ready = {key for key in keys if _is_ready(now, step, store_keys(key, RECIPES[step].dimensions))}
+        return dg.AutomationResult(context, chosen.compute_intersection_with_partition_keys(ready))
 
 
-def condition(home: str, extractor: str) -> dg.AutomationCondition:
+def _is_ready(now: Standings, step: str, keys: tuple[str, ...]) -> bool:
+    """Whether everything is current that the step, and those before it in the same run, read of others."""
+    if step == "extraction" and not _extracts(now, keys[0]):
+        return False
+    return all(
+        _is_ready(now, STEP_OF[wanted.table], place)
+        if dimensions_of(wanted.table) == RECIPES[step].dimensions
+        else now.is_current(wanted.table, *place)
+        for wanted, place in now.inputs(step, keys)
+        if not wanted.on_request
+    )
+
+
+def _extracts(now: Standings, judge: str) -> bool:
+    collected = [other for other in now.judges.active_judges if now.exists("hedge_vocabulary", other)]
+    return judge == now.judges.extractor and (judge in collected or not collected)
+
+
+def condition(home: HomeResource, table: str) -> dg.AutomationCondition:
     """When a step of a batch is requested: something that it reads is there anew, and all of it is sound."""
     automatic = dg.AutomationCondition
-    stick = dg.AssetSelection.assets("hedge_vocabulary", "reference_ranking")
-    by_hand = dg.AssetSelection.groups(edited.GROUP)
-    news = (
-        automatic.newly_missing()
-        | (automatic.missing() & automatic.initial_evaluation())  # what came while nobody looked
-        | automatic.any_deps_updated().ignore(stick | by_hand)
-    ).since(automatic.newly_requested() | automatic.newly_updated())
+    stick, by_hand = dg.AssetSelection.assets("hedge_vocabulary", "reference_ranking"), _by_hand()
+    # a ranking that comes for the first time asks for no batch that was there before it
+    unranked = automatic.any_deps_match(automatic.missing()).allow(
+        dg.AssetSelection.assets("reference_ranking")
+    )
+    unseen = automatic.missing() & automatic.initial_evaluation()  # taken in while nobody looked
+    arrived = automatic.newly_missing() | unseen if table == "hedge_phrases" else automatic.newly_missing()
+    news = (arrived | automatic.any_deps_updated().ignore(stick | by_hand)).since(
+        automatic.newly_requested() | automatic.newly_updated() | unranked
+    )
     unsound = automatic.any_checks_match(
         automatic.check_failed() | automatic.execution_failed(), blocking_only=True
     )
@@ -69,25 +93,31 @@ def condition(home: str, extractor: str) -> dg.AutomationCondition:
         & ~automatic.any_deps_in_progress()
         & ~automatic.in_progress()
         & ~automatic.any_deps_match(unsound)
-        & NobodyElse(home, extractor)
+        & Ready(home)
     )
 
 
-def rebuilding(home: str, extractor: str) -> dg.AutomationCondition:
+def rebuilding(home: HomeResource) -> dg.AutomationCondition:
     """When comparisons and ranking follow a new vocabulary without a person: opt-in, may cost money."""
-    automatic = dg.AutomationCondition
+    automatic, by_hand = dg.AutomationCondition, _by_hand()
+    news = automatic.any_deps_updated().ignore(by_hand)
     return (
-        automatic.any_deps_updated().since(automatic.newly_requested() | automatic.newly_updated())
+        news.since(automatic.newly_requested() | automatic.newly_updated())
         & ~automatic.missing()
-        & ~automatic.any_deps_missing()
+        & ~automatic.any_deps_missing().ignore(by_hand)
         & ~automatic.any_deps_in_progress()
         & ~automatic.in_progress()
-        & NobodyElse(home, extractor)
+        & Ready(home)
     )
+
+
+def _by_hand() -> dg.AssetSelection:
+    """What a person edits. External assets: a group without them is empty."""
+    return dg.AssetSelection.groups(edited.GROUP, include_sources=True)
 
 
 def automated(
-    assets: Sequence[dg.AssetsDefinition], partitions: Partitions, settings: AutomationSettings, home: str
+    assets: Sequence[dg.AssetsDefinition], settings: AutomationSettings, home: HomeResource
 ) -> list[dg.AssetsDefinition]:
     """The assets, those that a batch is carried through with their condition."""
     carried = {table for step in CARRIED for table in RECIPES[step].tables}
@@ -97,11 +127,11 @@ def automated(
     def attach(spec: dg.AssetSpec) -> dg.AssetSpec:
         table = spec.key.path[-1]
         if table in carried:
-            return spec.replace_attributes(automation_condition=condition(home, partitions.extractor))
+            return spec.replace_attributes(automation_condition=condition(home, table))
         if table == RELEASE and late is not None:
             return dg.apply_freshness_policy(spec, late)
         if table in rebuilt:
-            return spec.replace_attributes(automation_condition=rebuilding(home, partitions.extractor))
+            return spec.replace_attributes(automation_condition=rebuilding(home))
         return spec
 
     return list(dg.map_asset_specs(attach, assets))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lunguage_assets.errors import MethodError

@@ -18,17 +18,37 @@ from dagster._core.definitions.asset_checks.asset_check_evaluation import (
 from dagster._core.events import DagsterEvent, DagsterEventType, StepMaterializationData
 from dagster._core.execution.api import create_execution_plan
 from dagster._core.storage.tags import PARTITION_NAME_TAG
-from lunguage_assets.orchestration.latest import latest_records
 
-from lunguage_assets.home.home import Home
-from lunguage_assets.orchestration.assets.corpus import TABLES_OF_INTAKE
-from lunguage_assets.orchestration.automation.conditions import CARRIED
+from lunguage_assets.current.recipes import RECIPES, dimensions_of
+from lunguage_assets.current.standing import CURRENT, MISSING, Standing, Standings
+from lunguage_assets.orchestration.assets.edited import VERSION_TAG
+from lunguage_assets.orchestration.automation.conditions import CARRIED as STEPS
 from lunguage_assets.orchestration.build import build_defs
+from lunguage_assets.orchestration.partitions import store_keys
+from lunguage_assets.orchestration.resources import HomeResource
+
+TAKEN_IN = RECIPES["intake"].tables
+CARRIED = tuple(table for step in STEPS for table in RECIPES[step].tables)
+"""Tables that a batch is carried through, upstream first."""
 
 OF_RANKER = frozenset(CARRIED) - {"hedge_phrases"}
 """Tables that a batch's run for one ranker makes."""
 
 Requested = dict[str, set[str]]
+
+
+NOT_CURRENT: dict[tuple[str, ...], Standing] = {}
+"""Table and keys of partitions that are not current; what runs make is acted out, so no file says so."""
+
+
+class ActedStandings(Standings):
+    def _of(self, table: str, *keys: str) -> Standing:
+        return NOT_CURRENT.get((table, *keys), CURRENT)
+
+
+class ActedHome(HomeResource):
+    def standings(self) -> Standings:
+        return ActedStandings(self.home, self.judges)
 
 
 class CodeLocation:
@@ -55,8 +75,13 @@ class CodeLocation:
 def defined(settings: str = "") -> CodeLocation:
     """The code location of an empty home with these settings."""
     with tempfile.TemporaryDirectory() as root:
-        (Path(root) / "settings.toml").write_text(settings)
-        return CodeLocation(build_defs(Home(Path(root))))
+        return located(Path(root), settings)
+
+
+def located(root: Path, settings: str = "") -> CodeLocation:
+    """The code location of a home in a folder."""
+    (root / "settings.toml").write_text(settings)
+    return CodeLocation(build_defs(ActedHome(root=str(root))))
 
 
 class Acted:
@@ -66,6 +91,7 @@ class Acted:
         self._location = location or defined()
         self.definitions = self._location.definitions
         self.instance = dg.DagsterInstance.ephemeral()
+        NOT_CURRENT.clear()
         self._cursor: Any = None
 
     def tick(self, now: datetime | None = None) -> Requested:
@@ -80,27 +106,35 @@ class Acted:
         }
         return {table: partitions for table, partitions in found.items() if partitions}
 
+    def outdated(self, table: str, *keys: str) -> None:
+        """A partition is stale, until it is made again."""
+        NOT_CURRENT[table, *keys] = Standing("stale", ("something changed",))
+
+    def absent(self, table: str, *keys: str) -> None:
+        """A partition is missing, until it is made."""
+        NOT_CURRENT[table, *keys] = MISSING
+
     def forget_cursor(self) -> None:
         """As after the sensor's state was lost."""
         self._cursor = None
 
-    def start(
-        self, tables: Iterable[str], partition: str, tags: dict[str, str] | None = None
-    ) -> dg.DagsterRun:
+    def start(self, tables: Iterable[str], partition: str) -> dg.DagsterRun:
         """Create a run that sets out to make these tables of a partition."""
         chosen = frozenset(tables)
         job, plan = self._location.job(chosen)
         run = self.instance.create_run_for_job(
             job,
             plan,
-            tags={PARTITION_NAME_TAG: partition, **(tags or {})},
+            tags={PARTITION_NAME_TAG: partition},
             asset_selection={dg.AssetKey(table) for table in chosen},
         )
         self._says(run, DagsterEventType.RUN_START)
         return run
 
-    def make(self, run: dg.DagsterRun, table: str, **metadata: str) -> None:
-        made = dg.AssetMaterialization(table, partition=run.tags[PARTITION_NAME_TAG], metadata=metadata)
+    def make(self, run: dg.DagsterRun, table: str) -> None:
+        partition = run.tags[PARTITION_NAME_TAG]
+        NOT_CURRENT.pop((table, *store_keys(partition, dimensions_of(table))), None)
+        made = dg.AssetMaterialization(table, partition=partition)
         event = DagsterEvent(
             DagsterEventType.ASSET_MATERIALIZATION.value,
             run.job_name,
@@ -108,16 +142,20 @@ class Acted:
         )
         self.instance.report_dagster_event(event, run.run_id)
 
-    def report(self, table: str, partition: str, **metadata: str) -> None:
+    def report(self, table: str, partition: str) -> None:
         """A table of a partition is made, by no run."""
-        self.instance.report_runless_asset_event(
-            dg.AssetMaterialization(table, partition=partition, metadata=metadata)
-        )
+        self.instance.report_runless_asset_event(dg.AssetMaterialization(table, partition=partition))
+
+    def edit(self, asset: str, partition: str, version: str) -> None:
+        """What a person edits has another version."""
+        tags = {VERSION_TAG: version}
+        self.instance.report_runless_asset_event(dg.AssetObservation(asset, partition=partition, tags=tags))
 
     def check(self, run: dg.DagsterRun, table: str, name: str, passed: bool) -> None:
         """A check's result on what the run has made."""
         partition = run.tags[PARTITION_NAME_TAG]
-        record = latest_records(self.instance, table, {partition})[partition]
+        chosen = dg.AssetRecordsFilter(asset_key=dg.AssetKey(table), asset_partitions=[partition])
+        (record,) = self.instance.fetch_materializations(chosen, limit=1).records
         target = AssetCheckEvaluationTargetMaterializationData(
             storage_id=record.storage_id, run_id=run.run_id, timestamp=record.timestamp
         )
@@ -139,36 +177,34 @@ class Acted:
     def succeed(self, run: dg.DagsterRun) -> None:
         self._says(run, DagsterEventType.RUN_SUCCESS)
 
-    def done(
-        self, tables: Sequence[str], partition: str, tags: dict[str, str] | None = None, **metadata: str
-    ) -> None:
+    def done(self, tables: Sequence[str], partition: str) -> None:
         """A whole run that makes these tables of a partition."""
-        run = self.start(tables, partition, tags)
+        run = self.start(tables, partition)
         for table in tables:
-            self.make(run, table, **metadata)
+            self.make(run, table)
         self.succeed(run)
 
     def deliver(self, *batches: str) -> None:
         """Register batches and take them in."""
         self.instance.add_dynamic_partitions("report_batch", list(batches))
         for batch in batches:
-            self.done(TABLES_OF_INTAKE, batch)
+            self.done(TAKEN_IN, batch)
 
-    def build_stick(self, *rankers: str, vocabulary: str = "v1", ranking: str = "r1") -> None:
+    def build_stick(self, *rankers: str) -> None:
         """A vocabulary of the extractor, matches of both judges, and the rankings."""
-        self.done(["hedge_vocabulary"], "lexicon", vocabulary_version=vocabulary)
+        self.done(["hedge_vocabulary"], "lexicon")
         for judge in ("lexicon", "cues"):
-            self.done(["comparison_matches"], judge, vocabulary_version=vocabulary)
+            self.done(["comparison_matches"], judge)
         for ranker in rankers:
-            self.done(["reference_ranking"], ranker, vocabulary_version=vocabulary, ranking_version=ranking)
+            self.done(["reference_ranking"], ranker)
 
-    def finish(self, requested: Requested, ranking: str = "r1") -> None:
+    def finish(self, requested: Requested) -> None:
         """Do all that was requested."""
         for partition in sorted(requested.get("hedge_phrases", ())):
             self.done(["hedge_phrases"], partition)
         for partition in sorted(set().union(*(requested.get(table, set()) for table in OF_RANKER))):
             asked = [table for table in CARRIED if partition in requested.get(table, ())]
-            self.done(asked, partition, ranking_version=ranking)
+            self.done(asked, partition)
 
     def carry(self, limit: int = 6) -> list[Requested]:
         """Tick and do what is requested, until nothing is; what was requested, tick by tick."""
@@ -195,5 +231,5 @@ def in_use(acted: Acted) -> Acted:
     acted.deliver("old")
     acted.done(["hedge_phrases"], "lexicon|old")
     acted.build_stick("panel")
-    acted.done([table for table in CARRIED if table in OF_RANKER], "panel|old", ranking_version="r1")
+    acted.done([table for table in CARRIED if table in OF_RANKER], "panel|old")
     return acted

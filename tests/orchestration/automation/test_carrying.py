@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import dagster as dg
-import pytest
-from acted_out import Acted, everything_of
-
-import lunguage_assets.orchestration.automation.conditions as conditions
-from lunguage_assets.orchestration.assets.corpus import TABLES_OF_INTAKE
+from acted_out import TAKEN_IN, Acted, everything_of
 
 
 def test_a_new_batch_is_read_by_the_extractor_and_carried_to_the_end_for_the_rankers_in_use_alone(
@@ -44,24 +40,6 @@ def test_many_batches_at_once_flow_together_and_a_lost_cursor_asks_for_nothing_t
     assert acted.tick() == {}
 
 
-def test_more_batches_than_one_look_requests_come_in_turn_and_those_that_wait_keep_none_out(
-    acted: Acted, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(conditions, "AT_ONCE", 2)
-    names = [f"b{number}" for number in range(5)]
-    acted.deliver(*names)
-    acted.finish({"hedge_phrases": {f"lexicon|{name}" for name in names}})
-    asked = [acted.tick() for _ in range(3)]
-    assert all(
-        set(map(frozenset, requested.values())) == {frozenset(requested["lunguage_plus_plus"])}
-        for requested in asked
-    ), "whole runs"
-    assert sorted(len(requested["lunguage_plus_plus"]) for requested in asked) == [1, 2, 2]
-    assert set().union(*(requested["lunguage_plus_plus"] for requested in asked)) == {
-        f"panel|{name}" for name in names
-    }
-
-
 def test_without_a_ranking_only_phrases_are_extracted_also_of_batches_taken_in_while_nobody_looked() -> None:
     acted = Acted()
     acted.deliver("unseen")
@@ -71,17 +49,21 @@ def test_without_a_ranking_only_phrases_are_extracted_also_of_batches_taken_in_w
 def test_a_batch_that_is_taken_in_again_flows_again_and_is_not_fitted_with_its_old_phrases(
     acted: Acted,
 ) -> None:
-    acted.done(TABLES_OF_INTAKE, "old")
+    assert acted.tick() == {}
+    acted.done(TAKEN_IN, "old")
+    acted.outdated("hedge_phrases", "lexicon", "old")
     assert acted.tick() == {"hedge_phrases": {"lexicon|old"}}, "the fits wait for the phrases"
     acted.finish({"hedge_phrases": {"lexicon|old"}})
     assert acted.tick() == everything_of("panel|old")
 
 
 def test_corrected_phrases_and_fits_made_by_hand_flow_on_from_there(acted: Acted) -> None:
+    assert acted.tick() == {}
     acted.done(["hedge_phrases"], "lexicon|old")
     assert acted.tick() == everything_of("panel|old")
     acted.finish(everything_of("panel|old"))
-    acted.done(["fitted_probabilities", "fit_log"], "panel|old", ranking_version="r1")
+    assert acted.tick() == {}
+    acted.done(["fitted_probabilities", "fit_log"], "panel|old")
     rest = everything_of("panel|old")
     del rest["fitted_probabilities"], rest["fit_log"]
     assert acted.carry() == [rest]
@@ -99,10 +81,10 @@ def test_a_deleted_batch_and_a_judge_who_left_ask_for_nothing_and_stop_nothing(a
     assert acted.carry() == [{"hedge_phrases": {"lexicon|kept"}}, everything_of("panel|kept")]
 
 
-def test_phrases_of_another_extractor_are_not_asked_for_before_it_has_a_vocabulary() -> None:
+def test_an_extractor_that_was_exchanged_is_not_asked_about_all_batches_before_it_has_a_vocabulary() -> None:
     acted = Acted()
+    acted.absent("hedge_vocabulary", "lexicon")
     acted.deliver("old")
-    acted.done(["hedge_vocabulary"], "cues", vocabulary_version="v0")
     assert acted.tick() == {}, "all batches would be read again"
     acted.build_stick("panel")
     assert acted.tick() == {"hedge_phrases": {"lexicon|old"}}

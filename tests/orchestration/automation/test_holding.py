@@ -4,15 +4,13 @@ nothing else.
 
 from __future__ import annotations
 
-import socket
-from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import dagster as dg
 import pytest
-from acted_out import Acted, CodeLocation, Requested, defined, everything_of, in_use
+from acted_out import TAKEN_IN, Acted, CodeLocation, Requested, defined, everything_of, in_use, located
 
-from lunguage_assets.orchestration.assets.corpus import TABLES_OF_INTAKE
-from lunguage_assets.orchestration.runs.workers import PROCESS_TAG, this_process
+from lunguage_assets.orchestration.runs.command_lock import command_at_work
 
 BEFORE_RESOLUTION = (
     "fitted_probabilities",
@@ -34,32 +32,36 @@ def without(requested: Requested, *tables: str) -> Requested:
 
 def test_a_batch_whose_guarantees_fail_waits_and_the_others_go_on(acted: Acted) -> None:
     taken_in_and_read(acted, "bad", "good")
+    assert acted.tick() == everything_of("panel|bad", "panel|good")
     run = acted.start(everything_of("panel|bad"), "panel|bad")
     for table in BEFORE_RESOLUTION:
         acted.make(run, table)
     acted.fail(run)
-    assert acted.tick() == everything_of("panel|good"), "no second try of the failed one"
     acted.finish(everything_of("panel|good"))
-    acted.forget_cursor()
-    assert acted.tick() == {}, "nor after the daemon lost its state"
+    assert acted.carry() == [], "no second try of the failed one"
 
 
 def test_a_failed_batch_is_tried_again_when_it_is_taken_in_again_and_a_cancelled_one_likewise(
     acted: Acted,
 ) -> None:
     taken_in_and_read(acted, "failed", "cancelled")
+    assert acted.tick() == everything_of("panel|failed", "panel|cancelled")
     acted.fail(acted.start(everything_of("panel|failed"), "panel|failed"))
     run = acted.start(everything_of("panel|cancelled"), "panel|cancelled")
     acted.instance.report_run_canceling(run)
     acted.instance.report_run_canceled(run)
     assert acted.tick() == {}
     for batch in ("failed", "cancelled"):
-        acted.done(TABLES_OF_INTAKE, batch)
+        acted.done(TAKEN_IN, batch)
+        acted.outdated("hedge_phrases", "lexicon", batch)
     assert acted.tick() == {"hedge_phrases": {"lexicon|failed", "lexicon|cancelled"}}
 
 
 def test_phrases_that_could_not_be_extracted_hold_the_fits_of_their_batch_alone(acted: Acted) -> None:
-    acted.done(TABLES_OF_INTAKE, "old")
+    assert acted.tick() == {}
+    acted.done(TAKEN_IN, "old")
+    acted.outdated("hedge_phrases", "lexicon", "old")
+    assert acted.tick() == {"hedge_phrases": {"lexicon|old"}}
     acted.fail(acted.start(["hedge_phrases"], "lexicon|old"))
     acted.deliver("new")
     assert acted.carry() == [{"hedge_phrases": {"lexicon|new"}}, everything_of("panel|new")]
@@ -117,11 +119,11 @@ def test_every_blocking_check_has_the_partitions_of_its_table() -> None:
         )
 
 
-def test_a_batch_that_a_command_carries_on_is_left_to_it_while_it_lives(acted: Acted) -> None:
-    acted.instance.add_dynamic_partitions("report_batch", ["new", "orphaned"])
-    acted.done(TABLES_OF_INTAKE, "new", {PROCESS_TAG: this_process()})
-    acted.done(TABLES_OF_INTAKE, "orphaned", {PROCESS_TAG: f"{socket.gethostname()}:1:another-start"})
-    assert acted.tick() == {"hedge_phrases": {"lexicon|orphaned"}}, "its command was killed"
-    acted.start(["hedge_phrases"], "lexicon|orphaned")
-    later = datetime.now(UTC) + timedelta(minutes=5)
-    assert acted.tick(later) == {"hedge_phrases": {"lexicon|new"}}, "it has moved on to something else"
+def test_while_a_command_of_the_home_is_at_work_nothing_is_requested_and_afterwards_it_is(
+    tmp_path: Path,
+) -> None:
+    acted = in_use(Acted(located(tmp_path)))
+    with command_at_work(tmp_path), command_at_work(tmp_path):
+        acted.deliver("new")
+        assert acted.tick() == {}
+    assert acted.tick() == {"hedge_phrases": {"lexicon|new"}}

@@ -13,11 +13,14 @@ import dagster as dg
 import pytest
 from acted_out import Acted, CodeLocation, defined
 from dagster._utils.schedules import schedule_execution_time_iterator
+from finished_homes import Finished
+from small_homes import SmallHome
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.home.home import Home
+from lunguage_assets.home.store import partition_path
 from lunguage_assets.orchestration.automation.schedules import GRACE, release_freshness, releases
 from lunguage_assets.orchestration.build import build_defs
+from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.settings import AutomationSettings, load_settings
 
 ENABLED = "[automation]\nenabled = true\nnightly = '30 2 * * *'\ntime_zone = 'Europe/Berlin'\n"
@@ -27,9 +30,10 @@ def schedule(location: CodeLocation, name: str) -> dg.ScheduleDefinition:
     return location.definitions.get_repository_def().get_schedule_def(name)
 
 
-def nightly(acted: Acted, at: datetime) -> list[dg.RunRequest | dg.SkipReason]:
+def nightly(home: Path, at: datetime) -> list[dg.RunRequest | dg.SkipReason]:
     """What the nightly schedule says at this moment."""
-    return list(releases(acted.instance, ("panel", "cues", "lexicon"), at))
+    standings = HomeResource(root=str(home)).standings()
+    return list(releases(standings, ("panel", "cues", "lexicon"), at))
 
 
 def test_nothing_starts_by_itself_before_somebody_says_so() -> None:
@@ -58,26 +62,24 @@ def test_one_sensor_evaluates_every_condition_in_our_own_code() -> None:
     assert not automatic[0].emit_backfills
 
 
-def test_the_nightly_release_is_of_every_ranker_with_a_ranking_and_a_finished_batch(acted: Acted) -> None:
+def test_the_nightly_release_is_of_every_ranker_with_a_ranking_and_a_finished_batch(
+    finished: Finished,
+) -> None:
     night = datetime(2026, 11, 20, 2, tzinfo=UTC)
-    acted.done(["reference_ranking"], "cues", vocabulary_version="v1")
-    requests = nightly(acted, night)
+    requests = nightly(finished.home, night)
     assert [request.partition_key for request in requests] == ["panel"]
-    again = nightly(acted, night)
-    next_night = nightly(acted, night + timedelta(days=1))
+    again = nightly(finished.home, night)
+    next_night = nightly(finished.home, night + timedelta(days=1))
     assert requests[0].run_key == again[0].run_key, (
         "the same night is released once, also when the daemon was restarted in it"
     )
     assert requests[0].run_key != next_night[0].run_key
 
 
-def test_without_a_finished_batch_the_nightly_release_says_what_is_missing() -> None:
-    acted = Acted()
-    acted.build_stick("panel")
-    acted.instance.add_dynamic_partitions("report_batch", ["gone"])
-    acted.report("lunguage_plus_plus", "panel|gone")
-    acted.instance.delete_dynamic_partition("report_batch", "gone")
-    (told,) = nightly(acted, datetime(2026, 11, 20, 2, tzinfo=UTC))
+def test_without_a_finished_batch_the_nightly_release_says_what_is_missing(small: SmallHome) -> None:
+    for batch in ("first", "second"):
+        partition_path(small.home.tables, "lunguage_plus_plus", "panel", batch).unlink()
+    (told,) = nightly(small.home.root, datetime(2026, 11, 20, 2, tzinfo=UTC))
     assert isinstance(told, dg.SkipReason)
     assert "finished batch" in (told.skip_message or "")
 
@@ -148,7 +150,7 @@ def test_only_a_home_with_automation_has_a_release_that_can_be_late() -> None:
 def test_a_setting_that_cannot_be_is_named_with_what_was_found(wrong: str, tmp_path: Path) -> None:
     (tmp_path / "settings.toml").write_text(f"[automation]\n{wrong}\n")
     with pytest.raises(ConfigurationError, match=r"automation\." + wrong.split()[0]):
-        build_defs(Home(tmp_path))
+        build_defs(HomeResource(root=str(tmp_path)))
 
 
 def test_the_defaults_are_the_packaged_ones() -> None:

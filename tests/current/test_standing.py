@@ -1,0 +1,480 @@
+"""A change makes stale exactly what follows from it, says why, is planned for no further, and can be undone.
+
+One row per kind of change. `FOLLOWS` is written by hand from the method: the steps below each step.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+from finished_homes import Finished
+from small_homes import SmallHome, store_unchecked
+
+from lunguage_assets.current import reads
+from lunguage_assets.current.plan import Request
+from lunguage_assets.current.recipes import RECIPES, RELEASE
+from lunguage_assets.current.standing import CHANGED_BY_HAND, CURRENT, Standings
+from lunguage_assets.data_files import resource
+from lunguage_assets.explicit.fit.probability import load_anchors
+from lunguage_assets.home.record import Record
+from lunguage_assets.home.store import partition_path, read_table, stored_record, write_table
+from lunguage_assets.tables import TABLES
+
+BATCHES = ("first", "second")
+RESULT = ("merging", "expansion", "resolution", "release")
+ANALYSES = ("agreement_of_judges", "ranking_robustness", "fit_validation", "expert_agreement")
+FOLLOWS = {
+    "intake": ("extraction", "fitting", *RESULT),
+    "extraction": ("fitting", *RESULT),  # a vocabulary is collected again on request only
+    "collecting": ("comparing", "ranking", "fitting", *RESULT, *ANALYSES),
+    "comparing": ("ranking", "fitting", *RESULT, *ANALYSES),
+    "ranking": ("fitting", *RESULT, *ANALYSES),
+    "fitting": RESULT,
+    "merging": ("expansion", "resolution", "release"),
+    "expansion": ("resolution", "release"),
+    "resolution": ("release",),
+    **dict.fromkeys(("release", *ANALYSES), ()),
+}
+KEYS = {
+    "intake": [(batch,) for batch in BATCHES],
+    "extraction": [("lexicon", batch) for batch in BATCHES],
+    "collecting": [("lexicon",)],
+    "comparing": [("lexicon",), ("cues",)],
+    **{step: [("panel",)] for step in ("ranking", "release", *ANALYSES)},
+    **{step: [("panel", batch) for batch in BATCHES] for step in ("fitting", *RESULT[:-1])},
+}
+"""Partitions that are in the finished home."""
+
+Stale = dict[str, set[str]]
+"""Table with its partition -> reasons."""
+
+
+def below(reason: str, *steps: str, batch: str = "") -> Stale:
+    """These steps and all that follow from them, of one batch or all, stale for this reason."""
+    struck = {*steps, *(step for above in steps for step in FOLLOWS[above])}
+    return {
+        f"{table}/{'/'.join(keys)}": {reason}
+        for step in struck
+        for keys in KEYS[step]
+        if not batch or batch in keys or not set(BATCHES) & set(keys)
+        for table in RECIPES[step].tables
+    }
+
+
+def all_of(*parts: Stale) -> Stale:
+    together: Stale = {}
+    for part in parts:
+        for place, because in part.items():
+            together[place] = together.get(place, set()) | because
+    return together
+
+
+def not_current(now: Standings) -> Stale:
+    """Every table of the finished home that is not current."""
+    places = [(table, keys) for step in KEYS for table in RECIPES[step].tables for keys in KEYS[step]]
+    found = {f"{table}/{'/'.join(keys)}": now.of(table, *keys) for table, keys in places}
+    return {
+        place: {*standing.because} or {standing.state}
+        for place, standing in found.items()
+        if standing != CURRENT
+    }
+
+
+def setting(group: str, line: str) -> Callable[[SmallHome], None]:
+    """A change of one option."""
+
+    def change(small: SmallHome) -> None:
+        text = small.home.settings_file.read_text()
+        name = line.split(" ")[0]
+        kept = [known for known in text.splitlines() if not known.startswith(f"{name} ")]
+        if f"[{group}]" not in kept:
+            kept.append(f"[{group}]")
+        kept.insert(kept.index(f"[{group}]") + 1, line)
+        small.home.settings_file.write_text("\n".join(kept) + "\n")
+
+    return change
+
+
+def anchors(small: SmallHome) -> None:
+    ratings = [
+        f"{rater},{anchor.phrase},Invented sentence.,{rating}"
+        for anchor in load_anchors()
+        for rater, rating in (("a", 20), ("b", 60))
+    ]
+    small.home.anchor_ratings.write_text("\n".join(["rater,phrase,sentence,rating", *ratings]) + "\n")
+
+
+def pathways(small: SmallHome) -> None:
+    packaged = resource("pathways.yaml").read_text(encoding="utf-8")
+    changed = packaged.replace("finding: hyperinflation", "finding: hyperexpansion")
+    (small.home.root / "pathways.yaml").write_text(changed, encoding="utf-8")
+
+
+def blacklist(small: SmallHome) -> None:
+    packaged = resource("blacklist.yaml").read_text(encoding="utf-8")
+    (small.home.root / "blacklist.yaml").write_text(packaged + "\n# another\n", encoding="utf-8")
+
+
+def correction(small: SmallHome) -> None:
+    """One pair of the first batch is said to have no phrase."""
+    found = read(small, "hedge_phrases", "lexicon", "first")
+    finding_id = found.loc[found["phrases"].map(len) > 0, "finding_id"].iloc[0]
+    small.home.corrections_file.write_text(f"finding_id,phrases\n{finding_id},\n")
+
+
+def experts(small: SmallHome) -> None:
+    small.home.expert_responses.write_text("pair,phrase_1,phrase_2,expert_1\n")
+
+
+def nothing_that_counts(small: SmallHome) -> None:
+    """Options of checks, landing, automation and kept versions; the device of an encoder that is not used."""
+    with small.home.settings_file.open("a") as stream:
+        stream.write(
+            "[checks]\nrejected_share = 0.5\n[landing]\nstable_s = 1\n[automation]\nenabled = true\n"
+        )
+        stream.write("[release]\nkeep = 3\n[implicit]\nencoder_device = 'cpu'\nencoder_batch_size = 8\n")
+
+
+def path_of(small: SmallHome, table: str, *keys: str) -> Path:
+    return Path(str(partition_path(small.home.tables, table, *keys)))
+
+
+def read(small: SmallHome, table: str, *keys: str) -> pd.DataFrame:
+    return read_table(TABLES[table], path_of(small, table, *keys))
+
+
+def edited_in_place(small: SmallHome) -> None:
+    """One column, by pyarrow, with the record handed on."""
+    path = path_of(small, "fitted_probabilities", "panel", "first")
+    table = pq.read_table(path)
+    number = table.schema.get_field_index("p")
+    half = pa.array([0.5] * len(table), table.schema.field("p").type)
+    changed = pc.if_else(pc.is_null(table["p"]), table["p"], half)
+    record = pq.read_metadata(path).metadata[b"lunguage"].decode()
+    with pq.ParquetWriter(path, table.schema) as writer:
+        writer.write_table(table.set_column(number, table.schema.field("p"), changed))
+        writer.add_key_value_metadata({"lunguage": record})
+
+
+def exchanged(small: SmallHome) -> None:
+    """The expansions of two batches, each under the other's name."""
+    one, other = (path_of(small, "expansions", "panel", batch) for batch in BATCHES)
+    kept = one.read_bytes()
+    one.write_bytes(other.read_bytes())
+    other.write_bytes(kept)
+
+
+def of_another_table(small: SmallHome) -> None:
+    path = path_of(small, "resolution_log", "panel", "first")
+    shutil.copyfile(path_of(small, "fit_log", "panel", "first"), path)
+
+
+def written_by_another(small: SmallHome) -> None:
+    """The same rows, without a record."""
+    path = path_of(small, "comparison_matches", "cues")
+    store_unchecked(TABLES["comparison_matches"], read(small, "comparison_matches", "cues"), path)
+
+
+def cut_off(small: SmallHome) -> None:
+    path = path_of(small, "reports", "second")
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def deleted(small: SmallHome) -> None:
+    path_of(small, "expansions", "panel", "first").unlink()
+
+
+def result_deleted(small: SmallHome) -> None:
+    path_of(small, "lunguage_plus_plus", "panel", "first").unlink()
+
+
+def made_again(small: SmallHome) -> None:
+    """Sound fits of the first batch with other numbers, as from a copy of the home."""
+    path = path_of(small, "fitted_probabilities", "panel", "first")
+    record = stored_record(TABLES["fitted_probabilities"], path)
+    assert isinstance(record, Record)
+    frame = read(small, "fitted_probabilities", "panel", "first")
+    changed = frame.assign(steps=frame["steps"] + 1)
+    write_table(TABLES["fitted_probabilities"], changed, path, record.keys, record.made_of)
+
+
+def release_deleted(small: SmallHome) -> None:
+    (small.home.release / "panel" / "made_of.json").unlink()
+
+
+@dataclass(frozen=True)
+class Row:
+    """A change, what it makes stale and why, and what a run then does."""
+
+    change: Callable[[SmallHome], None]
+    stale: Stale
+    plan: tuple[str, ...]
+
+
+REFIT = tuple(f"refit (panel x {batch})" for batch in BATCHES)
+EXPAND = tuple(f"expand (panel x {batch})" for batch in BATCHES)
+COMPARE = ("compare (lexicon)", "compare (cues)")
+RANK, OUT = ("rank (panel)",), ("release (panel)",)
+COMPARISON, RANKING, FIT = (f"{group} settings changed" for group in ("comparison", "ranking", "fit"))
+
+
+def by_hand(table: str, *keys: str) -> str:
+    return f"{table} ({', '.join(keys)}) {CHANGED_BY_HAND}"
+
+
+ROWS = {
+    "a setting of the intake": Row(
+        setting("corpus", 'default_view = "pa"'),
+        below("corpus settings changed", "intake"),
+        (
+            *(
+                f"{job} {of}{batch})"
+                for batch in BATCHES
+                for job, of in (("ingest", "("), ("extract_hedges", "(lexicon x "))
+            ),
+            *REFIT,
+            *OUT,
+        ),
+    ),
+    "a setting of the vocabulary": Row(
+        setting("explicit", "minimum_examples = 2"),
+        below("vocabulary settings changed", "collecting"),
+        ("build_vocabulary (lexicon)", *COMPARE, *RANK, *REFIT, *OUT),
+    ),
+    "a setting of the comparisons": Row(
+        setting("explicit", "repetitions = 2"),
+        all_of(below(COMPARISON, "comparing", "agreement_of_judges", "ranking_robustness")),
+        (*COMPARE, *RANK, *REFIT, *OUT),
+    ),
+    "a setting of the ranking": Row(
+        setting("explicit", "bootstrap = 20"), below(RANKING, "ranking"), (*RANK, *REFIT, *OUT)
+    ),
+    "a setting of the fit": Row(
+        setting("explicit", "step_limit = 17"), below(FIT, "fitting", "fit_validation"), (*REFIT, *OUT)
+    ),
+    "the seed": Row(
+        setting("explicit", "seed = 1"),
+        all_of(
+            below(COMPARISON, "comparing"),
+            below(RANKING, "ranking"),
+            below(FIT, "fitting", "fit_validation"),
+        ),
+        (*COMPARE, *RANK, *REFIT, *OUT),
+    ),
+    "a setting of the merging": Row(
+        setting("implicit", "merge_threshold = 0.97"),
+        below("merge settings changed", "merging"),
+        (*EXPAND, *OUT),
+    ),
+    "the mode": Row(
+        setting("implicit", 'mode = "paper"'), below("merge settings changed", "merging"), (*EXPAND, *OUT)
+    ),
+    "a setting of the release": Row(
+        setting("release", "small_cells = 10"), below("release settings changed", "release"), OUT
+    ),
+    "options that change no result": Row(nothing_that_counts, {}, ()),
+    "ratings of the anchors": Row(anchors, below("anchors changed", "fitting"), (*REFIT, *OUT)),
+    "the blacklist": Row(blacklist, below("blacklist changed", "merging"), (*EXPAND, *OUT)),
+    "a pathway": Row(pathways, below("pathways changed", "expansion"), (*EXPAND, *OUT)),
+    "a correction in one batch": Row(
+        correction,
+        below("corrections changed", "extraction", batch="first"),
+        ("extract_hedges (lexicon x first)", REFIT[0], *OUT),
+    ),
+    "answers of experts": Row(experts, below("expert responses changed", "expert_agreement"), ()),
+    "a table edited in place": Row(
+        edited_in_place,
+        {
+            **below(by_hand("fitted_probabilities", "panel", "first"), "merging", batch="first"),
+            "fitted_probabilities/panel/first": {by_hand("fitted_probabilities", "panel", "first")},
+        },
+        (REFIT[0], *OUT),
+    ),
+    "tables of two batches exchanged": Row(
+        exchanged,
+        all_of(
+            *(
+                {
+                    **below(by_hand("expansions", "panel", batch), "resolution", batch=batch),
+                    f"expansions/panel/{batch}": {by_hand("expansions", "panel", batch)},
+                }
+                for batch in BATCHES
+            )
+        ),
+        (*EXPAND, *OUT),
+    ),
+    "a table in the place of another": Row(
+        of_another_table,
+        {
+            "resolution_log/panel/first": {by_hand("resolution_log", "panel", "first")},
+            "release/panel": {by_hand("resolution_log", "panel", "first")},
+        },
+        (EXPAND[0], *OUT),
+    ),
+    "a table that another program wrote": Row(
+        written_by_another,
+        {
+            **below(by_hand("comparison_matches", "cues"), "ranking"),
+            "comparison_matches/cues": {by_hand("comparison_matches", "cues")},
+        },
+        ("compare (cues)", *RANK, *REFIT, *OUT),
+    ),
+    "a table that was cut off": Row(
+        cut_off,
+        all_of(
+            {"reports/second": {by_hand("reports", "second")}},
+            below(by_hand("reports", "second"), "resolution", batch="second"),
+        ),
+        ("ingest (second)", "extract_hedges (lexicon x second)", REFIT[1], *OUT),
+    ),
+    "a table deleted": Row(
+        deleted,
+        {
+            **below("expansions (panel, first) is missing", "resolution", batch="first"),
+            "expansions/panel/first": {"missing"},
+        },
+        (EXPAND[0], *OUT),
+    ),
+    "a result deleted": Row(
+        result_deleted,
+        {"lunguage_plus_plus/panel/first": {"missing"}, "release/panel": {"a batch was removed"}},
+        (EXPAND[0], *OUT),
+    ),
+    "a sound table of other rows": Row(
+        made_again,
+        below("fitted_probabilities (panel, first) made again", "merging", batch="first"),
+        (EXPAND[0], *OUT),
+    ),
+    "the release deleted": Row(release_deleted, {"release/panel": {"missing"}}, OUT),
+}
+
+
+@pytest.fixture
+def undone(small: SmallHome) -> Iterator[Callable[[], None]]:
+    """Puts every file of the home back as it was."""
+    before = {path: path.read_bytes() for path in small.home.root.rglob("*") if path.is_file()}
+
+    def undo() -> None:
+        for path in [path for path in small.home.root.rglob("*") if path.is_file()]:
+            if path not in before:
+                path.unlink()
+        for path, content in before.items():
+            if not path.exists() or path.read_bytes() != content:
+                path.write_bytes(content)
+
+    return undo
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+def test_a_change_makes_stale_what_follows_from_it_and_nothing_else(
+    row: Row, small: SmallHome, undone: Callable[[], None]
+) -> None:
+    row.change(small)
+    assert not_current(small.standings()) == row.stale
+    assert small.plan() == list(row.plan)
+    undone()
+    assert not_current(small.standings()) == {}
+    assert small.plan() == []
+
+
+@pytest.mark.parametrize("step", [step for step in RECIPES if step != RELEASE])
+def test_new_code_of_a_step_makes_stale_what_it_made_and_what_follows(
+    step: str, small: SmallHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(RECIPES, step, replace(RECIPES[step], code="another"))
+    assert not_current(small.standings()) == below(f"code of {step} changed", step)
+
+
+def test_another_wording_of_a_judges_prompts_makes_stale_what_it_answered_and_no_other_judges_answers(
+    small: SmallHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from lunguage_assets.judges import opening
+
+    honest = opening.judge_identity
+
+    def reworded(key: str, *others: object) -> str:
+        return honest(key, *others) + ("reworded" if key == "cues" else "")  # type: ignore[arg-type]
+
+    monkeypatch.setattr(opening, "judge_identity", reworded)
+    expected = all_of(below("judge changed", "ranking"), below("members changed", "fitting"))
+    expected["comparison_matches/cues"] = {"judge changed"}
+    assert not_current(small.standings()) == expected
+    assert small.plan() == ["compare (cues)", *RANK, *REFIT, *OUT]
+
+
+def judges_with(file: Path, panel: str, candidates: str = "") -> str:
+    """A copy of the judges file with a judge `new`, in the panel or beside it."""
+    text = resource("judges.toml").read_text()
+    text = text.replace('members = ["lexicon", "cues"]', f"members = {panel}")
+    text = text.replace(
+        '[presets.offline]\npanel = "offline"\n', f'[presets.offline]\npanel = "offline"\n{candidates}'
+    )
+    file.write_text(text + '\n[judges.new]\nprovider = "cues"\ndescription = "Just added."\n')
+    return str(file)
+
+
+def test_a_candidate_changes_nothing_of_the_panel_and_a_new_member_its_ranking_and_fits(
+    finished: Finished, tmp_path: Path
+) -> None:
+    beside = judges_with(tmp_path / "beside.toml", '["lexicon", "cues"]', 'candidates = ["new"]\n')
+    with SmallHome.opened(finished.home, judges_file=beside) as small:
+        assert not_current(small.standings()) == {}
+        assert small.plan() == []
+    within = judges_with(tmp_path / "within.toml", '["lexicon", "cues", "new"]')
+    with SmallHome.opened(finished.home, judges_file=within) as small:
+        expected = all_of(
+            below("comparison_matches (new) is missing", "ranking"), below("members changed", "fitting")
+        )
+        assert not_current(small.standings()) == expected
+        assert small.plan() == ["compare (new)", *RANK, *REFIT, *OUT]
+
+
+def test_a_batch_that_is_registered_makes_nothing_stale(small: SmallHome, finished: Finished) -> None:
+    small.register({"third": finished.deliveries / "third"})
+    assert not_current(small.standings()) == {}
+    assert small.plan() == [
+        "ingest (third)",
+        "extract_hedges (lexicon x third)",
+        "refit (panel x third)",
+        *OUT,
+    ]
+
+
+def test_a_batch_asked_for_is_planned_without_the_others(small: SmallHome) -> None:
+    pathways(small)
+    assert small.plan(Request("panel", ("second",))) == [EXPAND[1], *OUT]
+
+
+def test_a_judge_of_its_own_has_all_that_is_shared_and_makes_the_rest(small: SmallHome) -> None:
+    alone = ["rank (cues)", "refit (cues x first)", "refit (cues x second)", "release (cues)"]
+    assert small.plan(Request("cues")) == alone
+
+
+def test_a_run_asked_for_another_folder_writes_the_release_alone(small: SmallHome, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "out" / "release" / "panel"
+    assert small.plan(Request("panel", release=elsewhere)) == list(OUT)
+
+
+def test_every_option_of_the_method_is_read_by_a_step(small: SmallHome) -> None:
+    """An option that nobody reads would change a result and make nothing stale."""
+    explicit = set(small.resource.settings.explicit.model_dump())
+    assert explicit == (
+        reads.VOCABULARY_OPTIONS | reads.COMPARISON_OPTIONS | reads.RANKING_OPTIONS | reads.FIT_OPTIONS
+    )
+    implicit = set(small.resource.settings.implicit.model_dump())
+    assert implicit - reads.MERGE_OPTIONS == {
+        option for option in implicit if option.startswith("encoder")
+    }, "the encoder counts by its identity"
+    known = small.standings().reads
+    for step, recipe in RECIPES.items():
+        for name in recipe.reads:
+            keys = {"judge": "lexicon", "ranker": "panel", "report_batch": "first"}
+            assert known.of(name, keys), (step, name)

@@ -1,0 +1,90 @@
+"""A new measuring stick makes batches stale, says so, and makes nothing be fitted again by itself."""
+
+from __future__ import annotations
+
+import pytest
+from acted_out import CARRIED, Acted, defined, everything_of, in_use
+
+REBUILT = "[automation]\nrebuild = true\n"
+
+
+def rank(acted: Acted, ranker: str) -> None:
+    acted.done(["reference_ranking"], ranker)
+
+
+def test_a_new_ranking_refits_no_old_batch_and_a_new_batch_is_fitted_with_it(acted: Acted) -> None:
+    assert acted.tick() == {}
+    rank(acted, "panel")
+    assert acted.tick() == {}
+    acted.deliver("new")
+    assert acted.tick() == {"hedge_phrases": {"lexicon|new"}}, "not the old batch"
+    acted.finish({"hedge_phrases": {"lexicon|new"}})
+    assert acted.tick() == everything_of("panel|new")
+
+
+def test_a_ranker_that_is_ranked_for_the_first_time_is_fitted_on_batches_that_come_later_only(
+    acted: Acted,
+) -> None:
+    assert acted.tick() == {}
+    rank(acted, "cues")
+    assert acted.tick() == {}
+    acted.deliver("later")
+    acted.finish({"hedge_phrases": {"lexicon|later"}})
+    assert acted.tick() == everything_of("panel|later", "cues|later")
+
+
+def test_a_batch_that_comes_while_the_stick_is_in_the_making_waits_for_it(acted: Acted) -> None:
+    acted.done(["hedge_vocabulary"], "lexicon")
+    acted.outdated("reference_ranking", "panel")
+    acted.deliver("new")
+    assert acted.carry() == [{"hedge_phrases": {"lexicon|new"}}], (
+        "its ranking is of another vocabulary: a fit would fail"
+    )
+    rank(acted, "panel")
+    assert acted.tick() == everything_of("panel|new")
+
+
+def test_refitting_by_hand_asks_for_nothing_more(acted: Acted) -> None:
+    rank(acted, "panel")
+    acted.done(CARRIED[1:], "panel|old")
+    assert acted.tick() == {}
+
+
+def test_without_rebuild_a_new_vocabulary_is_neither_compared_nor_ranked(acted: Acted) -> None:
+    assert acted.tick() == {}
+    acted.done(["hedge_vocabulary"], "lexicon")
+    assert acted.tick() == {}
+
+
+def test_with_rebuild_a_changed_vocabulary_is_compared_by_the_judges_in_use_and_then_ranked() -> None:
+    acted = in_use(Acted(defined(REBUILT)))
+    assert acted.tick() == {}
+    acted.done(["hedge_vocabulary"], "lexicon")
+    for judge in ("lexicon", "cues"):
+        acted.outdated("comparison_matches", judge)
+    assert acted.tick() == {"comparison_matches": {"lexicon", "cues"}}
+    acted.done(["comparison_matches"], "lexicon")
+    failed = acted.start(["comparison_matches"], "cues")
+    acted.fail(failed)
+    assert acted.tick() == {}, "a judge who failed is asked no second time by itself"
+    acted.done(["comparison_matches"], "cues")
+    assert acted.tick() == {"reference_ranking": {"panel"}}, "no ranking for rankers that have none"
+    rank(acted, "panel")
+    assert acted.tick() == {}, "and nothing is fitted again"
+
+
+@pytest.mark.parametrize("settings", ["", REBUILT], ids=["as a rule", "with rebuild"])
+def test_what_a_person_edits_requests_nothing_and_holds_up_nothing(settings: str) -> None:
+    acted = in_use(Acted(defined(settings)))
+    edited = [
+        ("settings", "pathways"),
+        ("settings", "comparison"),
+        ("corrections", "old"),
+        ("judges", "cues"),
+    ]
+    for version in ("before", "after"):
+        for asset, partition in edited:
+            acted.edit(asset, partition, version)
+        assert acted.tick() == {}
+    acted.deliver("new")
+    assert acted.carry() == [{"hedge_phrases": {"lexicon|new"}}, everything_of("panel|new")]

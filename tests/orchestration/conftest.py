@@ -1,0 +1,3 @@
+"""The finished home, copied."""
+
+from finished_homes import finished, small  # noqa: F401

@@ -1,0 +1,80 @@
+"""One finished home, made once per test run and only read; a test that changes something copies it.
+
+Fixtures of this module are imported by the `conftest.py` of the folders that use them.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from dagster._serdes import deserialize_value, serialize_value
+from made_once import made_once
+from small_homes import SmallHome, write_deliveries
+
+QUICK_STICK = """
+[explicit]
+minimum_examples = 1
+repetitions = 1
+ruler_minimum = 5
+orders = 3
+bootstrap = 10
+"""
+"""Settings with which forty reports have a measuring stick of their own, in seconds."""
+
+SIZES = {"first": 40, "second": 5, "third": 5}
+"""Reports of each delivery; the third is not registered."""
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A home in which batches `first` and `second` went all the way, for ranker `panel`; tests only read it.
+
+    Args:
+        home: without the databases of Dagster.
+        deliveries: folder with one folder per delivery.
+        record: what was materialised.
+    """
+
+    home: Path
+    deliveries: Path
+    record: list[dg.AssetMaterialization]
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
+    """Two batches with a measuring stick of their own."""
+
+    def make(folder: Path) -> None:
+        deliveries = write_deliveries(
+            folder / "deliveries", tuple(SIZES.values()), seed=5, batches=tuple(SIZES)
+        )
+        home = folder / "home"
+        home.mkdir()
+        (home / "settings.toml").write_text(QUICK_STICK)
+        with SmallHome.opened(home) as small:
+            small.register({batch: deliveries[batch] for batch in ("first", "second")})
+            small.run()
+            small.executed(lambda: small.runner().analyse("panel"))
+            record = [serialize_value(event) for event in small.record]
+        (folder / "record.json").write_text(json.dumps(record))
+
+    folder = made_once(tmp_path_factory, "finished", make)
+    record = [
+        deserialize_value(event, dg.AssetMaterialization)
+        for event in json.loads((folder / "record.json").read_text())
+    ]
+    return Finished(folder / "home", folder / "deliveries", record)
+
+
+@pytest.fixture
+def small(finished: Finished, tmp_path: Path) -> Iterator[SmallHome]:
+    """A copy of the finished home, and an instance in memory that knows what was made in it."""
+    shutil.copytree(finished.home, tmp_path / "home")
+    with SmallHome.opened(tmp_path / "home", finished.record) as opened:
+        yield opened
