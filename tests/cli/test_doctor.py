@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from lunguage_assets.cli.main import commands
-from lunguage_assets.judges.asking.attempts import Attempt
+from lunguage_assets.judges.ledger.attempts import Attempt
 from lunguage_assets.judges.ledger.ledger import Ledger
 
 JUDGES = """

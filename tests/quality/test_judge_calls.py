@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lunguage_assets.judges.asking.attempts import Attempt
+from lunguage_assets.judges.ledger.attempts import Attempt
 from lunguage_assets.judges.ledger.ledger import Ledger, LedgerError
 from lunguage_assets.judges.slots import ModelSlot
 from lunguage_assets.quality.judge_calls import Sign, last_day, recent_calls

@@ -16,7 +16,7 @@ from lunguage_assets.current.plan import STEPS_OF_JOB
 from lunguage_assets.data_files import resource
 from lunguage_assets.explicit.fit.probability import calibrate, load_anchors, probability
 from lunguage_assets.home.store import PARTITIONED_BY, read_table, stored_record, write_table
-from lunguage_assets.judges.asking.attempts import Attempt
+from lunguage_assets.judges.ledger.attempts import Attempt
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.orchestration.checks.groups import CHECKS, GROUPS
 from lunguage_assets.orchestration.checks.look import Check, Look
