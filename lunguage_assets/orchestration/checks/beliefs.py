@@ -24,7 +24,7 @@ EXTRAPOLATED = (
 )
 OTHER_RANKING = (
     "The ranking has been made anew since these fits: their places cannot be compared with it. See the check "
-    "`ranking_current`."
+    "`fits_current`."
 )
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 import dagster as dg
 
 from lunguage_assets.current.plan import STEPS_OF_JOB
+from lunguage_assets.home.store import PARTITIONED_BY
 from lunguage_assets.orchestration.checks.beliefs import beliefs_in_range, fits_in_range
 from lunguage_assets.orchestration.checks.corpus import intake_accepted
 from lunguage_assets.orchestration.checks.current import fits_current
@@ -69,10 +70,12 @@ NEWEST = "lunguage/newest"
 
 def all_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
     """Every check that is not made by an asset itself."""
+    alone = {dimensions: job for job, dimensions in QUALITY.items()}
     return [
         looked_at_together(
             step,
-            f"Look at what is stored of {', '.join(tables)}.",
+            alone[PARTITIONED_BY[tables[0]]],
+            tables,
             [check for check in CHECKS if check.table in tables],
             partitions,
         )

@@ -144,18 +144,24 @@ def check(
 
 
 def looked_at_together(
-    name: str, description: str, checks: Sequence[Check], partitions: Partitions
+    name: str, alone: str, tables: Sequence[str], checks: Sequence[Check], partitions: Partitions
 ) -> dg.AssetChecksDefinition:
-    """One step of a run for checks whose tables have the same partitions and are made together; those that
-    block come first.
+    """One step of a run for the checks of tables that are made together; those that block come first.
+
+    Args:
+        name: of the step.
+        alone: job in which a person can run it for a partition.
+        tables: of the same partitions.
+        checks: of these tables.
+        partitions: of all tables.
     """
-    (dimensions,) = {PARTITIONED_BY[check.table] for check in checks}
+    (dimensions,) = {PARTITIONED_BY[table] for table in tables}
     in_order = sorted(checks, key=lambda check: not check.blocking)
 
     @dg.multi_asset_check(
         name=name,
         specs=[check.spec(partitions) for check in in_order],
-        description=description,
+        description=f"Look at what is stored of {', '.join(tables)}.",
         can_subset=True,
     )
     def look_at_them(
@@ -163,8 +169,8 @@ def looked_at_together(
     ) -> Iterator[dg.AssetCheckResult]:
         if not context.has_partition_key:
             raise dg.Failure(
-                "These checks look at one partition, and none was chosen. Launch the job `quality_of_...` of "
-                f"{' x '.join(dimensions)} and choose one there.",
+                "These checks look at one partition, and none was chosen. Launch the job "
+                f"`{alone}`, and choose a partition there.",
                 allow_retries=False,
             )
         keys = dict(zip(dimensions, store_keys(context.partition_key, dimensions), strict=True))
