@@ -33,7 +33,7 @@ from lunguage_assets.explicit.fit.fit_log import FitLog
 from lunguage_assets.explicit.fit.fitting import Reference, fit_sentences
 from lunguage_assets.explicit.fit.posterior import posterior_of_a_panel
 from lunguage_assets.explicit.fit.probability import Anchor, calibrate, probability
-from lunguage_assets.judges.configuration import load_judges, price_of
+from lunguage_assets.judges.configuration import load_judges
 from lunguage_assets.settings import ExplicitSettings
 
 PROMPT_TOKENS, ANSWER_TOKENS = 500, 5
@@ -66,7 +66,7 @@ def prices(judges: int) -> list[float]:
     """Dollars per call of each judge of the paper's panel, or of its dearest one."""
     configuration = load_judges()
     members = configuration.panels[configuration.presets["paper-2025"].panel].members
-    listed = [price_of(member, configuration) for member in members]
+    listed = [configuration.judges[member].price for member in members]
     per_call = [(PROMPT_TOKENS * price.input + ANSWER_TOKENS * price.output) / 1e6 for price in listed]
     return per_call if judges == len(per_call) else sorted(per_call)[-judges:]
 

@@ -25,7 +25,6 @@ from lunguage_assets.implicit.encoders.cached import CachedEmbedder
 from lunguage_assets.implicit.encoders.model_folder import find_model
 from lunguage_assets.implicit.encoders.precomputed import PrecomputedEmbedder, write_vectors
 from lunguage_assets.implicit.encoders.sentence import SentenceEmbedder
-from lunguage_assets.implicit.encoders.vector_cache import VectorCache
 from lunguage_assets.implicit.merging.blacklist import load_blacklist
 from lunguage_assets.implicit.merging.deduplicate import compared_phrases
 from lunguage_assets.settings import ImplicitSettings
@@ -60,7 +59,7 @@ def main() -> None:
     pairs = int(sys.argv[2]) if len(sys.argv) > 2 else 100_000
     said = [f"invented phrase {number}" for number in range(count)]
     with tempfile.TemporaryDirectory() as folder:
-        cache, file = VectorCache(Path(folder), "random"), Path(folder) / "vectors.parquet"
+        cache, file = Path(folder), Path(folder) / "vectors.parquet"
         timed("encode nothing, keep all", lambda: CachedEmbedder(RandomEmbedder(), cache).encode(said))
         timed("read what is kept", lambda: CachedEmbedder(RandomEmbedder(), cache).encode(said))
         write_vectors(file, said, RandomEmbedder().encode(said), "random")

@@ -25,7 +25,8 @@ from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.explicit.rating.matches import comparison_matches
 from lunguage_assets.explicit.rating.ranking import collect_answers, random_orders, reference_ranking
-from lunguage_assets.judges.configuration import load_judges, make_judge
+from lunguage_assets.judges.configuration import load_judges
+from lunguage_assets.judges.opening import make_judge
 from lunguage_assets.sample import write_sample
 from lunguage_assets.settings import CorpusSettings, ExplicitSettings
 

@@ -23,7 +23,8 @@ from lunguage_assets.explicit.hedges.hedging import hedge_phrases
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating.matches import comparison_matches
 from lunguage_assets.explicit.rating.ranking import reference_ranking
-from lunguage_assets.judges.configuration import load_judges, make_judge
+from lunguage_assets.judges.configuration import load_judges
+from lunguage_assets.judges.opening import make_judge
 from lunguage_assets.pictures import plots
 from lunguage_assets.pictures.heat_maps import agreement_heat_map, correlation_heat_map
 from lunguage_assets.sample import write_sample

@@ -23,10 +23,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from lunguage_assets.judges.asking.answers import parse_label, parse_phrase_list
-from lunguage_assets.judges.asking.limiter import Limiter
-from lunguage_assets.judges.asking.model_judge import ModelJudge
 from lunguage_assets.judges.ledger.ledger import Ledger
+from lunguage_assets.judges.model_judge import ModelJudge
 from lunguage_assets.judges.prompts import load_prompts
 from lunguage_assets.judges.protocol import ComparisonQuestion
 from lunguage_assets.judges.providers import provider_of
@@ -111,15 +109,12 @@ def judge_of(provider: ModelProvider, url: str, ledger: Ledger, in_flight: int) 
     params = {"max_output_tokens" if provider == "gemini" else "max_tokens": 100}
     address = f"{url}/v1" if provider.startswith("openai") else url
     slot = ModelSlot(provider=provider, model="model-1", base_url=address, params=params, limits=limits)
-    flow = Limiter(limits.flow)
     return ModelJudge(
         provider,
         provider_of(provider, slot, KEYS),
         ledger,
-        flow,
         load_prompts(),
-        parse_phrase_list,
-        parse_label,
+        limits,
         price=PRICE,
     )
 

@@ -12,15 +12,10 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 _SOON = 0.05
 """Seconds until a signal that was swallowed is answered again."""
-
-_POOLS = ("NullPool", "QueuePool", "SingletonThreadPool")
-"""SQLAlchemy's connection pools, which log any exception that comes up while they close a connection, and
-then raise it.
-"""
 
 
 def is_interruption(error: object) -> bool:
@@ -34,64 +29,51 @@ def is_interruption(error: object) -> bool:
 
 @contextmanager
 def answering_signals() -> Iterator[None]:
-    """Ctrl-C and SIGTERM raise KeyboardInterrupt in the main thread, also in a process that a script started
-    in the background.
+    """Ctrl-C and SIGTERM raise KeyboardInterrupt in the main thread, also in a process of the background.
 
-    What is started in the background ignores SIGINT. Dagster answers SIGTERM as it answers SIGINT, so that
-    nothing but SIGKILL would stop it.
+    What a script starts in the background ignores SIGINT, so the handler is set whatever it was before. An
+    exception that Python swallows is raised again a moment later. Neither Python nor SQLAlchemy, whose pools
+    log what interrupts their closing, says anything of it.
     """
-    before = {
+    hook, pools = sys.unraisablehook, logging.getLogger("sqlalchemy.pool")
+    level = pools.level
+    handlers = {
         number: signal.signal(number, signal.default_int_handler)
         for number in (signal.SIGINT, signal.SIGTERM)
     }
-    try:
-        with answering_swallowed_signals():
-            yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-@contextmanager
-def answering_swallowed_signals() -> Iterator[None]:
-    """The answer to a signal that Python swallows is given again a moment later, and neither Python nor
-    SQLAlchemy tells of it.
-    """
-    before = sys.unraisablehook
 
     def again(unraisable: sys.UnraisableHookArgs) -> None:
         if not is_interruption(unraisable.exc_type):
-            before(unraisable)
+            hook(unraisable)
             return
         later = threading.Timer(_SOON, _signal_again)
         later.daemon = True
         later.start()
 
-    loggers = [logging.getLogger(f"sqlalchemy.pool.impl.{name}") for name in _POOLS]
     sys.unraisablehook = again
-    for logger in loggers:
-        logger.addFilter(_is_no_interruption)
+    pools.setLevel(logging.CRITICAL)
     try:
         yield
     finally:
-        sys.unraisablehook = before
-        for logger in loggers:
-            logger.removeFilter(_is_no_interruption)
+        sys.unraisablehook = hook
+        pools.setLevel(level)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
 
 
 @contextmanager
 def noticing_signals() -> Iterator[Callable[[], bool]]:
-    """Tells whether this process was asked to stop since it was asked before, even if the exception never
-    arrived.
+    """Tells whether this process was asked to stop since it was asked before, whatever became of the
+    exception.
 
-    Whatever becomes of the exception, the wake-up descriptor gets every signal. In other threads than the
-    main one nothing is noticed.
+    Dagster replaces the handlers of signals, and takes an exception in the setting up of a run for a failure.
+    The wake-up descriptor gets every signal all the same; only the main thread can have one.
     """
     if threading.current_thread() is not threading.main_thread():
         yield lambda: False
         return
     reader, writer = socket.socketpair()
-    with reader, writer, answering_swallowed_signals():
+    with reader, writer:
         reader.setblocking(False)
         writer.setblocking(False)
         before = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
@@ -101,18 +83,12 @@ def noticing_signals() -> Iterator[Callable[[], bool]]:
             signal.set_wakeup_fd(before, warn_on_full_buffer=False)
 
 
+def _received(reader: socket.socket) -> bytes:
+    with suppress(BlockingIOError):
+        return reader.recv(4096)
+    return b""
+
+
 def _signal_again() -> None:
     """A signal proper: it ends waiting, as what `interrupt_main` imitates does not."""
-    if callable(signal.getsignal(signal.SIGINT)):
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-
-
-def _received(reader: socket.socket) -> bytes:
-    try:
-        return reader.recv(4096)
-    except BlockingIOError:
-        return b""
-
-
-def _is_no_interruption(record: logging.LogRecord) -> bool:
-    return not (isinstance(record.exc_info, tuple) and is_interruption(record.exc_info[0]))
+    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)

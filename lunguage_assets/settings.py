@@ -16,6 +16,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
 
+DataClass = Literal["synthetic", "credentialed"]
+"""What a corpus holds: invented text, or text under a data use agreement."""
+
 
 class _Options(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -1,27 +1,31 @@
-"""Which tests run, and in which order.
+"""Which tests run, in which order, with how many generated examples.
 
-Those that start processes come first, so that several workers wait beside each other and none is left alone
-at the end. Those that take minutes run where
-they are asked for: `CI=true make test`, as `.ci/run` does.
+Tests that start processes come first: several workers then wait beside each other, and none is left alone at
+the end. Tests marked `lengthy` run in CI only (`CI=true make test`, as `.ci/run` does).
 """
 
 from __future__ import annotations
 
 import os
 import signal
+from pathlib import Path
 
 import pytest
+from profiles import choose_profile
 
-# Tests that a script started in the background interrupt what they start, all the same.
+choose_profile()
+
+# A script started in the background ignores SIGINT; its tests interrupt what they start all the same.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _FIRST = ("deploy", "platform", "judges")
+_TESTS = Path(__file__).parent
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     def place(item: pytest.Item) -> int:
-        folder = item.path.parent.name
+        folder = item.path.relative_to(_TESTS).parts[0]
         return _FIRST.index(folder) if folder in _FIRST else len(_FIRST)
 
     items.sort(key=place)

@@ -80,6 +80,8 @@ def test_an_installed_wheel_runs_from_sample_to_release(wheel: Path, tmp_path: P
     run(command, "sample", "--reports", "12", "--out", tmp_path / "delivery", cwd=tmp_path)
     said = run(command, "run", "--data", tmp_path / "delivery", "--batch", "b", cwd=tmp_path)
     assert "checks passed" in said
-    assert (tmp_path / ".lunguage" / "release" / "panel" / "Lunguage_plus_plus.csv").is_file()
+    assert (
+        tmp_path / ".lunguage" / "release" / "panel" / "v1" / "restricted" / "Lunguage_plus_plus.csv"
+    ).is_file()
     where = run(python, "-c", "import lunguage_assets; print(lunguage_assets.__file__)", cwd=tmp_path)
     assert str(environment) in where

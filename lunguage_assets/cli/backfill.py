@@ -98,8 +98,7 @@ def _here(chosen: Chosen, judge: str, batches: tuple[str, ...], rebuild: bool, p
 
 
 def _queued(chosen: Chosen, judge: str, batches: tuple[str, ...], rebuild: bool, phrases: bool) -> None:
-    from lunguage_assets.orchestration.build import build_defs
-    from lunguage_assets.orchestration.partitions import REPORT_BATCH
+    from lunguage_assets.orchestration.partitions import REPORT_BATCH, build_partitions
     from lunguage_assets.orchestration.runs.backfill import plan_backfill, require_daemon
     from lunguage_assets.orchestration.runs.backfill import queue as hand_over
     from lunguage_assets.orchestration.runs.instance import dagster_instance
@@ -112,7 +111,7 @@ def _queued(chosen: Chosen, judge: str, batches: tuple[str, ...], rebuild: bool,
         if not stages:
             click.echo(f"everything of {judge!r} is current; nothing was queued")
             return
-        backfill_id = hand_over(build_defs(chosen.resource()), instance, stages, f"All of judge {judge}")
+        backfill_id = hand_over(build_partitions(now.judges), instance, stages, f"All of judge {judge}")
     click.echo(
         f"backfill {backfill_id} is queued ({len(stages)} steps): see Runs > Backfills in the UI, "
         "where it can be cancelled"

@@ -18,6 +18,7 @@ from rich.table import Table as RichTable
 from lunguage_assets.home.store import partition_path, read_table
 from lunguage_assets.judges.asking.progress import Meter, Standing, listening, spell
 from lunguage_assets.judges.asking.progress import Progress as JudgeProgress
+from lunguage_assets.release.bundle.versions import current_version
 from lunguage_assets.tables import TABLES
 
 if TYPE_CHECKING:
@@ -124,13 +125,12 @@ def print_outcome(folder: Path, home: Home, outcome: Outcome, spent: Sequence[St
 
 def print_release(folder: Path, home: Home, more: Sequence[tuple[str, str]] = ()) -> None:
     """The summary of the release in `folder`, further lines, and where everything is."""
-    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-    version = (folder / "LATEST").read_text(encoding="utf-8").strip()
+    current = current_version(folder) or folder
+    summary = json.loads((current / "restricted" / "summary.json").read_text(encoding="utf-8"))
     places = [
-        ("Lunguage++", str(folder / "Lunguage_plus_plus.csv")),
-        ("report, opens offline", str(folder / "report.html")),
-        ("all files of the release", str(folder)),
-        ("its version, with checksums", str(folder / version)),
+        ("Lunguage++", str(current / "restricted" / "Lunguage_plus_plus.csv")),
+        ("report, opens offline", str(current / "open" / "report.html")),
+        ("all files of the release", str(current)),
         ("tables, for any DuckDB client", str(home.database)),
         ("runs, tables, checks in the UI", f"{sys.argv[0]} ui --home {home.root}"),
     ]

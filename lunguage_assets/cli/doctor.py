@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from lunguage_assets.cli.home_option import HOME_OPTION, Chosen, chosen_home
 from lunguage_assets.errors import LunguageError
+
+if TYPE_CHECKING:
+    from lunguage_assets.judges.configuration import JudgesConfiguration
 
 
 @click.command()
@@ -28,7 +32,7 @@ def doctor(home: Path, preset: str | None, data_class: Any) -> None:
     from datetime import UTC, datetime
 
     from lunguage_assets.judges.binding_record import BindingRecord
-    from lunguage_assets.judges.opening import examination
+    from lunguage_assets.judges.examination import examination
     from lunguage_assets.orchestration.runs.instance import examination as instance_examination
 
     configuration = options.judges()
@@ -39,8 +43,8 @@ def doctor(home: Path, preset: str | None, data_class: Any) -> None:
     )
     for severity, message in lines:
         click.echo(f"{severity:<8} {message}")
-    for severity, message in instance_examination(place):
-        click.echo(f"{severity:<8} {message}")
+    for word, message in (*_calls(options, configuration), *instance_examination(place)):
+        click.echo(f"{word:<8} {message}")
     if configuration.models:
         click.echo(
             "ok       rate limits and --budget hold within one process; LUNGUAGE_DAILY_BUDGET "
@@ -52,3 +56,20 @@ def doctor(home: Path, preset: str | None, data_class: Any) -> None:
             f"{refused} of the checks above refuse a run with preset {configuration.preset!r} on "
             f"{chosen} text"
         )
+
+
+def _calls(options: Chosen, configuration: JudgesConfiguration) -> Iterator[tuple[str, str]]:
+    """How the latest calls of every language model went: severity and message."""
+    from lunguage_assets.judges.ledger.reading import LedgerError
+    from lunguage_assets.quality.judge_calls import recent_calls
+    from lunguage_assets.settings import load_settings
+
+    limits = load_settings(options.home.settings_file).checks
+    for key, slot in configuration.models.items():
+        try:
+            for sign in recent_calls(key, slot, options.ledger, limits):
+                severity = "warning" if sign.remedy else "ok"
+                yield severity, f"judge {key!r}: {sign.looked_at}: {sign.found}. {sign.remedy}".rstrip()
+        except LedgerError as error:
+            yield "warning", str(error)
+            return

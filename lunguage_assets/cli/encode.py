@@ -89,17 +89,11 @@ def vectors_of_phrases(
     from lunguage_assets.implicit.encoders.model_folder import find_model
     from lunguage_assets.implicit.encoders.precomputed import read_phrases, write_vectors
     from lunguage_assets.implicit.encoders.sentence import SentenceEmbedder
-    from lunguage_assets.implicit.encoders.vector_cache import VectorCache
 
     said = read_phrases(phrases)
     encoder = SentenceEmbedder(find_model(model, revision), device, batch_size)
     unfinished = out.with_name(f".{out.name}.unfinished")
-    write_vectors(
-        out,
-        said,
-        CachedEmbedder(encoder, VectorCache(unfinished, encoder.identity)).encode(said),
-        encoder.identity,
-    )
+    write_vectors(out, said, CachedEmbedder(encoder, unfinished).encode(said), encoder.identity)
     shutil.rmtree(unfinished, ignore_errors=True)
     click.echo(
         f"{len(said)} vectors of {encoder.identity} in {out}; name it as implicit.encoder_vectors "

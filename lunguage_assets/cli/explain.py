@@ -107,9 +107,9 @@ def compare_modes(home: Path, ranker: str, out: Path | None) -> None:
     place = chosen_home(home)
     import pandas as pd
 
+    from lunguage_assets.documents import markdown_table
     from lunguage_assets.files import write_csv
     from lunguage_assets.implicit.mode_comparison import causes
-    from lunguage_assets.release.report.documents import markdown_table
     from lunguage_assets.tables.paper import MODE_DIFFERENCES
 
     results = _differences_by_batch(place, ranker)

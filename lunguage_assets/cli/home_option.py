@@ -107,7 +107,7 @@ class Chosen:
         from lunguage_assets.errors import ConfigurationError
         from lunguage_assets.judges.configuration import load_judges
 
-        judges = load_judges(self.judges_file, self.preset)
+        judges = load_judges(self.judges_file, self.preset or os.environ.get("LUNGUAGE_PRESET") or None)
         if ranker is not None and ranker not in judges.rankers:
             known = ", ".join(judges.rankers)
             raise ConfigurationError(f"ranker {ranker!r} is unknown; expected one of {known}")

@@ -11,7 +11,6 @@ from lunguage_assets.cli.home_option import HOME_OPTION, chosen_home
 
 if TYPE_CHECKING:
     from lunguage_assets.landing.passes import Outcome
-    from lunguage_assets.landing.place import LandingPlace
 
 
 @click.command()
@@ -25,81 +24,50 @@ if TYPE_CHECKING:
 def land(home: Path, url: str | None, now: bool) -> None:
     """Register new deliveries of the landing folder once, without a daemon; put aside what cannot be used.
 
-    Batches that it registers are ingested by the sensor `landing` when it runs, or by the job `ingest`. Ends
-    with status 1 when a delivery was put aside.
+    The sensor `landing`, when it runs, or the job `ingest` then ingests the batches. Ends with status 1 when
+    a delivery was put aside.
     """
     place = chosen_home(home)
     from lunguage_assets.errors import ConfigurationError, LunguageError
-    from lunguage_assets.landing.passes import Bounds
+    from lunguage_assets.landing.entries import QUARANTINE, landing_url, shown
     from lunguage_assets.landing.passes import land as make_pass
-    from lunguage_assets.landing.place import LandingPlace, landing_url
+    from lunguage_assets.landing.record import record_folder
     from lunguage_assets.orchestration.partitions import REPORT_BATCH
     from lunguage_assets.orchestration.runs.instance import dagster_instance
     from lunguage_assets.settings import load_settings
 
     settings = load_settings(place.settings_file).landing
-    chosen = _absolute(url) if url is not None else landing_url(place, settings)
-    if chosen is None:
+    if url is not None and "://" not in url:
+        url = str(Path(url).expanduser().resolve())
+    if (url := url or landing_url(place, settings)) is None:
         raise ConfigurationError(
-            "no landing folder is named. Say --url, set LUNGUAGE_LANDING, or write url in "
-            "[landing] of settings.toml."
+            "no landing folder is named. Say --url, set LUNGUAGE_LANDING, or write url in [landing] of "
+            "settings.toml."
         )
-    landing = LandingPlace(chosen)
-    outcome = make_pass(
-        place,
-        landing,
-        Bounds(stable_s=settings.stable_s, deliveries=1_000_000, seconds=float("inf"), as_they_lie=now),
-    )
-    if outcome.registered:
+    outcome = make_pass(place, url, stable_s=None if now else settings.stable_s)
+    if batches := {*(batch.key for batch in outcome.registered.values()), *outcome.skipped.values()}:
         with dagster_instance(place) as instance:
-            instance.add_dynamic_partitions(REPORT_BATCH.name, [batch.key for batch in outcome.registered])
+            instance.add_dynamic_partitions(REPORT_BATCH.name, sorted(batches))
     _tell(outcome)
-    if outcome.quarantined or outcome.refused:
-        raise LunguageError(_put_aside(outcome, landing, place.root))
-
-
-def _absolute(url: str) -> str:
-    return url if "://" in url else str(Path(url).expanduser().resolve())
+    if outcome.quarantined:
+        raise LunguageError(
+            f"{len(outcome.quarantined)} deliveries cannot be used: see REASON.txt in "
+            f"{shown(url)}/{QUARANTINE}; of a read-only folder, in {record_folder(place) / QUARANTINE}"
+        )
 
 
 def _tell(outcome: Outcome) -> None:
-    for batch in outcome.registered:
-        name = outcome.names.get(batch.key)
+    for name, batch in outcome.registered.items():
         click.echo(
-            f"registered   {batch.key}{f' from {name}' if name else ''}: {batch.studies} studies "
-            f"({batch.amended} of them came in an earlier "
-            f"batch), {batch.rows} rows ({batch.rejected} rejected)"
+            f"registered   {batch.key} from {name}: {batch.studies} studies ({batch.amended} of them came in "
+            f"an earlier batch), {batch.rows} rows ({batch.rejected} rejected)"
         )
     for name, key in sorted(outcome.skipped.items()):
         click.echo(f"skipped      {name}: same content as batch {key}")
-    for reason in outcome.quarantined:
-        click.echo(
-            f"quarantined  {reason.delivery}: {reason.file}: found {reason.found}; expected "
-            f"{reason.expected}. {reason.remedy}"
-        )
+    for name, move in outcome.quarantined.items():
+        click.echo(f"quarantined  {name}: {move.reason}")
     for name, why in sorted(outcome.waiting.items()):
         click.echo(f"waiting      {name}: {why}")
-    for name, why in sorted(outcome.others.items()):
-        click.echo(f"passed over  {name}: {why}")
-    click.echo(
-        f"{len(outcome.registered)} registered, {len(outcome.skipped)} skipped, "
-        f"{len(outcome.quarantined)} quarantined, "
-        f"{len(outcome.waiting)} waiting, {outcome.known} landed before"
-    )
-
-
-def _put_aside(outcome: Outcome, landing: LandingPlace, home: Path) -> str:
-    from lunguage_assets.landing.passes import quarantine_place
-
-    said = []
-    if outcome.quarantined:
-        said.append(
-            f"{len(outcome.quarantined)} deliveries cannot be used: see REASON.txt in "
-            f"{quarantine_place(landing)}"
-        )
-    if outcome.refused:
-        said.append(
-            f"{outcome.refused} that cannot be used lie where nothing may be written: see "
-            f"{home / 'landing-record' / 'refused'}"
-        )
-    return "; ".join(said)
+    for name in outcome.others:
+        click.echo(f"passed over  {name}: expected findings as .csv, .csv.gz or .parquet, or a folder")
+    click.echo(outcome.summary)

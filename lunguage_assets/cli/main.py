@@ -8,7 +8,6 @@ import sys
 import click
 
 from lunguage_assets.cli.backfill import backfill
-from lunguage_assets.cli.docs import docs
 from lunguage_assets.cli.doctor import doctor
 from lunguage_assets.cli.encode import encode
 from lunguage_assets.cli.explain import compare_modes, explain
@@ -73,7 +72,6 @@ for command in (
     analyse,
     backfill,
     compare_modes,
-    docs,
     doctor,
     encode,
     estimate,

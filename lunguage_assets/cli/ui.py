@@ -23,11 +23,10 @@ from lunguage_assets.cli.home_option import HOME_OPTION, chosen_home
 def ui(home: Path, host: str, port: int) -> None:
     """Open the Dagster UI on this home (runs, tables, checks; materialise and backfill)."""
     place = chosen_home(home)
-    from lunguage_assets.orchestration.runs.instance import prepare_dagster_home
+    from lunguage_assets.orchestration.runs.instance import environment_of_children
 
-    prepare_dagster_home(place)
+    environment = environment_of_children(place)
     click.echo(f"Dagster UI of {place.root} on http://{host}:{port} (Ctrl-C stops it)")
     sys.stdout.flush()
     command = [sys.executable, "-m", "dagster", "dev", "-m", "lunguage_assets.definitions"]
-    environment = {"DAGSTER_HOME": str(place.dagster), **os.environ, "LUNGUAGE_HOME": str(place.root)}
     os.execve(sys.executable, [*command, "--host", host, "--port", str(port)], environment)

@@ -30,6 +30,16 @@ STEPS_OF_JOB: dict[str, tuple[str, ...]] = {
 """Job -> steps that it makes, upstream first; all of a job share their partitions."""
 
 
+def first_job(table: str) -> str:
+    """The first of the jobs that make a table."""
+    return next(job for job, steps in STEPS_OF_JOB.items() if STEP_OF[table] in steps)
+
+
+def not_there(table: str, keys: Sequence[str]) -> str:
+    """The message about a table that a step reads and nobody has made."""
+    return f"{table} ({', '.join(keys)}) is not there. Launch the job `{first_job(table)}` for it first."
+
+
 @dataclass(frozen=True)
 class Stage:
     """One Dagster run to come: a job on a partition, and why it is needed."""
@@ -125,6 +135,8 @@ class _Planning:
                 return True
             folder = self._wanted.release or self._now.home.release / keys[0]
             if self._now.of_release(keys[0], folder).state != "current":
+                return True
+            if any(made == "resolution" for made, _ in self._to_make):  # of a batch that no release has yet
                 return True
         elif not all(self._now.is_current(table, *keys) for table in RECIPES[step].tables):
             return True

@@ -28,11 +28,16 @@ class Input:
     `on_request`: another version of it makes nothing stale. New phrases of new reports do not renew the
         vocabulary
     by themselves: it is the measuring stick, and is collected again on request or on a slow schedule.
+
+    `side`: Dagster draws no line for it. Side tables hang on the step that makes them, and a table that
+        another input of the step follows from needs no second line. It is recorded and compared like any
+        other input.
     """
 
     table: str
     judge: Whose = "same"
     on_request: bool = False
+    side: bool = False
 
 
 @dataclass(frozen=True)
@@ -45,6 +50,7 @@ class Recipe:
         reads: what it reads besides, by the names that `reads.Reads` knows.
         code: raised by one whenever the code of the step gives another result for the same inputs.
         asks_judges: whether making it may cost money.
+        on_request: an analysis, which nothing follows from.
     """
 
     tables: tuple[str, ...]
@@ -52,6 +58,7 @@ class Recipe:
     reads: tuple[str, ...] = ()
     code: str = "1"
     asks_judges: bool = False
+    on_request: bool = False
 
     @property
     def dimensions(self) -> tuple[str, ...]:
@@ -80,7 +87,7 @@ RECIPES: Mapping[str, Recipe] = {
     ),
     "ranking": Recipe(
         ("reference_ranking",),
-        (Input("hedge_vocabulary", "extractor"), Input("comparison_matches", "members")),
+        (Input("hedge_vocabulary", "extractor", side=True), Input("comparison_matches", "members")),
         ("ranking settings",),
     ),
     "fitting": Recipe(
@@ -88,7 +95,7 @@ RECIPES: Mapping[str, Recipe] = {
         (
             Input("findings"),
             Input("hedge_phrases", "extractor"),
-            Input("hedge_vocabulary", "extractor"),
+            Input("hedge_vocabulary", "extractor", side=True),
             Input("reference_ranking"),
         ),
         ("fit settings", "anchors", "members"),
@@ -96,24 +103,24 @@ RECIPES: Mapping[str, Recipe] = {
     ),
     "merging": Recipe(
         ("deduplicated_findings",),
-        (Input("findings"), Input("terms"), Input("fitted_probabilities")),
+        (Input("findings"), Input("terms", side=True), Input("fitted_probabilities")),
         ("merge settings", "encoder", "blacklist"),
     ),
     "expansion": Recipe(
         ("pathway_matches", "expansions"),
-        (Input("terms"), Input("deduplicated_findings")),
+        (Input("terms", side=True), Input("deduplicated_findings")),
         ("pathways",),
     ),
     "resolution": Recipe(
         ("lunguage_plus_plus", "resolution_log", "conflicts", "accounting"),
         (
-            Input("reports"),
-            Input("rejected"),
-            Input("terms"),
-            Input("reference_ranking"),
-            Input("fitted_probabilities"),
+            Input("reports", side=True),
+            Input("rejected", side=True),
+            Input("terms", side=True),
+            Input("reference_ranking", side=True),
+            Input("fitted_probabilities", side=True),
             Input("deduplicated_findings"),
-            Input("pathway_matches"),
+            Input("pathway_matches", side=True),
             Input("expansions"),
         ),
         ("pathways",),
@@ -126,34 +133,38 @@ RECIPES: Mapping[str, Recipe] = {
             Input("reference_ranking"),
         ),
         ("comparison settings", "ranking settings"),
+        on_request=True,
     ),
     "ranking_robustness": Recipe(
         ("ranking_robustness",),
         (Input("reference_ranking"), Input("comparison_matches", "members")),
         ("comparison settings", "ranking settings"),
+        on_request=True,
     ),
     "fit_validation": Recipe(
         ("fit_validation",),
         (Input("reference_ranking"), Input("comparison_matches", "members")),
         ("ranking settings", "fit settings"),
+        on_request=True,
     ),
     "expert_agreement": Recipe(
         ("expert_agreement",),
         (Input("reference_ranking"), Input("comparison_matches", "members")),
         ("ranking settings", "expert responses"),
+        on_request=True,
     ),
     RELEASE: Recipe(
         (RELEASE,),
         (
             Input("reference_ranking"),
-            Input("reports"),
-            Input("rejected"),
-            Input("fitted_probabilities"),
-            Input("pathway_matches"),
+            Input("reports", side=True),
+            Input("rejected", side=True),
+            Input("fitted_probabilities", side=True),
+            Input("pathway_matches", side=True),
             Input("lunguage_plus_plus"),
-            Input("resolution_log"),
-            Input("conflicts"),
-            Input("accounting"),
+            Input("resolution_log", side=True),
+            Input("conflicts", side=True),
+            Input("accounting", side=True),
         ),
         ("release settings", "labels"),
     ),

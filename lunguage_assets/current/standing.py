@@ -100,6 +100,10 @@ class Standings:
         }
         return {batch: found.because for batch, found in standings.items() if found.state == "stale"}
 
+    def places(self, step: str, keys: Keys) -> list[tuple[str, Keys]]:
+        """Table and keys of every partition that a step's partition reads."""
+        return [(wanted.table, place) for wanted, place in self.inputs(step, keys)]
+
     def made_of(self, step: str, keys: Keys, read: Mapping[str, object] | None = None) -> MadeOf:
         """What a step's partition is made of when it is made now.
 

@@ -16,7 +16,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal
 
 from upath import UPath
 
@@ -24,8 +23,8 @@ from lunguage_assets.corpus.delivery import Delivery, content_hash, find_deliver
 from lunguage_assets.errors import ConfigurationError, CorpusMismatch
 from lunguage_assets.files import replace_text
 from lunguage_assets.home.table_place import claim_place, tables_place
+from lunguage_assets.settings import DataClass
 
-DataClass = Literal["synthetic", "credentialed"]
 ENVIRONMENT_VARIABLE = "LUNGUAGE_HOME"
 _KEY = re.compile(r"[a-z0-9._-]+")
 

@@ -1,8 +1,9 @@
-"""Where a home's tables lie: a folder in the home, or shared or object storage of this home alone.
+"""Where a home's tables lie: a folder in the home, or a place on shared or object storage that belongs to
+this home alone.
 
 `$LUNGUAGE_TABLES` names such a place, as any fsspec URL, when the home is made; the home keeps it, so that no
 process can look for the tables elsewhere later. A small file at the place says whose it is, so that two homes
-never write over each other.
+never write over each other. Tables move by a back-up that is loaded at another place.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from lunguage_assets.files import replace_file, replace_text
 TABLES_VARIABLE = "LUNGUAGE_TABLES"
 _RECORD = "tables_at.json"
 OWNER = "+home.json"  # '+' occurs in no table's name
-"""The file at a place that names its home."""
+"""The file at the place that says which home it belongs to."""
 
 
 def is_local(place: Path | UPath) -> bool:
@@ -29,9 +30,8 @@ def is_local(place: Path | UPath) -> bool:
 
 
 def open_place(named: str) -> Path | UPath:
-    """A place by its path or URL.
-
-    Remote listings are never kept: another machine may have added a table since.
+    """A place by its path or URL. Remote listings are never kept: another machine may have added a table
+    since.
 
     Raises:
         ConfigurationError: no installed package can open such a URL.
@@ -56,90 +56,57 @@ def tables_place(home: Path) -> Path | UPath:
     Raises:
         ConfigurationError: `$LUNGUAGE_TABLES` names another place than the one that the home keeps.
     """
-    kept, named = kept_place(home), os.environ.get(TABLES_VARIABLE, "").strip()
+    record, named = _read(home / _RECORD), os.environ.get(TABLES_VARIABLE, "").strip()
+    kept = open_place(record["tables"]) if record else home / "tables"
     if not named or str(open_place(named)) == str(kept):
         return kept
-    if _record(home) is None and not (home / "corpus.json").exists():  # a home that is still to be made
+    if not record and not (home / "corpus.json").exists():  # a home that is still to be made
         return open_place(named)
     raise ConfigurationError(
-        f"{home} keeps its tables at {kept}; found ${TABLES_VARIABLE} = {named}. Unset it, or move the "
-        f"tables first: lunguage tables move {named}"
+        f"{home} keeps its tables at {kept}; found ${TABLES_VARIABLE} = {named}. Unset it, or move the tables"
+        f" first: lunguage tables save FOLDER, then lunguage tables load --at {named} FOLDER"
     )
 
 
-def kept_place(home: Path) -> Path | UPath:
-    """The recorded place of a home's tables, without regard to the environment."""
-    record = _record(home)
-    return open_place(record["tables"]) if record else home / "tables"
-
-
 def claim_place(home: Path) -> None:
-    """Take the place that `$LUNGUAGE_TABLES` names for this home; do nothing without one.
+    """Make the place where a home's tables lie, or will lie, its own; the same again changes nothing.
 
     Raises:
         CorpusMismatch: the place belongs to another home.
-        ConfigurationError: the home keeps its tables at another place.
+        ConfigurationError: as of `tables_place`.
     """
     place = tables_place(home)
-    if _record(home) or place != home / "tables":
-        _bind(home, place)
+    _bind(home, place, _require_free(home, place))
 
 
 def load_tables(home: Path, folder: Path, place: Path | UPath | None = None) -> int:
-    """Copy tables of a back-up to the home's place, or to another place from now on; returns their number.
+    """Copy tables of a back-up to where the home keeps its tables, or to another place, which it keeps from
+    now on; returns how many.
 
     Raises:
         CorpusMismatch: the place belongs to another home.
-        ConfigurationError: there are tables already, or a file did not arrive whole.
+        ConfigurationError: as of `copy_tables`.
     """
     goal = tables_place(home) if place is None else place
-    _require_free(home, goal)
-    require_no_tables(goal)
+    identity = _require_free(home, goal)
     copied = copy_tables(folder, goal)
-    if _record(home) or goal != home / "tables":
-        _bind(home, goal)
+    _bind(home, goal, identity)
     return copied
-
-
-def move_tables(home: Path, place: Path | UPath) -> int:
-    """Copy a home's tables to a place and keep them there from now on; returns the number of files.
-
-    The old copy stays.
-
-    Raises:
-        CorpusMismatch: the place belongs to another home.
-        ConfigurationError: there are tables at the place already, or a file did not arrive whole.
-    """
-    _require_free(home, place)
-    require_no_tables(place)
-    copied = copy_tables(kept_place(home), place)
-    _bind(home, place)
-    return copied
-
-
-def require_no_tables(place: Path | UPath) -> None:
-    """Refuse a place that already holds tables.
-
-    Raises:
-        ConfigurationError: there are tables already.
-    """
-    if there := len(_table_files(place)):
-        raise ConfigurationError(
-            f"{place} holds {there} table files; expected none. Name an empty place, or remove them."
-        )
 
 
 def copy_tables(source: Path | UPath, target: Path | UPath) -> int:
-    """Copy every whole table file and return the number.
-
-    Further files of the target stay.
+    """Copy every table file into a place without tables, and nothing half-written; returns how many.
 
     Raises:
-        ConfigurationError: a file did not arrive whole.
+        ConfigurationError: there are tables already, or a file did not arrive whole.
     """
+    if there := len(_table_files(target)):
+        raise ConfigurationError(
+            f"{target} holds {there} table files; expected none. Name an empty place, or remove them."
+        )
     files = _table_files(source)
     for path in files:
-        goal = target.joinpath(*_below(path, source))
+        goal = target.joinpath(*str(path)[len(str(source)) :].strip("/").split("/"))
         content = path.read_bytes()
         publish(content, goal)
         if goal.read_bytes() != content:
@@ -159,23 +126,24 @@ def publish(content: bytes, path: Path | UPath) -> None:
         there.fs.pipe_file(there.path, content)
 
 
-def _bind(home: Path, place: Path | UPath) -> None:
-    """Record at both ends that a home's tables lie at a place; the same again changes nothing."""
-    identity, owner = _require_free(home, place)
-    record = {"home": identity, "tables": str(place)}
-    if _record(home) != record:
-        replace_text(home / _RECORD, json.dumps(record, indent=2, sort_keys=True) + "\n")
-    if owner is None:
-        publish((json.dumps({"home": identity}) + "\n").encode(), place / OWNER)
-
-
-def _require_free(home: Path, place: Path | UPath) -> tuple[str, str | None]:
-    """The home's identity, and the identity recorded at the place (None: none)."""
-    record, owner = _record(home), _owner(place)
-    identity = record["home"] if record else uuid.uuid4().hex
-    if owner not in (None, identity):
+def _require_free(home: Path, place: Path | UPath) -> str:
+    """The identity of a home, made if it has none, for a place that is nobody's or its own."""
+    identity = _read(home / _RECORD).get("home") or uuid.uuid4().hex
+    owner = _read(place / OWNER).get("home", identity)
+    if owner != identity:
         raise CorpusMismatch(f"{place} holds the tables of another home (id {owner}). Name another place.")
-    return identity, owner
+    return identity
+
+
+def _bind(home: Path, place: Path | UPath, identity: str) -> None:
+    """Record at both ends that a home's tables lie at a place; its own folder needs no record."""
+    kept, record = _read(home / _RECORD), {"home": identity, "tables": str(place)}
+    if not kept and place == home / "tables":
+        return
+    if kept != record:
+        replace_text(home / _RECORD, json.dumps(record, indent=2, sort_keys=True) + "\n")
+    if not _read(place / OWNER):
+        publish((json.dumps({"home": identity}) + "\n").encode(), place / OWNER)
 
 
 def _table_files(root: Path | UPath) -> list[UPath]:
@@ -183,20 +151,8 @@ def _table_files(root: Path | UPath) -> list[UPath]:
     return sorted(found, key=str)
 
 
-def _below(path: UPath, root: Path | UPath) -> tuple[str, ...]:
-    return tuple(str(path)[len(str(root)) :].strip("/").split("/"))
-
-
-def _record(home: Path) -> dict[str, str] | None:
-    file = home / _RECORD
-    if not file.exists():
-        return None
-    record: dict[str, str] = json.loads(file.read_text(encoding="utf-8"))
-    return record
-
-
-def _owner(place: Path | UPath) -> str | None:
+def _read(record: Path | UPath) -> dict[str, str]:
     try:
-        return str(json.loads((place / OWNER).read_text(encoding="utf-8"))["home"])
+        return dict(json.loads(record.read_text(encoding="utf-8")))
     except FileNotFoundError:
-        return None
+        return {}

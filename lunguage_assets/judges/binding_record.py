@@ -16,8 +16,7 @@ from typing import Any, TypeVar
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.files import replace_text
-from lunguage_assets.judges.asking.attempts import request_key
-from lunguage_assets.judges.asking.requests import Prompt, Request
+from lunguage_assets.judges.ledger.attempts import request_key
 from lunguage_assets.judges.protocol import (
     ComparisonAnswer,
     ComparisonQuestion,
@@ -27,7 +26,7 @@ from lunguage_assets.judges.protocol import (
     Judge,
     Patient,
 )
-from lunguage_assets.judges.providers import binding_of
+from lunguage_assets.judges.requests import Prompt, Request
 from lunguage_assets.judges.slots import JudgeSlot, ModelSlot
 
 Question = TypeVar("Question")
@@ -41,7 +40,7 @@ def bound_to(slot: JudgeSlot) -> dict[str, Any]:
     if not isinstance(slot, ModelSlot):
         return {"provider": slot.provider}
     blank = Request("compare", Prompt("", ""), slot.mode)
-    binding = binding_of(slot)
+    binding = slot.binding
     said = {
         "provider": slot.provider,
         "model": slot.model,

@@ -1,29 +1,21 @@
-"""The judges file: which judges there are, how they are pooled, and how a configured judge or provider is
-made.
+"""The judges file: which judges there are and how they are pooled.
 
-Only names and bindings are here: what a judge's table may say is in `slots.py`, how a judge answers in the
-module of its provider.
+What a judge's table may say is in `slots.py`; a judge is made in `opening.py`. The environment is not read
+here.
 """
 
 from __future__ import annotations
 
-import os
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, ValidationError, field_validator, model_validator
 
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.asking.requests import Provider
-from lunguage_assets.judges.protocol import Judge
-from lunguage_assets.judges.providers import provider_of
-from lunguage_assets.judges.rules.cues import CuesJudge
-from lunguage_assets.judges.rules.lexicon import LexiconJudge
 from lunguage_assets.judges.slots import (
     MODEL_PROVIDERS,
     OFFLINE_PROVIDERS,
@@ -31,21 +23,15 @@ from lunguage_assets.judges.slots import (
     ModelSlot,
     OfflineSlot,
     Part,
-    Price,
 )
 
 PANEL = "panel"
 """The ranker that pools the active preset's panel; every other ranker is one judge alone."""
 
 PRESET_VARIABLE = "LUNGUAGE_PRESET"
-"""Environment variable that chooses the active preset, before the judges file's own `preset`."""
+"""Environment variable by which callers of `load_judges` let a person choose the preset."""
 
 _KEY = re.compile(r"[a-z0-9._-]+")
-
-PROVIDERS: Mapping[str, Callable[[str], Judge]] = MappingProxyType(
-    {"cues": CuesJudge.bundled, "lexicon": LexiconJudge.bundled}
-)
-"""Provider name -> how to make a rule-based judge of that provider under a key."""
 
 
 def _checked_key(key: str) -> str:
@@ -144,6 +130,18 @@ class JudgesConfiguration(Part):
         slots = ((key, self.judges[key]) for key in self.active_judges)
         return {key: slot for key, slot in slots if isinstance(slot, ModelSlot)}
 
+    def slot(self, key: str) -> OfflineSlot | ModelSlot:
+        """The table of a judge.
+
+        Raises:
+            ConfigurationError: no such judge.
+        """
+        if (slot := self.judges.get(key)) is None:
+            raise ConfigurationError(
+                f"judge {key!r} is not known; expected one of {', '.join(self.judges)}. Add [judges.{key}]."
+            )
+        return slot
+
     def members(self, ranker: str) -> tuple[str, ...]:
         """Judges that a ranker pools, in panel order.
 
@@ -162,8 +160,7 @@ class JudgesConfiguration(Part):
 
 
 def load_judges(path: Path | None = None, preset: str | None = None) -> JudgesConfiguration:
-    """The judges file at `path`, or the bundled one, with `preset` active, or the one that $LUNGUAGE_PRESET
-    names, or the file's own.
+    """The judges file at `path`, or the bundled one, with `preset` active, or the file's own.
 
     Raises:
         ConfigurationError: names the file and the field.
@@ -184,83 +181,13 @@ def load_judges(path: Path | None = None, preset: str | None = None) -> JudgesCo
         configuration = JudgesConfiguration.model_validate(values)
     except ValidationError as error:
         raise ConfigurationError(f"{file}{_problem(error)}. Mend the judges file.") from None
-    chosen = preset or os.environ.get(PRESET_VARIABLE, "").strip() or configuration.preset
+    chosen = preset or configuration.preset
     if chosen not in configuration.presets:
-        where = "" if preset else f", chosen by ${PRESET_VARIABLE},"
         raise ConfigurationError(
-            f"preset {chosen!r}{where} is not in {file}; expected one of {', '.join(configuration.presets)}."
+            f"preset {chosen!r} is not in {file}; expected one of {', '.join(configuration.presets)}. "
+            f"Choose one with --preset or ${PRESET_VARIABLE}."
         )
     return configuration.model_copy(update={"preset": chosen})
-
-
-def make_judge(key: str, configuration: JudgesConfiguration) -> Judge:
-    """The rule-based judge of a slot.
-
-    Raises:
-        ConfigurationError: no such judge, or a language model, which needs a ledger besides: see
-            `make_provider`.
-    """
-    slot = _slot(key, configuration)
-    if not isinstance(slot, OfflineSlot):
-        raise ConfigurationError(
-            f"judge {key!r} is a language model of provider {slot.provider!r}; only a rule-based "
-            "judge answers without a ledger. "
-            "Give the run a ledger, or choose the preset 'offline'."
-        )
-    return PROVIDERS[slot.provider](key)
-
-
-def make_provider(
-    key: str, configuration: JudgesConfiguration, environ: Mapping[str, str] | None = None
-) -> Provider:
-    """The language model of a slot, ready to answer; keys and endpoints come from `environ`, by default the
-    process's own.
-
-    Raises:
-        ConfigurationError: no such judge, a rule-based one, a variable that is not set, or an SDK that is not
-            installed.
-    """
-    return provider_of(key, model_slot(key, configuration), environ)
-
-
-def model_slot(key: str, configuration: JudgesConfiguration) -> ModelSlot:
-    """The table of a language model.
-
-    Raises:
-        ConfigurationError: no such judge, or a rule-based one.
-    """
-    slot = _slot(key, configuration)
-    if not isinstance(slot, ModelSlot):
-        raise ConfigurationError(
-            f"judge {key!r} is rule-based (provider {slot.provider!r}); expected a language model."
-        )
-    return slot
-
-
-def price_of(key: str, configuration: JudgesConfiguration) -> Price:
-    """A language model's price.
-
-    Raises:
-        ConfigurationError: none is given: nothing can be estimated, and no budget kept, without one.
-    """
-    price = model_slot(key, configuration).price
-    if price is None:
-        raise ConfigurationError(
-            f"judge {key!r} has no price, so its cost is not known. Look it up and add price = {{ "
-            f"input = .., output = .., as_of = YYYY-MM-DD }} "
-            f"(US dollars per million tokens) to [judges.{key}]."
-        )
-    return price
-
-
-def _slot(key: str, configuration: JudgesConfiguration) -> OfflineSlot | ModelSlot:
-    slot = configuration.judges.get(key)
-    if slot is None:
-        raise ConfigurationError(
-            f"judge {key!r} is not known; expected one of {', '.join(configuration.judges)}. Add "
-            f"[judges.{key}]."
-        )
-    return slot
 
 
 def _problem(error: ValidationError) -> str:

@@ -12,25 +12,30 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Literal
+from types import MappingProxyType
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.asking.answers import parse_label, parse_phrase_list
 from lunguage_assets.judges.asking.budget import Budget
-from lunguage_assets.judges.asking.limiter import Limiter
-from lunguage_assets.judges.asking.model_judge import ModelJudge, identity_of
 from lunguage_assets.judges.asking.progress import Progress
-from lunguage_assets.judges.asking.requests import Provider
-from lunguage_assets.judges.batches.batch_watch import Pace
+from lunguage_assets.judges.batches import batches_of
 from lunguage_assets.judges.batches.batching import Batching
-from lunguage_assets.judges.binding_record import BindingRecord
-from lunguage_assets.judges.configuration import JudgesConfiguration, make_judge, make_provider
+from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.judges.ledger.ledger import Ledger
-from lunguage_assets.judges.policy import DataClass, SlotPolicy, preflight, require
+from lunguage_assets.judges.model_judge import ModelJudge, identity_of
+from lunguage_assets.judges.policy import preflight, require
 from lunguage_assets.judges.prompts import load_prompts
 from lunguage_assets.judges.protocol import Judge
-from lunguage_assets.judges.providers import DeferredProvider, batches_of, binding_of, provider_of
+from lunguage_assets.judges.providers import provider_of
+from lunguage_assets.judges.requests import ModelBinding, Provider, Reply, Request
+from lunguage_assets.judges.rules.cues import CuesJudge
+from lunguage_assets.judges.rules.lexicon import LexiconJudge
 from lunguage_assets.judges.slots import ModelSlot
+from lunguage_assets.settings import DataClass
+
+RULES: Mapping[str, Callable[[str], Judge]] = MappingProxyType(
+    {"cues": CuesJudge.bundled, "lexicon": LexiconJudge.bundled}
+)
+"""Provider -> how to make a rule-based judge of that provider under a key."""
 
 
 def _today() -> date:
@@ -43,11 +48,12 @@ class Surroundings:
 
     Args:
         data_class: of the corpus whose sentences are asked about.
-        open_ledger: called at the first question to a language model.
+        open_ledger: called when a language model is opened.
         budget: ceiling shared by all judges of the run, or None.
         prompts: the user's own prompt templates, or None for the bundled ones.
         progress: told after every recorded attempt.
         today: the date that retirements are compared with.
+        environ: where keys and addresses are read, at the first question that has to be sent.
     """
 
     data_class: DataClass
@@ -56,6 +62,7 @@ class Surroundings:
     prompts: Path | None = None
     progress: Callable[[Progress], None] | None = None
     today: Callable[[], date] = field(default=_today)
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
 
 
 def open_judge(key: str, configuration: JudgesConfiguration, surroundings: Surroundings) -> Judge:
@@ -69,24 +76,22 @@ def open_judge(key: str, configuration: JudgesConfiguration, surroundings: Surro
         return make_judge(key, configuration)
 
     def allowed_provider() -> Provider:
-        environ = dict(os.environ)  # once: the address that was examined is the address that is used
-        require(preflight([slot_policy(key, slot, environ)], surroundings.data_class, surroundings.today()))
-        return make_provider(key, configuration, environ)
+        environ = dict(surroundings.environ)  # once: the address examined is the address used
+        require(preflight(key, slot, environ, surroundings.data_class, surroundings.today()))
+        return provider_of(key, slot, environ)
 
-    provider = DeferredProvider(binding_of(slot), allowed_provider)
+    provider = DeferredProvider(slot.binding, allowed_provider)
     return ModelJudge(
         key,
         provider,
         surroundings.open_ledger(),
-        Limiter(slot.limits.flow),
         load_prompts(surroundings.prompts),
-        parse_phrase_list,
-        parse_label,
+        slot.limits,
         mode=slot.mode,
         budget=surroundings.budget,
         price=slot.price,
         progress=surroundings.progress,
-        batching=_batching(key, slot, provider) if slot.batch_allowed else None,
+        batching=Batching.of(slot, lambda: batches_of(key, provider.made())) if slot.batch_allowed else None,
     )
 
 
@@ -99,81 +104,54 @@ def judge_identity(key: str, configuration: JudgesConfiguration, prompts: Path |
     slot = configuration.judges.get(key)
     if not isinstance(slot, ModelSlot):
         return make_judge(key, configuration).identity
-    return identity_of(binding_of(slot), load_prompts(prompts), slot.mode)
+    return identity_of(slot.binding, load_prompts(prompts), slot.mode)
 
 
-def _batching(key: str, slot: ModelSlot, provider: DeferredProvider) -> Batching:
-    """How a slot's questions that may wait are sent; the data policy is asked when the provider is made,
-    before anything is sent.
+def make_judge(key: str, configuration: JudgesConfiguration) -> Judge:
+    """The rule-based judge of a slot.
+
+    Raises:
+        ConfigurationError: no such judge, or a language model, which needs a ledger besides.
     """
-    rules = slot.batches
-    return Batching(
-        lambda: batches_of(key, provider.made()),
-        price=slot.price.in_batches if slot.price is not None else None,
-        questions=rules.questions,
-        size_bytes=round(rules.megabytes * 1e6) if rules.megabytes is not None else None,
-        at_once=rules.at_once,
-        pace=Pace(rules.first_look_s, max(rules.first_look_s, rules.longest_look_s)),
-    )
+    slot = configuration.slot(key)
+    if isinstance(slot, ModelSlot):
+        raise ConfigurationError(
+            f"judge {key!r} is a language model of provider {slot.provider!r}; only a rule-based "
+            "judge answers without a ledger. "
+            "Give the run a ledger, or choose the preset 'offline'."
+        )
+    return RULES[slot.provider](key)
 
 
-def slot_policy(key: str, slot: ModelSlot, environ: Mapping[str, str]) -> SlotPolicy:
-    """What the policy has to know of a slot; only a server whose address, as written or as `environ` has it,
-    is this machine's keeps text here.
+class DeferredProvider:
+    """A provider that is made at its first question: a run that finds every answer in the ledger needs
+    neither key nor SDK.
     """
-    return SlotPolicy(
-        judge=key,
-        model=slot.model,
-        leaves_machine=slot.leaves_machine(environ),
-        allowed_data=slot.allowed_data,
-        retires_on=slot.retires_on,
-        zero_retention_attested_on=slot.zero_retention_attested_on,
-        zero_retention_attested_by=slot.zero_retention_attested_by,
-    )
 
+    def __init__(self, binding: ModelBinding, make: Callable[[], Provider]) -> None:
+        self._binding, self._make = binding, make
+        self._made: Provider | None = None
 
-def examination(
-    configuration: JudgesConfiguration,
-    data_class: DataClass,
-    today: date,
-    environ: Mapping[str, str],
-    record: BindingRecord | None = None,
-) -> list[tuple[Literal["ok", "warning", "refusal"], str]]:
-    """What a person should know before a run with the active preset: severity and message, judge by judge.
+    @property
+    def binding(self) -> ModelBinding:
+        return self._binding
 
-    Looks at policy, retirement dates, prices, environment variables, installed SDKs and what the keys stand
-    for in a home (`record`); nothing is sent.
-    """
-    lines: list[tuple[Literal["ok", "warning", "refusal"], str]] = []
-    for key in configuration.active_judges:
-        slot = configuration.judges[key]
-        if record is not None and (other := record.problem(key, slot)) is not None:
-            lines.append(("refusal", other))
-            continue
-        if not isinstance(slot, ModelSlot):
-            lines.append(("ok", f"judge {key!r} is rule-based: no network, no key, no cost"))
-            continue
-        found: list[tuple[Literal["ok", "warning", "refusal"], str]] = []
-        for problem in preflight([slot_policy(key, slot, environ)], data_class, today):
-            found.append((problem.severity, problem.message))
-        try:
-            provider_of(key, slot, environ)
-        except ConfigurationError as error:
-            found.append(("refusal", str(error)))
-        if slot.price is None:
-            found.append(
-                (
-                    "warning",
-                    f"judge {key!r} has no price: its cost is not known and no budget can be kept with it",
-                )
-            )
-        if slot.batch_allowed and data_class == "credentialed":
-            kept = (
-                "its provider keeps batches until they are collected, for up to a month; see that "
-                "its zero retention covers them"
-            )
-            found.append(("warning", f"judge {key!r} may use batches: {kept}"))
-        lines += found or [
-            ("ok", f"judge {key!r}: {slot.provider}, model {slot.model!r}, may receive {data_class} text")
-        ]
-    return lines
+    async def answer(self, request: Request) -> Reply:
+        """One attempt, no retry.
+
+        Raises:
+            ProviderFailure: no reply.
+            ConfigurationError: a key, an endpoint or the SDK is missing; nothing was sent.
+            PolicyRefused: this text may not be sent there; nothing was sent.
+        """
+        return await self.made().answer(request)
+
+    def made(self) -> Provider:
+        """The provider itself, made now if it has not been; errors as of `answer`."""
+        if self._made is None:
+            self._made = self._make()
+        return self._made
+
+    async def close(self) -> None:
+        if self._made is not None:
+            await self._made.close()

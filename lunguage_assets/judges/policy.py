@@ -1,22 +1,21 @@
 """What a judge may be sent, and whether it is still the model it claims to be: checked before the first call
 and at every reply.
 
-Fails closed. Takes plain values; where they are configured is not known here.
+Fails closed.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
 from lunguage_assets.errors import LunguageError
-from lunguage_assets.judges.asking.requests import ModelBinding
-
-DataClass = Literal["synthetic", "credentialed"]
-"""What a corpus holds: invented text, or text under a data use agreement."""
+from lunguage_assets.judges.requests import ModelBinding
+from lunguage_assets.judges.slots import ModelSlot
+from lunguage_assets.settings import DataClass
 
 WARN_DAYS = 30
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}")
@@ -32,21 +31,6 @@ class WrongModel(LunguageError):
 
 
 @dataclass(frozen=True, slots=True)
-class SlotPolicy:
-    """What preflight needs to know of a judge. `leaves_machine` is False for judges that run in this
-    process.
-    """
-
-    judge: str
-    model: str
-    leaves_machine: bool = True
-    allowed_data: tuple[str, ...] = ()
-    retires_on: date | None = None
-    zero_retention_attested_on: date | None = None
-    zero_retention_attested_by: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Problem:
     """One finding of the preflight; a `refusal` stops the run, a `warning` is shown."""
 
@@ -55,15 +39,14 @@ class Problem:
     message: str
 
 
-def preflight(slots: Iterable[SlotPolicy], data_class: DataClass, today: date) -> list[Problem]:
-    """Everything that forbids, or soon will forbid, the use of these judges on a corpus of this class; in the
-    order of the slots.
+def preflight(
+    judge: str, slot: ModelSlot, environ: Mapping[str, str], data_class: DataClass, today: date
+) -> list[Problem]:
+    """Everything that forbids, or soon will forbid, the use of a judge on a corpus of this class.
+
+    Only a server whose address, as written or as `environ` has it, is this machine's keeps text here.
     """
-    return [
-        problem
-        for slot in slots
-        for problem in (*_data_problems(slot, data_class, today), *_lifecycle_problems(slot, today))
-    ]
+    return [*_data_problems(judge, slot, environ, data_class, today), *lifecycle_problems(judge, slot, today)]
 
 
 def require(problems: Sequence[Problem]) -> None:
@@ -77,28 +60,24 @@ def require(problems: Sequence[Problem]) -> None:
         raise PolicyRefused(" ".join(refusals))
 
 
-def _data_problems(slot: SlotPolicy, data_class: DataClass, today: date) -> list[Problem]:
-    reason = _refusal(slot, data_class, today)
+def _data_problems(
+    judge: str, slot: ModelSlot, environ: Mapping[str, str], data_class: DataClass, today: date
+) -> list[Problem]:
+    reason = _refusal(slot, environ, data_class, today)
     if reason is None:
         return []
-    text = (
-        f"judge {slot.judge!r} may not receive {data_class} text: {reason}. Nothing was sent; "
-        "choose another judge or preset, or"
+    message = (
+        f"judge {judge!r} may not receive {data_class} text: {reason}. Nothing was sent; choose another "
+        "judge or preset, or complete its entry in the judges file if that is true and permitted."
     )
-    return [
-        Problem(
-            slot.judge,
-            "refusal",
-            f"{text} complete its entry in the judges file if that is true and permitted.",
-        )
-    ]
+    return [Problem(judge, "refusal", message)]
 
 
-def _refusal(slot: SlotPolicy, data_class: DataClass, today: date) -> str | None:
+def _refusal(slot: ModelSlot, environ: Mapping[str, str], data_class: DataClass, today: date) -> str | None:
     """Text that stays on the machine is sent to nobody; every other receiver must be allowed and, for
     patients' text, attested.
     """
-    if not slot.leaves_machine:
+    if not slot.leaves_machine(environ):
         return None
     if data_class not in slot.allowed_data:
         return f"allowed_data does not list {data_class!r}"
@@ -117,21 +96,23 @@ def _refusal(slot: SlotPolicy, data_class: DataClass, today: date) -> str | None
     return None
 
 
-def _lifecycle_problems(slot: SlotPolicy, today: date) -> list[Problem]:
-    """On its last day a model is already taken for gone: a long run would meet its end."""
+def lifecycle_problems(judge: str, slot: ModelSlot, today: date) -> list[Problem]:
+    """Whether a model is gone or soon will be; on its last day it counts as gone: a long run would meet its
+    end.
+    """
     if slot.retires_on is None:
         return []
     left = (slot.retires_on - today).days
-    name = f"judge {slot.judge!r}: model {slot.model!r}"
+    name = f"judge {judge!r}: model {slot.model!r}"
     if left <= 0:
         message = (
             f"{name} retired on {slot.retires_on.isoformat()}. Bind a new key to a model that is "
             "served, or replay from the ledger."
         )
-        return [Problem(slot.judge, "refusal", message)]
+        return [Problem(judge, "refusal", message)]
     if left <= WARN_DAYS:
         message = f"{name} retires on {slot.retires_on.isoformat()}, in {left} day{'s' if left > 1 else ''}."
-        return [Problem(slot.judge, "warning", message)]
+        return [Problem(judge, "warning", message)]
     return []
 
 

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.asking.requests import Mode, Prompt, Request
 from lunguage_assets.judges.protocol import ComparisonQuestion, ExtractionQuestion
+from lunguage_assets.judges.requests import Mode, Prompt, Request
 
 LABELS = ("sentence_1", "sentence_2")
 """The allowed answers of a comparison."""
@@ -33,7 +33,7 @@ _PLACES: Mapping[tuple[str, str], frozenset[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """Templates of both stages, ready to be filled; `version` is 12 hexadecimal digits of their content's
+    """Templates of both tasks, ready to be filled; `version` is 12 hexadecimal digits of their content's
     hash.
     """
 
@@ -50,13 +50,13 @@ class Prompts:
         """Which of two masked sentences is closer to "finding certainly present" (explicit.md section 2)?"""
         return self._filled("comparison", sentence_1=question.sentence_1, sentence_2=question.sentence_2)
 
-    def _filled(self, stage: str, **texts: str) -> Prompt:
+    def _filled(self, task: str, **texts: str) -> Prompt:
         one_line = {
             name: " ".join(text.split()) for name, text in texts.items()
         }  # a line break would end the sentence in the prompt
         return Prompt(
-            self.templates[stage, "system"].substitute(),
-            self.templates[stage, "user"].substitute(one_line),
+            self.templates[task, "system"].substitute(),
+            self.templates[task, "user"].substitute(one_line),
             self.version,
         )
 
@@ -82,11 +82,11 @@ def load_prompts(folder: Path | None = None) -> Prompts:
     """
     root = folder if folder is not None else resource("prompts")
     digest, templates = hashlib.sha256(), {}
-    for (stage, role), places in _PLACES.items():
-        file = root / stage / f"{role}.txt"
+    for (task, role), places in _PLACES.items():
+        file = root / task / f"{role}.txt"
         text = _read(file)
-        templates[stage, role] = _template(file, text, places)
-        digest.update(f"{stage}/{role}\x1f{len(text)}\x1f{text}\x1e".encode())
+        templates[task, role] = _template(file, text, places)
+        digest.update(f"{task}/{role}\x1f{len(text)}\x1f{text}\x1e".encode())
     return Prompts(digest.hexdigest()[:12], templates)
 
 

@@ -23,22 +23,23 @@ from pydantic import (
     model_validator,
 )
 
-from lunguage_assets.judges.asking import limiter
-from lunguage_assets.judges.asking.requests import Mode
+from lunguage_assets.judges.requests import Mode, ModelBinding
+from lunguage_assets.settings import DataClass
 
 OfflineProvider = Literal["cues", "lexicon"]
 ModelProvider = Literal[
     "anthropic", "azure-openai", "gemini", "openai", "openai-compatible", "transformers", "vertex"
 ]
-DataClass = Literal["synthetic", "credentialed"]
 
 OFFLINE_PROVIDERS: tuple[str, ...] = get_args(OfflineProvider)
 MODEL_PROVIDERS: tuple[str, ...] = get_args(ModelProvider)
 
 _NOT_PARAMETERS = frozenset(
     {
-        "model", "messages", "contents", "system", "system_instruction", "stream", "n", "candidate_count", "tools", "response_format",
-        "response_mime_type", "response_schema", "response_json_schema", "structured_outputs", "http_options", "extra_body", "extra_headers",
+        "model", "messages", "contents", "system", "system_instruction", "stream", "n", "candidate_count",
+        "tools", "response_format",
+        "response_mime_type", "response_schema", "response_json_schema", "structured_outputs",
+        "http_options", "extra_body", "extra_headers",
         "api_key", "timeout",
     }
 )  # fmt: skip
@@ -47,7 +48,8 @@ _NOT_PARAMETERS = frozenset(
 
 _IN_PROCESS = ("revision", "device", "dtype", "batch_size")
 _SERVED = (
-    "base_url", "base_url_env", "api_key_env", "api_version", "batch_allowed", "batches", "zero_retention_attested_on", "zero_retention_attested_by",
+    "base_url", "base_url_env", "api_key_env", "api_version", "batch_allowed", "batches",
+    "zero_retention_attested_on", "zero_retention_attested_by",
 )  # fmt: skip
 """Fields that only a model in this process has, and those that only a model at a service has."""
 
@@ -89,15 +91,18 @@ class Price(Part):
 
 
 _FREE: Mapping[str, Any] = {"input": 0.0, "output": 0.0, "as_of": date(2026, 11, 20)}
-_FLOW = limiter.Limits()
 
 
 class Limits(Part):
-    """What a judge may be asked at once, and how long a failing one is tried; what each does is in
-    `limiter.Limits`.
+    """What a judge's service and its user allow.
 
-    Rates are per minute (none: unlimited) and hold within one process. `timeout_s` bounds one answer,
-    `deadline_s` all answers that one partition, or one round of a fit, needs.
+    Rates are per sliding minute (None: no limit) and hold within one process. `timeout_s` bounds one answer,
+    `deadline_s` all answers that one partition, or one round of a fit, needs: after it nothing more is sent.
+    After a failure a request waits a random time up to `backoff_s`, doubled for every failure before it, at
+    most `longest_backoff_s`, or as long as Retry-After says; a service that asks for more than
+    `longest_wait_s` is not waited for. A request is given up after `failures_per_request` failures. After
+    `breaker_failures` failures in a row nothing is sent for `breaker_pause_s`, then one probe; every failed
+    probe doubles the pause, and after `breaker_probes` failed ones the judge has failed.
     """
 
     requests_per_minute: float | None = Field(default=None, ge=1, allow_inf_nan=False)
@@ -105,18 +110,13 @@ class Limits(Part):
     in_flight: int = Field(default=8, ge=1, le=4096)
     timeout_s: float = Field(default=60.0, gt=0, le=3600)
     deadline_s: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    failures_per_request: int = Field(default=_FLOW.failures_per_request, ge=1, le=1000)
-    backoff_s: float = Field(default=_FLOW.backoff_s, ge=0, le=3600)
-    longest_backoff_s: float = Field(default=_FLOW.longest_backoff_s, ge=0, le=3600)
-    longest_wait_s: float = Field(default=_FLOW.longest_wait_s, ge=0, le=86400)
-    breaker_failures: int = Field(default=_FLOW.breaker_failures, ge=1, le=100000)
-    breaker_pause_s: float = Field(default=_FLOW.breaker_pause_s, ge=0, le=3600)
-    breaker_probes: int = Field(default=_FLOW.breaker_probes, ge=1, le=100)
-
-    @property
-    def flow(self) -> limiter.Limits:
-        """These limits as the limiter takes them."""
-        return limiter.Limits(**self.model_dump(exclude={"timeout_s"}))
+    failures_per_request: int = Field(default=10, ge=1, le=1000)
+    backoff_s: float = Field(default=1.0, ge=0, le=3600)
+    longest_backoff_s: float = Field(default=60.0, ge=0, le=3600)
+    longest_wait_s: float = Field(default=300.0, ge=0, le=86400)
+    breaker_failures: int = Field(default=20, ge=1, le=100000)
+    breaker_pause_s: float = Field(default=10.0, ge=0, le=3600)
+    breaker_probes: int = Field(default=4, ge=1, le=100)
 
 
 class Batches(Part):
@@ -250,6 +250,17 @@ class ModelSlot(Part):
     device: str = Field(default="auto", pattern=r"^(auto|cpu|cuda(:[0-9]+)?)$")
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
     batch_size: int = Field(default=8, ge=1, le=4096)
+
+    @property
+    def binding(self) -> ModelBinding:
+        """What of the slot decides its answers; needs no key, no endpoint and no SDK."""
+        parameters = dict(self.params)
+        if self.provider == "transformers":
+            # other weights, or coarser ones, answer otherwise; another device or batch size does not
+            parameters |= {"revision": self.revision, "dtype": self.dtype}
+        return ModelBinding(
+            self.provider, self.provider, self.model, tuple(sorted(parameters.items())), self.aliases
+        )
 
     def leaves_machine(self, environ: Mapping[str, str]) -> bool:
         """Whether what is sent goes to somebody else; a gateway on this machine to a public service does, an

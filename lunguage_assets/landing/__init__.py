@@ -1,3 +1,1 @@
-"""New reports that are put into a folder: finding complete deliveries, registering each once, putting aside
-what cannot be used.
-"""
+"""New reports in a folder: complete deliveries are registered once each; unusable ones are quarantined."""

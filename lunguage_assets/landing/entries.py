@@ -1,175 +1,195 @@
-"""What in a landing folder is a delivery, which files belong to it, and what is none: markers, temporary
-names, files that serve all.
+"""What lies in a landing folder: deliveries, their markers, files for all deliveries, and foreign files.
+
+The folder may be on any fsspec file system. So nothing here relies on renames, on locks, or on empty folders.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
+import re
+import stat
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from lunguage_assets.corpus.delivery import (
-    DECLARATION,
-    FINDINGS,
-    FINDINGS_PARQUET,
-    METADATA,
-    REPORTS,
-    VOCABULARY,
-)
-from lunguage_assets.landing.place import LandingPlace, LandingUnreachable, Seen
+from upath import UPath
 
+from lunguage_assets.corpus import delivery
+from lunguage_assets.corpus.delivery import DECLARATION, FINDINGS, FINDINGS_PARQUET, VOCABULARY
+from lunguage_assets.errors import LunguageError
+from lunguage_assets.home.home import Home
+from lunguage_assets.settings import LandingSettings
+
+URL_VARIABLE = "LUNGUAGE_LANDING"
 QUARANTINE = "quarantine"
 REJECTED_SUFFIX = ".rejected.csv"
-MARKER = ".done"
-FORMS = (".csv", ".csv.gz", ".parquet")
-_MARKERS_INSIDE = (MARKER, "_SUCCESS")
-_UNFINISHED = (
-    ".tmp",
-    ".temp",
-    ".part",
-    ".partial",
-    ".filepart",
-    ".crdownload",
-    ".download",
-    ".upload",
-    ".uploading",
-    ".incomplete",
-    ".swp",
+_MARKERS_INSIDE = (".done", "_SUCCESS")
+_FORM = re.compile(r"(\.csv|\.csv\.gz|\.parquet)$", re.IGNORECASE)
+_TEMPORARY = re.compile(
+    r"\.(tmp|temp|part|partial|filepart|crdownload|download|upload|uploading|incomplete|swp)"
+    r"(\.csv|\.csv\.gz|\.parquet)?$",
+    re.IGNORECASE,
 )
-_FINDINGS = (FINDINGS, FINDINGS_PARQUET)
-_CANONICAL = {name.lower(): name for name in (*_FINDINGS, VOCABULARY, METADATA, REPORTS, DECLARATION)}
+_PASSED_OVER = re.compile(rf"^[.~_]|^{QUARANTINE}$|(~|\.done|{re.escape(REJECTED_SUFFIX)})$", re.IGNORECASE)
+_SIDE_FILES = (delivery.METADATA, delivery.REPORTS)
+_NAMES = (FINDINGS, FINDINGS_PARQUET, VOCABULARY, DECLARATION, *_SIDE_FILES)
+_PUBLISHED = {name.lower(): name for name in _NAMES}
+
+
+class LandingUnreachable(LunguageError):
+    """The landing folder cannot be read at present."""
+
+
+class Later(Exception):
+    """A delivery cannot be taken in this pass; the message says why."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A file or folder at one look; `stamp` (size and time) is another one after a change."""
+
+    path: UPath
+    is_folder: bool
+    modified: float
+    stamp: str
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    @property
+    def published(self) -> str | None:
+        """The published name behind any letter case, with or without `.gz`."""
+        return _PUBLISHED.get(self.name.lower().removesuffix(".gz"))
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A delivery as it lies there: one file, or a folder of files.
+    """A delivery, one file or a folder; `signature` changes with every change of its files.
 
-    `signature` changes with every change of its files; `hindrance` says why it cannot be taken however long
-    it lies unchanged.
+    A `hindrance` says why it is not complete, however long it lies unchanged.
     """
 
     name: str
-    path: str
+    path: UPath
     is_folder: bool
     files: tuple[Seen, ...]
-    marker: Seen | None
     signature: str
+    marker: Seen | None = None
     hindrance: str = ""
 
     @property
+    def key_name(self) -> str:
+        """The name without the ending of a file."""
+        return self.name if self.is_folder else _FORM.sub("", self.name)
+
+    @property
     def modified(self) -> float:
-        """When the youngest of its files was written."""
+        """The time of its youngest file."""
         return max((file.modified for file in self.files), default=0.0)
 
     @property
     def is_marked(self) -> bool:
-        """A marker says that it is complete; one older than a file is left from an earlier delivery of the
-        same name.
-        """
+        """A marker older than a file belongs to an earlier delivery of the same name."""
         return self.marker is not None and self.marker.modified >= self.modified
-
-    @property
-    def has_vocabulary(self) -> bool:
-        return self.is_folder and any(canonical_name(file.name) == VOCABULARY for file in self.files)
-
-    @property
-    def key_name(self) -> str:
-        """The name without what says of which form the file is."""
-        folded = self.name.lower()
-        return (
-            self.name
-            if self.is_folder
-            else self.name[: -max(len(form) for form in FORMS if folded.endswith(form))]
-        )
 
 
 @dataclass(frozen=True)
 class Listing:
-    """What lies in the landing folder: deliveries, the two files that serve all of them, and names that are
-    no delivery, with the reason.
-    """
+    """Deliveries, the files for all deliveries as one entry, and names of foreign files."""
 
-    entries: tuple[Entry, ...]
-    vocabulary: Entry | None
-    declaration: Seen | None
-    others: dict[str, str]
+    entries: list[Entry]
+    shared: Entry
+    others: list[str]
 
 
-def list_entries(place: LandingPlace) -> Listing:
+def landing_url(home: Home, settings: LandingSettings) -> str | None:
+    """`$LUNGUAGE_LANDING`, else the option `url`, relative to the home; None: there is no landing folder."""
+    written = os.environ.get(URL_VARIABLE, "").strip() or settings.url.strip()
+    if not written:
+        return None
+    return written if "://" in written else str(home.root / Path(written).expanduser())
+
+
+def shown(url: str) -> str:
+    """An address without its password."""
+    return re.sub(r"//[^/@]*@", "//", url).rstrip("/")
+
+
+def list_entries(url: str) -> Listing:
     """Look at the whole landing folder.
 
     Raises:
-        LandingUnreachable: it cannot be read.
+        LandingUnreachable: it is not there, or cannot be read.
     """
-    present = place.look()
-    by_name = {seen.name: seen for seen in present}
-    entries: list[Entry] = []
-    others: dict[str, str] = {}
-    vocabulary: Entry | None = None
-    for seen in present:
-        if seen.name in (QUARANTINE, DECLARATION) or _is_passed_over(seen.name):
-            continue
-        marker = by_name.get(seen.name + MARKER)
-        if seen.is_folder:
-            entries.append(_folder(place, seen, marker))
-        elif (canonical := canonical_name(seen.name)) == VOCABULARY:
-            vocabulary = _single(seen, marker)
-        elif canonical in (METADATA, REPORTS):
-            others[seen.name] = (
-                f"belongs to a findings file: put both into one folder, the findings as {FINDINGS}"
-            )
-        elif seen.name.lower().endswith(FORMS):
-            entries.append(_single(seen, marker))
-        else:
-            others[seen.name] = f"not a delivery: expected {', '.join(FORMS)} or a folder"
-    return Listing(tuple(entries), vocabulary, by_name.get(DECLARATION), others)
-
-
-def seen_again(place: LandingPlace, entry: Entry) -> str:
-    """The signature of a delivery now; empty when it is gone."""
+    problem = "there is no such folder. Make or mount it, or correct url in [landing]"
     try:
-        seen = place.look_at(entry.path)
-        if seen is None:
-            return ""
-        return _folder(place, seen, None).signature if seen.is_folder else _single(seen, None).signature
-    except LandingUnreachable:
-        return ""
+        root = UPath(url)
+        root.fs.invalidate_cache()
+        if root.is_dir():
+            found, problem = _inside(root), ""
+    except (ImportError, ValueError):
+        problem = "no file system for this address. Correct it, or install its package, such as s3fs"
+    except Exception as error:  # every file system has errors of its own
+        problem = f"it cannot be read ({type(error).__name__}). Look at its rights"
+    if problem:
+        raise LandingUnreachable(f"landing folder {shown(url)}: {problem}.")
+    markers = {seen.name: seen for seen in found if seen.name.endswith(".done")}
+    found = [seen for seen in found if not (_PASSED_OVER.search(seen.name) or _TEMPORARY.search(seen.name))]
+    files = [seen for seen in found if not seen.is_folder]
+    shared = tuple(file for file in files if file.published in (DECLARATION, VOCABULARY))
+    others = [file for file in files if file.published in _SIDE_FILES or not _FORM.search(file.name)]
+    others = [file for file in others if file not in shared]
+    return Listing(
+        [_entry(seen, markers.get(f"{seen.name}.done")) for seen in found if seen not in (*shared, *others)],
+        Entry("", root, True, shared, _signature(shared)),
+        [file.name for file in others],
+    )
 
 
-def canonical_name(name: str) -> str | None:
-    """The published name that a file of a folder stands for, whatever its letter case and with or without
-    `.gz`; None for other files.
-    """
-    return _CANONICAL.get(name.lower().removesuffix(".gz"))
-
-
-def _is_passed_over(name: str) -> bool:
-    folded = name.lower()
-    if folded.startswith((".", "~", "_")) or folded.endswith(("~", MARKER, REJECTED_SUFFIX, *_UNFINISHED)):
-        return True
-    form = next((form for form in sorted(FORMS, key=len, reverse=True) if folded.endswith(form)), "")
-    return bool(form) and folded.removesuffix(form).endswith(_UNFINISHED)
-
-
-def _single(seen: Seen, marker: Seen | None) -> Entry:
-    return Entry(seen.name, seen.path, False, (seen,), marker, _signature([seen]))
-
-
-def _folder(place: LandingPlace, seen: Seen, marker_beside: Seen | None) -> Entry:
+def see(path: UPath) -> Seen | None:
+    """What is at a path; links are followed."""
     try:
-        inside = [file for file in place.look(seen.path) if not file.is_folder]
-    except LandingUnreachable:
-        return Entry(seen.name, seen.path, True, (), None, "", "it cannot be read")
-    marker = next((file for file in inside if file.name in _MARKERS_INSIDE), marker_beside)
+        status = path.stat()
+    except FileNotFoundError:
+        return None
+    modified = float(status.st_mtime or getattr(status, "st_birthtime", 0.0))  # some stores know births only
+    return Seen(path, stat.S_ISDIR(status.st_mode), modified, f"{status.st_size}:{modified!r}")
+
+
+def has_changed(entry: Entry) -> bool:
+    """Whether a delivery is not what it was, or not there."""
+    entry.path.fs.invalidate_cache()
+    seen = see(entry.path)
+    return seen is None or _entry(seen, None).signature != entry.signature
+
+
+def _inside(folder: UPath) -> list[Seen]:
+    return sorted(
+        (seen for path in folder.iterdir() if (seen := see(path)) is not None), key=lambda seen: seen.name
+    )
+
+
+def _entry(seen: Seen, marker: Seen | None) -> Entry:
+    if not seen.is_folder:
+        return Entry(seen.name, seen.path, False, (seen,), _signature([seen]), marker)
+    try:
+        inside = [file for file in _inside(seen.path) if not file.is_folder]
+    except Exception:  # every file system has errors of its own
+        return Entry(seen.name, seen.path, True, (), "", None, "it cannot be read")
+    marker = next((file for file in inside if file.name in _MARKERS_INSIDE), marker)
     content = [file for file in inside if file.name not in _MARKERS_INSIDE]
-    files = tuple(file for file in content if canonical_name(file.name) is not None)
+    files = tuple(file for file in content if file.published is not None)
     hindrance = ""
-    if marker is None and not any(canonical_name(file.name) in _FINDINGS for file in files):
+    if marker is None and not any(file.published in (FINDINGS, FINDINGS_PARQUET) for file in files):
         hindrance = f"there is no {FINDINGS} in it"
-    elif marker is None and any(file.name.lower().endswith(_UNFINISHED) for file in content):
+    elif marker is None and any(_TEMPORARY.search(file.name) for file in content):
         hindrance = "a file in it has a temporary name"
-    return Entry(seen.name, seen.path, True, files, marker, _signature(content), hindrance)
+    return Entry(seen.name, seen.path, True, files, _signature(content), marker, hindrance)
 
 
-def _signature(files: list[Seen]) -> str:
-    """Over all files, hidden ones too: while one of them grows, something is still being written."""
-    return hashlib.sha256("\n".join(f"{file.name}\0{file.stamp}" for file in files).encode()).hexdigest()
+def _signature(files: Sequence[Seen]) -> str:
+    """Over all files, hidden ones too: growth of any of them is a sign of writing."""
+    stamps = "\n".join(f"{file.name}\0{file.stamp}" for file in files)
+    return hashlib.sha256(stamps.encode()).hexdigest()[:32]

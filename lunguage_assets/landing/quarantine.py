@@ -1,118 +1,76 @@
-"""Putting aside a delivery that cannot be used, with the reason beside it, for a person to mend and deliver
-again.
+"""Moving a delivery that cannot be used to quarantine, with the reason beside it.
 
-The move is planned in the record before the first file is touched: killed at any point, the next pass
-finishes it. A file that a person has replaced meanwhile stays where it is.
+A move is planned as a whole and then made file by file. Done again after an interruption, it ends the same;
+a file that a person has replaced meanwhile stays.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+
+from upath import UPath
 
 from lunguage_assets.errors import InputError
-from lunguage_assets.landing.entries import QUARANTINE, Entry
-from lunguage_assets.landing.place import LandingPlace
+from lunguage_assets.landing.entries import QUARANTINE, REJECTED_SUFFIX, Entry, see
+from lunguage_assets.landing.record import Move
+
+_AFTERWARDS = "Mend the delivery and put it into the landing folder again, under any name."
+_PARTS = ("file", "row", "column", "found", "expected", "remedy")
 
 
-@dataclass(frozen=True)
-class Reason:
-    """Why a delivery cannot be used: the parts of an `InputError`, under the names that the person gave the
-    files.
-    """
-
-    delivery: str
-    sha256: str
-    file: str
-    row: int | None
-    column: str | None
-    found: str
-    expected: str
-    remedy: str
-
-    @classmethod
-    def of(cls, error: InputError, delivery: str, sha256: str, originals: Mapping[str, str]) -> Reason:
-        file = Path(error.file).name
-        named = originals.get(file, file if "." in file else delivery)
-        return cls(
-            delivery, sha256, named, error.row, error.column, error.found, error.expected, error.remedy
-        )
-
-    @property
-    def folder(self) -> str:
-        """The folder under `quarantine/`: the delivery's name and the beginning of its content hash."""
-        return f"{self.delivery}-{self.sha256[:8]}"
-
-    @property
-    def without_names(self) -> str:
-        """One line for logs: names of files may name patients."""
-        place = ", ".join(
-            [f"row {self.row}"] * (self.row is not None)
-            + [f"column {self.column!r}"] * (self.column is not None)
-            or ["the whole delivery"]
-        )
-        return f"{self.sha256[:8]}: {place}: found {self.found}; expected {self.expected}. {self.remedy}"
-
-    @property
-    def text(self) -> str:
-        """What `REASON.txt` says."""
-        parts = {
-            "File": self.file,
-            "Row": self.row,
-            "Column": self.column,
-            "Found": self.found,
-            "Expected": self.expected,
-        }
-        lines = [f"{label + ':':<10} {value}" for label, value in parts.items() if value is not None]
-        ending = (
-            "Mend the delivery and put it into the landing folder again, under any name. This folder "
-            "may be removed.\n"
-        )
-        return "\n".join(["This delivery was not used.", "", *lines, "", self.remedy, ending])
+def renamed(error: InputError, file: str) -> InputError:
+    """The same error of a file under another name."""
+    return InputError(file, error.found, error.expected, error.remedy, row=error.row, column=error.column)
 
 
-def plan(place: LandingPlace, entry: Entry, reason: Reason, rejected: str) -> dict[str, Any]:
-    """Where every file of a delivery goes, markers included, and what is laid beside; a plan can be kept as
-    JSON.
-    """
-    target = place.at(QUARANTINE, reason.folder)
-    files = place.files_below(entry.path) if entry.is_folder else list(entry.files)
-    if entry.marker is not None and entry.marker.path not in {file.path for file in files}:
-        files.append(entry.marker)
-    start = len(entry.path if entry.is_folder else place.root.rstrip("/")) + 1
-    return {
-        "moves": [
-            [
-                file.path,
-                f"{target}/{file.path[start:] if file is not entry.marker else file.name}",
-                file.stamp,
-            ]
-            for file in files
+def plan_move(place: UPath, entry: Entry, error: InputError, originals: dict[str, str]) -> Move:
+    """All files of a delivery at any depth, its marker, its list of rejected rows, and the reason."""
+    published = Path(error.file).name
+    named = renamed(error, originals.get(published, published if "." in published else entry.name))
+    folder = f"{QUARANTINE}/{entry.name}-{entry.signature[:8]}"
+    parts = {part: getattr(named, part) for part in _PARTS}
+    told = "\n".join(f"{part + ':':<10} {value}" for part, value in parts.items() if value is not None)
+    beside = [place / f"{entry.name}{REJECTED_SUFFIX}", *([entry.marker.path] if entry.marker else [])]
+    files = {path.relative_to(place).as_posix(): see(path) for path in [*_below(entry.path), *beside]}
+    prefix = f"{entry.name}/" if entry.is_folder else ""
+    return Move(
+        signature=entry.signature,
+        files=[
+            (source, f"{folder}/{source.removeprefix(prefix)}", seen.stamp)
+            for source, seen in files.items()
+            if seen is not None
         ],
-        "empty": entry.path if entry.is_folder else "",
-        "target": target,
-        "signature": entry.signature,
-        "reason": asdict(reason),
-        "rejected": rejected,
-    }
-
-
-def carry_out(place: LandingPlace, planned: Mapping[str, Any]) -> None:
-    """Do what a plan says, as far as it is not done; an error leaves the plan to be carried out again."""
-    reason = Reason(**planned["reason"])
-    target = planned["target"]
-    place.write(
-        f"{target}/reason.json", (json.dumps(planned["reason"], indent=2, sort_keys=True) + "\n").encode()
+        texts={
+            f"{folder}/REASON.txt": f"This delivery was not used.\n\n{told}\n\n{_AFTERWARDS}\n",
+            f"{folder}/reason.json": json.dumps(parts, indent=2) + "\n",
+        },
+        reason=str(named),
+        reason_without_names=str(renamed(error, "a delivery")),
     )
-    place.write(f"{target}/REASON.txt", reason.text.encode())
-    if planned["rejected"]:
-        place.write(f"{target}/rejected.csv", planned["rejected"].encode())
-    for source, goal, stamp in planned["moves"]:
-        seen = place.look_at(source)
+
+
+def carry_out(place: UPath, move: Move) -> None:
+    """Make a planned move, as far as it is not made; any error of the file system leaves it for later."""
+    for path, text in move.texts.items():
+        (place / path).parent.mkdir(parents=True, exist_ok=True)
+        (place / path).write_bytes(text.encode())
+    for source, goal, stamp in move.files:
+        seen = see(place / source)
         if seen is not None and seen.stamp == stamp:
-            place.move(source, goal)
-    if planned["empty"]:
-        place.remove_empty_folders(planned["empty"])
+            (place / goal).parent.mkdir(parents=True, exist_ok=True)
+            # `UPath.rename` reads a name with brackets as a pattern
+            place.fs.cp_file(seen.path.path, (place / goal).path)
+            place.fs.rm_file(seen.path.path)
+    for source, _, _ in move.files:
+        for folder in (place / source).parents:
+            if folder == place:
+                break
+            with contextlib.suppress(Exception):  # not empty, gone, or a place without folders
+                place.fs.rmdir(folder.path)
+
+
+def _below(path: UPath) -> list[UPath]:
+    """A file, or all files of a folder at any depth."""
+    return [file for found in path.iterdir() for file in _below(found)] if path.is_dir() else [path]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import dagster as dg
 
 from lunguage_assets.orchestration.assets.analysis import analysis_assets
@@ -16,8 +14,7 @@ from lunguage_assets.orchestration.automation.conditions import automated, autom
 from lunguage_assets.orchestration.automation.edited_sensor import edited_sensor
 from lunguage_assets.orchestration.automation.landing_sensor import landing_sensor
 from lunguage_assets.orchestration.automation.schedules import automation_schedules
-from lunguage_assets.orchestration.checks.membership import membership_checks
-from lunguage_assets.orchestration.checks.tables import all_checks
+from lunguage_assets.orchestration.checks.groups import all_checks, quality_jobs, quality_schedules
 from lunguage_assets.orchestration.code_links import linked_to_code
 from lunguage_assets.orchestration.io_manager import TableStore
 from lunguage_assets.orchestration.jobs import asset_jobs
@@ -40,13 +37,9 @@ def build_defs(
     place = chosen.home
     corpus = place.corpus()
     withhold_messages(corpus.data_class if corpus is not None else None)
-    # Partition mappings and partitioned checks are beta and preview; the dagster range in pyproject.toml
-    # bounds
-    # what may change.
-    warnings.filterwarnings("ignore", category=dg.BetaWarning)
-    warnings.filterwarnings("ignore", category=dg.PreviewWarning)
     partitions = build_partitions(chosen.judges)
     automation = chosen.settings.automation
+    checks = all_checks(partitions)
     assets = [
         *corpus_assets(partitions),
         *explicit_assets(partitions),
@@ -59,10 +52,13 @@ def build_defs(
             *edited_assets(partitions),
             *linked_to_code(automated(assets, automation, chosen)),
         ],
-        asset_checks=[*all_checks(partitions), *membership_checks(partitions)],
-        jobs=[*asset_jobs(), everything],
+        asset_checks=checks,
+        jobs=[*asset_jobs(), everything, *quality_jobs(checks, partitions)],
         sensors=[automation_sensor(automation), edited_sensor(), landing_sensor(place)],
-        schedules=automation_schedules(partitions, automation),
+        schedules=[
+            *automation_schedules(partitions, automation),
+            *quality_schedules(checks, partitions, automation),
+        ],
         resources={
             "home": chosen,
             "io_manager": store or TableStore(root=str(place.tables), database=str(place.database)),

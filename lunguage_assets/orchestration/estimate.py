@@ -1,38 +1,28 @@
-"""What `lunguage run` would ask and spend, found by running its explicit half in memory with rehearsal
-judges; nothing is written or sent.
+"""What a run would ask and spend: the explicit half of the definitions, executed with rehearsal judges.
 
-The order of the stages follows `orchestration/runs/runner.py`; what of a home is kept is in
-`stored_results.py`, made-up answers in `judges/estimating/rehearsal.py`, arithmetic in
-`judges/estimating/estimate.py`.
+The plan and the steps are those of a run; a rehearsed home keeps tables in memory. Made-up answers are in
+`judges/estimating/rehearsal.py`, arithmetic in `judges/estimating/estimate.py`.
 """
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
-from pathlib import Path
 
+import dagster as dg
 import pandas as pd
 
-from lunguage_assets.corpus.delivery import Delivery
 from lunguage_assets.corpus.intake import take_in
+from lunguage_assets.current.plan import STEPS_OF_JOB, Request, Stage, plan
+from lunguage_assets.current.recipes import RECIPES
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.fit.economy import fit_economically
-from lunguage_assets.explicit.fit.fitting import Reference, fit_sentences
 from lunguage_assets.explicit.fit.pairs import collect_pairs
-from lunguage_assets.explicit.fit.probability import load_anchors, require_anchors
-from lunguage_assets.explicit.hedges.amendments import newest_only
-from lunguage_assets.explicit.hedges.hedging import hedge_phrases, load_corrections
-from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
-from lunguage_assets.explicit.rating.matches import comparison_matches
-from lunguage_assets.explicit.rating.ranking import reference_ranking
-from lunguage_assets.home.home import Home, Registration
+from lunguage_assets.home.home import Registration
+from lunguage_assets.home.store import partition_path, read_table
 from lunguage_assets.judges.asking.budget import output_limit
-from lunguage_assets.judges.binding_record import BindingRecord
-from lunguage_assets.judges.configuration import JudgesConfiguration, make_judge
 from lunguage_assets.judges.estimating.estimate import (
     Asked,
     Estimate,
@@ -42,189 +32,140 @@ from lunguage_assets.judges.estimating.estimate import (
     line,
     stage_minutes,
 )
-from lunguage_assets.judges.estimating.rehearsal import RUN_STAGES, RehearsalJudge, RunStage
-from lunguage_assets.judges.ledger.recorded import RecordedAnswers
-from lunguage_assets.judges.opening import slot_policy
+from lunguage_assets.judges.estimating.rehearsal import RUN_STAGES
+from lunguage_assets.judges.ledger.reading import LedgerReader
 from lunguage_assets.judges.policy import preflight
-from lunguage_assets.judges.prompts import load_prompts
-from lunguage_assets.judges.protocol import Judge
-from lunguage_assets.judges.providers import binding_of
 from lunguage_assets.judges.slots import ModelSlot
-from lunguage_assets.orchestration.stored_results import StoredResults
-from lunguage_assets.settings import load_settings
-from lunguage_assets.tables import HEDGE_PHRASES
+from lunguage_assets.orchestration.assets.corpus import corpus_assets
+from lunguage_assets.orchestration.assets.edited import edited_assets
+from lunguage_assets.orchestration.assets.explicit import explicit_assets
+from lunguage_assets.orchestration.io_manager import TableStore
+from lunguage_assets.orchestration.partitions import REPORT_BATCH, build_partitions, partition_key
+from lunguage_assets.orchestration.rehearsed_home import STEPS, RehearsedHome, rehearsed
+from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.tables import TABLES
 
-_ASKS = {"hedge_phrases": "extract", "comparison_matches": "compare", "fitted_probabilities": "compare"}
-
-
-@dataclass(frozen=True)
-class Circumstances:
-    """What a dry run needs besides home, delivery and judges; each as a run has it.
-
-    Args:
-        ledger: file or URL of the ledger.
-        prompts: the user's own prompt templates, None for the bundled ones.
-        environ: where the addresses of own servers are read.
-        today: compared with the models' last days.
-    """
-
-    ledger: str | Path
-    prompts: Path | None = None
-    environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
-    today: date = field(default_factory=lambda: datetime.now(UTC).date())
+_ASKS = {
+    "hedge_phrases": "extract",
+    "comparison_matches": "compare",
+    "fitted_probabilities": "compare",
+}
 
 
 def estimate_run(
-    home: Home,
+    home: HomeResource,
     registration: Registration,
-    configuration: JudgesConfiguration,
     ranker: str,
-    circumstances: Circumstances,
     *,
     rebuild: bool = False,
-    others: Collection[str] = (),
+    environ: Mapping[str, str] | None = None,
+    today: date | None = None,
 ) -> Estimate:
-    """Calls, tokens, dollars and minutes of `lunguage run` for one batch and ranker, before anything is
-    spent.
+    """Calls, tokens, dollars and minutes of `lunguage run`, before anything is spent.
 
     Args:
         home: need not exist.
         registration: of the batch, as `Home.examine` returns it.
-        configuration: with the preset active.
         ranker: `panel` or one judge.
-        circumstances: ledger, prompts, environment, date.
         rebuild: as with `--rebuild-ranking`.
-        others: batches about which a run would ask again, as the record of runs tells, whatever their tables
-            look like.
+        environ: where the addresses of own servers are read; None: of this process.
+        today: compared with the models' last days; None: today.
 
     Raises:
-        LunguageError: what would stop the run before its first question: an unknown ranker, unusable files,
-            settings or templates.
+        LunguageError: what would stop the run before its first question: unusable files, settings, templates.
     """
-    run = _DryRun(home, registration, configuration, ranker, circumstances, others)
-    if run.models:
-        run.rehearse(rebuild)
-    else:
-        take_in(registration.delivery, run.settings.corpus)  # unusable files would stop an offline run too
-        run.remarks.append(
-            "No language model is asked: the judges are rule-based and run in this process. It costs nothing."
-        )
-    return run.estimate()
+    with rehearsed(home, registration, ranker) as place:
+        rehearsal = _Rehearsal(place, ranker, environ or os.environ, today or datetime.now(UTC).date())
+        if place.rehearsed:
+            rehearsal.execute(rebuild)
+        else:
+            # unusable files would stop an offline run too
+            take_in(registration.delivery, place.settings.corpus)
+            place.remarks.append(
+                "No language model is asked: the judges are rule-based and run in this process. It costs"
+                " nothing."
+            )
+        return rehearsal.estimate()
 
 
-class _DryRun:
-    """The stages in order, and what they counted."""
+@dataclass
+class _Counts:
+    """What the fits of a rehearsal came to; sentences are those that are fitted, by batch."""
 
-    def __init__(
-        self,
-        home: Home,
-        registration: Registration,
-        configuration: JudgesConfiguration,
-        ranker: str,
-        circumstances: Circumstances,
-        others: Collection[str],
-    ) -> None:
-        self.home, self.registration, self.configuration, self.ranker = (
-            home,
-            registration,
-            configuration,
-            ranker,
-        )
-        self.circumstances, self.settings = circumstances, load_settings(home.settings_file)
-        self.anew = {registration.batch.key, *others}
-        self.members = configuration.members(ranker)
-        self.keys = tuple(dict.fromkeys((configuration.extractor, *self.members)))
-        for key in self.keys:
-            BindingRecord(home.binding_file).require(key, configuration.judges[key])
+    pairs: int = 0
+    sentences: dict[str, int] = field(default_factory=dict)
+    steps: list[int] = field(default_factory=list)
+    reports: dict[str, int] = field(default_factory=dict)
+
+
+class _Rehearsal:
+    """The stages of a plan, executed, and what they counted."""
+
+    def __init__(self, home: RehearsedHome, ranker: str, environ: Mapping[str, str], today: date) -> None:
+        self.home, self.ranker, self.environ, self.today = home, ranker, environ, today
+        self.configuration, self.settings = home.judges, home.settings
+        self.members = self.configuration.members(ranker)
+        self.rehearsed, self.remarks = home.rehearsed, home.remarks
         self.models: dict[str, ModelSlot] = {
-            key: slot for key, slot in configuration.models.items() if key in self.keys
+            key: slot for key, slot in self.configuration.models.items() if key in self.rehearsed
         }
-        self.recorded = RecordedAnswers.at(circumstances.ledger) if self.models else None
-        prompts = load_prompts(circumstances.prompts)
-        self.rehearsed = {
-            key: RehearsalJudge(key, slot, prompts, self.recorded) for key, slot in self.models.items()
-        }
-        self.judges: dict[str, Judge] = {
-            key: self.rehearsed.get(key) or make_judge(key, configuration) for key in self.keys
-        }
-        self.deliveries = _deliveries(home, registration)
-        self.findings: dict[str, pd.DataFrame] = {}
-        self.hedges: dict[str, pd.DataFrame] = {}
-        self.sentences: dict[str, int] = {}
-        self.remarks: list[str] = []
-        self.pairs, self.phrases, self.ruler, self.steps = 0, 0, "", list[int]()
+        self.recorded = LedgerReader.at(home.ledger_place) if self.models else None
+        self.counts, self.phrases, self.ruler = _Counts(), 0, ""
 
-    def rehearse(self, rebuild: bool) -> None:
-        """Everything that asks a judge, batch by batch as a run does it."""
-        stored = StoredResults(
-            self.home,
-            self.configuration.extractor,
-            self.ranker,
-            {key: self.judges[key].identity for key in self.members},
-        )
-        kept_vocabulary, kept_ranking = (None, None) if rebuild else stored.stick(self.settings.explicit)
-        for batch in self.deliveries:
-            if batch in self.anew or stored.is_pending(batch, kept_ranking):
-                self._extract(batch)
-            elif (phrases := stored.hedge_phrases(batch)) is not None:
-                self.hedges[batch] = phrases
-        vocabulary = self._vocabulary() if kept_vocabulary is None else kept_vocabulary
-        self.phrases, self.ruler = int(vocabulary["retained"].sum()), str(vocabulary["ruler"].iloc[0])
-        ranking = self._ranking(vocabulary) if kept_ranking is None else kept_ranking
-        reference = Reference.of(ranking, vocabulary)
-        for batch in self.hedges:  # a new ranking makes every batch pending
-            if kept_ranking is None or batch in self.anew or stored.is_pending(batch, kept_ranking):
-                self._fit(batch, reference)
-
-    def _extract(self, batch: str) -> None:
-        self._enter("hedge_phrases", batch)
-        extractor = self.judges[self.configuration.extractor]
-        self.hedges[batch] = hedge_phrases(
-            self._findings(batch), extractor, load_corrections(self.home.corrections_file)
-        )
-
-    def _vocabulary(self) -> pd.DataFrame:
-        hedges = newest_only(self.hedges, list(self.deliveries))
-        vocabulary = hedge_vocabulary(
-            HEDGE_PHRASES.frame() if hedges is None else hedges, self.settings.explicit
-        )
-        try:
-            require_anchors(
-                set(vocabulary.loc[vocabulary["retained"], "phrase"]), load_anchors(self.home.anchor_ratings)
+    def execute(self, rebuild: bool) -> None:
+        """Make what a run would make of the explicit half."""
+        stages = plan(self.home.standings(), Request(self.ranker, rebuild=rebuild))
+        partitions = build_partitions(self.configuration)
+        assets = [
+            *edited_assets(partitions),
+            *corpus_assets(partitions),
+            *explicit_assets(partitions),
+        ]
+        store = TableStore(root=str(self.home.home.tables))
+        with dg.DagsterInstance.ephemeral() as instance:
+            instance.add_dynamic_partitions(
+                REPORT_BATCH.name, [batch.key for batch in self.home.home.registered()]
             )
-        except MethodError as error:
-            self.remarks.append(
-                f"With phrases like those of this rehearsal a run would stop before the comparisons: {error}"
-            )
-        return vocabulary
+            for step, stage in _explicit(stages):
+                result = dg.materialize(
+                    assets,
+                    selection=dg.AssetSelection.assets(*RECIPES[step].tables),
+                    partition_key=partition_key(RECIPES[step].dimensions, stage.keys),
+                    instance=instance,
+                    resources={
+                        "home": dg.ResourceDefinition.hardcoded_resource(self.home),
+                        "io_manager": store,
+                    },
+                    run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
+                    raise_on_error=False,
+                )
+                if not result.success:
+                    raise MethodError(_reason(result))
+                self._count(step, stage)
+        vocabulary = self._table("hedge_vocabulary", self.configuration.extractor)
+        self.phrases = int(vocabulary["retained"].sum())
+        self.ruler = str(vocabulary["ruler"].iloc[0])
 
-    def _ranking(self, vocabulary: pd.DataFrame) -> pd.DataFrame:
-        self._enter("comparison_matches")
-        matches = {
-            key: comparison_matches(vocabulary, self.judges[key], self.settings.explicit)
-            for key in self.members
-        }
-        without_intervals = self.settings.explicit.model_copy(update={"bootstrap": 0})  # no fit asks for them
-        return reference_ranking(vocabulary, matches, without_intervals)
+    def _count(self, step: str, stage: Stage) -> None:
+        batch = stage.keys[-1]
+        if step == "extraction":
+            self.counts.reports[batch] = self._table("findings", batch)["study_id"].nunique()
+        if step != "fitting":
+            return
+        findings = self._table("findings", batch)
+        phrases = self._table("hedge_phrases", self.configuration.extractor, batch)
+        pairs = collect_pairs(findings, phrases)
+        fitted = self._table("fitted_probabilities", self.ranker, batch)
+        steps_of = dict(zip(fitted["finding_id"], fitted["steps"], strict=True))
+        steps = {pair.masked_sentence: int(steps_of[pair.finding_id]) for pair in pairs}
+        steps.pop(None, None)  # the finding is not in its sentence: nothing is asked
+        self.counts.reports[batch] = findings["study_id"].nunique()
+        self.counts.pairs += len(pairs)
+        self.counts.sentences[batch] = len(steps)
+        self.counts.steps += steps.values()
 
-    def _fit(self, batch: str, reference: Reference) -> None:
-        self._enter("fitted_probabilities", batch)
-        pairs = collect_pairs(self._findings(batch), self.hedges[batch])
-        sentences = sorted({pair.masked_sentence for pair in pairs if pair.masked_sentence is not None})
-        fit = fit_economically if self.settings.explicit.fit == "economy" else fit_sentences
-        fits = fit(sentences, reference, [self.judges[key] for key in self.members], self.settings.explicit)
-        self.pairs += len(pairs)
-        self.sentences[batch] = len(sentences)
-        self.steps += (fits.steps + fits.void).tolist()
-
-    def _findings(self, batch: str) -> pd.DataFrame:
-        if batch not in self.findings:
-            self.findings[batch] = take_in(self.deliveries[batch], self.settings.corpus).findings
-        return self.findings[batch]
-
-    def _enter(self, stage: RunStage, batch: str = "") -> None:
-        for judge in self.rehearsed.values():
-            judge.enter(stage, batch)
+    def _table(self, table: str, *keys: str) -> pd.DataFrame:
+        return read_table(TABLES[table], partition_path(self.home.home.tables, table, *keys))
 
     def estimate(self) -> Estimate:
         """What was counted, with prices."""
@@ -234,16 +175,17 @@ class _DryRun:
         prices = (
             (key, slot.model, slot.price) for key, slot in self.models.items() if slot.price is not None
         )
+        steps, batch = self.counts.steps, self.home.home.registration.batch.key
         return Estimate(
             preset=self.configuration.preset,
             ranker=self.ranker,
-            batches=tuple(self.findings) or (self.registration.batch.key,),
-            reports=sum(frame["study_id"].nunique() for frame in self.findings.values()),
-            pairs=self.pairs,
-            sentences=sum(self.sentences.values()),
+            batches=tuple(self.counts.reports) or (batch,),
+            reports=sum(self.counts.reports.values()),
+            pairs=self.counts.pairs,
+            sentences=sum(self.counts.sentences.values()),
             phrases=self.phrases,
             ruler=self.ruler,
-            steps=sum(self.steps) / len(self.steps) if self.steps else None,
+            steps=sum(steps) / len(steps) if steps else None,
             lines=lines,
             minutes={
                 stage: stage_minutes([one for one in asked if one.stage == stage]) for stage in RUN_STAGES
@@ -252,7 +194,7 @@ class _DryRun:
                 PriceUsed(key, model, price.input, price.output, price.as_of.isoformat())
                 for key, model, price in prices
             ),
-            remarks=tuple(self.remarks),
+            remarks=tuple(dict.fromkeys(self.remarks)),
         )
 
     def _asked(self) -> list[Asked]:
@@ -282,7 +224,7 @@ class _DryRun:
             )
         else:
             together = min(options.panel_steps, steps)
-        return round(sum(self.sentences.values()) * (together + (steps - together) / judges))
+        return round(sum(self.counts.sentences.values()) * (together + (steps - together) / judges))
 
     def _remark(self, asked: Sequence[Line]) -> None:
         """What is unknown of the judges that would be asked, and what would stop the run."""
@@ -304,7 +246,7 @@ class _DryRun:
                     f"judge {key!r} has {waiting} questions out in batches already; they are "
                     "counted as still to be asked."
                 )
-            if output_limit(binding_of(slot)) is None:
+            if output_limit(slot.binding) is None:
                 self.remarks.append(
                     f"judge {key!r} has no limit on output tokens in its parameters: its worst "
                     "case is not known."
@@ -314,13 +256,23 @@ class _DryRun:
                     f"judge {key!r} may think before it answers: how much is a guess until the "
                     "ledger has its answers."
                 )
-            policy = slot_policy(key, slot, self.circumstances.environ)
-            for problem in preflight([policy], self.registration.corpus.data_class, self.circumstances.today):
+            data_class = self.home.home.registration.corpus.data_class
+            for problem in preflight(key, slot, self.environ, data_class, self.today):
                 what = "A run would be refused" if problem.severity == "refusal" else "Warning"
                 self.remarks.append(f"{what}: {problem.message}")
 
 
-def _deliveries(home: Home, registration: Registration) -> dict[str, Delivery]:
-    """Every batch of the home after the registration, oldest first."""
-    known = {batch.key: home.delivery(batch.key) for batch in home.registered()}
-    return {**known, registration.batch.key: registration.delivery} if registration.is_new else known
+def _explicit(stages: Sequence[Stage]) -> Iterator[tuple[str, Stage]]:
+    """Steps of the explicit half, in the plan's order."""
+    for stage in stages:
+        yield from ((step, stage) for step in STEPS_OF_JOB[stage.job] if step in STEPS)
+
+
+def _reason(result: dg.ExecuteInProcessResult) -> str:
+    """Why a step of a rehearsal failed: what would stop a run there, too."""
+    for event in result.all_events:
+        if event.is_step_failure:
+            failure = event.step_failure_data.user_failure_data
+            if failure is not None and failure.description:
+                return failure.description
+    return "the rehearsal failed unexpectedly, and a run would too. Please report this."

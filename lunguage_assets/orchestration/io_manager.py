@@ -3,15 +3,13 @@ written and again when it is read.
 
 Dagster holds back downstream steps of a failed check in the same run only. An asset of other partitions, a
 backfill or the automation would read a file that was changed, restored from elsewhere or written by something
-else; so no asset computes with rows that the store would have refused. A check reads such a file all the
-same: it is there to say which rows.
+else; so no asset computes with rows that the store would have refused. A check reads such a file by itself
+(`checks.look`): it is there to say which rows.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +18,18 @@ import pandas as pd
 from dagster_duckdb import DuckDBResource
 from upath import UPath
 
-from lunguage_assets.errors import LunguageError
+from lunguage_assets.current.plan import not_there
+from lunguage_assets.current.recipes import dimensions_of
 from lunguage_assets.home.record import Encoded
 from lunguage_assets.home.store import (
     create_catalog,
     partition_path,
     publish_table,
     read_sound_table,
-    read_table,
 )
 from lunguage_assets.home.table_place import is_local, open_place
+from lunguage_assets.orchestration.partitions import store_keys
+from lunguage_assets.orchestration.withheld import plain_failures
 from lunguage_assets.tables import TABLES
 
 
@@ -46,17 +46,19 @@ class ParquetTables(dg.UPathIOManager):
         self._root, self._database = root, database
 
     def dump_to_path(self, context: dg.OutputContext, obj: Encoded, path: UPath) -> None:
-        with _plain_words("nothing stored: "):
+        with plain_failures("nothing stored: "):
             publish_table(obj, path)
         if self._database is not None and not self._database.exists():
             build_catalog(self._root, self._database)
 
     def load_from_path(self, context: dg.InputContext, path: UPath) -> pd.DataFrame:
         table = TABLES[context.asset_key.path[-1]]
-        if _is_for_a_check(context):
-            return read_table(table, path)
-        with _plain_words():
-            return read_sound_table(table, path)
+        try:
+            with plain_failures(passing=(FileNotFoundError,)):
+                return read_sound_table(table, path)
+        except FileNotFoundError:
+            keys = store_keys(context.partition_key, dimensions_of(table.name))
+            raise dg.Failure(description=not_there(table.name, keys), allow_retries=False) from None
 
     def get_path_for_partition(
         self, context: dg.InputContext | dg.OutputContext, path: UPath, partition: str
@@ -79,21 +81,6 @@ class TableStore(dg.ConfigurableIOManagerFactory):
 
     def create_io_manager(self, context: Any) -> ParquetTables:
         return ParquetTables(UPath(open_place(self.root)), Path(self.database) if self.database else None)
-
-
-@contextmanager
-def _plain_words(before: str = "") -> Iterator[None]:
-    try:
-        yield
-    except LunguageError as error:
-        raise dg.Failure(description=f"{before}{error}", allow_retries=False) from None
-
-
-def _is_for_a_check(context: dg.InputContext) -> bool:
-    """Whether the step that reads makes no asset, only check results."""
-    step = context.step_context
-    reader = step.job_def.asset_layer.get_assets_def_for_node(step.node_handle)
-    return reader is not None and not reader.keys and bool(reader.check_keys)
 
 
 def build_catalog(root: UPath | Path, database: Path) -> None:

@@ -8,20 +8,16 @@ import base64
 import io
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import dagster as dg
 import pandas as pd
 
-from lunguage_assets.errors import LunguageError
+from lunguage_assets.documents import markdown_table
 from lunguage_assets.judges.asking.progress import Meter, Progress, announce
-from lunguage_assets.orchestration.withheld import messages_are_withheld, where
-from lunguage_assets.release.report.documents import markdown_table
 from lunguage_assets.tables import TABLES
-from lunguage_assets.tables.origins import explained
-from lunguage_assets.tables.schema import Column, Table
+from lunguage_assets.tables.schema import Table
 
 OWNERS = ["team:radiology-nlp"]
 HALVES = ("explicit", "implicit")
@@ -38,26 +34,18 @@ LOG_EVERY_S = 30.0
 
 
 def column_schema(table: Table) -> dg.TableSchema:
-    """The table's columns as the UI shows them, with where they come from, derived from its one schema and
-    its declared origins.
-    """
-    origins = explained(table.name)
+    """The table's columns as the UI shows them, derived from its one schema."""
     return dg.TableSchema(
         columns=[
             dg.TableColumn(
                 name=column.name,
                 type=column.type,
-                description=_described(column, origins.get(column.name, "")),
+                description=as_written(column.description) + (" [report text]" if column.restricted else ""),
                 constraints=dg.TableColumnConstraints(nullable=column.nullable),
             )
             for column in table.columns
         ]
     )
-
-
-def _described(column: Column, origin: str) -> str:
-    text = as_written(column.description) + (" [report text]" if column.restricted else "")
-    return f"{text}\n\n*{origin}*" if origin else text
 
 
 def as_written(text: str) -> str:
@@ -217,27 +205,3 @@ class Spending:
             "llm_cost_usd": round(sum(s.cost_usd for s in standings), 6),
             "llm_by_judge": dg.MetadataValue.md("\n".join(lines)),
         }
-
-
-@contextmanager
-def plain_failures() -> Iterator[None]:
-    """Turn an error that a person can act on into a Dagster failure with that message, and no retry.
-
-    Of an unexpected error only its kind and place are told when its message might quote a report.
-    """
-    try:
-        yield
-    except LunguageError as error:
-        raise dg.Failure(
-            description=str(error), metadata={"kind": type(error).__name__}, allow_retries=False
-        ) from None
-    except Exception as error:
-        if not messages_are_withheld():
-            raise
-        description = (
-            f"unexpected {where(error)}; its message is withheld, because it may quote a report. "
-            "Please report this."
-        )
-        raise dg.Failure(
-            description=description, metadata={"kind": type(error).__name__}, allow_retries=False
-        ) from None

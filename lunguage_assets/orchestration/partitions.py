@@ -4,6 +4,7 @@ existing panel.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,6 @@ import dagster as dg
 import pandas as pd
 
 from lunguage_assets.current.recipes import BATCH, RECIPES, Input, dimensions_of
-from lunguage_assets.home.store import PARTITIONED_BY
 from lunguage_assets.judges.configuration import JudgesConfiguration
 
 REPORT_BATCH = dg.DynamicPartitionsDefinition(name=BATCH)
@@ -50,14 +50,6 @@ class Partitions:
             return dg.MultiToSingleDimensionPartitionMapping(shared)
         return dg.AllPartitionMapping()
 
-    @property
-    def batch_only(self) -> dg.PartitionMapping:
-        return dg.MultiToSingleDimensionPartitionMapping(BATCH)
-
-    @property
-    def ranker_only(self) -> dg.PartitionMapping:
-        return dg.MultiToSingleDimensionPartitionMapping("ranker")
-
     def _rankers_of_members(self) -> dict[str, list[str]]:
         """Judge -> itself and the panels that it is a member of."""
         rankers: dict[str, list[str]] = {}
@@ -79,6 +71,10 @@ class Partitions:
 
 def build_partitions(judges: JudgesConfiguration) -> Partitions:
     """Partition definitions for the judges and panels of a configuration."""
+    # Partition mappings and partitioned checks are beta and preview; the dagster range in pyproject.toml
+    # bounds what may change.
+    warnings.filterwarnings("ignore", category=dg.BetaWarning)
+    warnings.filterwarnings("ignore", category=dg.PreviewWarning)
     judge = dg.StaticPartitionsDefinition(list(judges.active_judges))
     ranker = dg.StaticPartitionsDefinition(list(judges.rankers))
     return Partitions(
@@ -116,17 +112,3 @@ def partition_frames(value: Any, keys: list[str]) -> dict[str, pd.DataFrame]:
     if isinstance(value, Mapping):
         return dict(value)
     return {keys[0]: value}
-
-
-def partition_of(context: dg.AssetCheckExecutionContext) -> str:
-    """The partition that a check looks at; empty for an asset without partitions."""
-    return context.partition_key if context.has_partition_key else ""
-
-
-def dimension_keys(key: str | dg.MultiPartitionKey, table: str) -> dict[str, str]:
-    """Keys of a partition of a table by dimension. A run launched by its tag alone has a plain key:
-    dimensions in the order of their names.
-    """
-    if isinstance(key, dg.MultiPartitionKey):
-        return dict(key.keys_by_dimension)
-    return dict(zip(sorted(PARTITIONED_BY[table]), key.split("|"), strict=True))

@@ -7,22 +7,24 @@ environment here: `from_environment` is asked once, where the definitions are ma
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
 from pathlib import Path
 
 import dagster as dg
+import pandas as pd
 from pydantic import PrivateAttr
 
 from lunguage_assets.current.standing import Standings
 from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.files import write_csv
 from lunguage_assets.home.home import Home
-from lunguage_assets.judges.asking.attempts import moment
 from lunguage_assets.judges.asking.budget import Budget
 from lunguage_assets.judges.asking.daily_budget import DailyBudget
 from lunguage_assets.judges.asking.progress import Progress
 from lunguage_assets.judges.binding_record import BindingRecord, BoundJudge
 from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
+from lunguage_assets.judges.ledger.attempts import moment
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.opening import Surroundings, open_judge
 from lunguage_assets.judges.protocol import Judge
@@ -126,6 +128,22 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         record = BindingRecord(self.home.binding_file)
         record.require(key, configuration.judges[key])
         return BoundJudge(judge, configuration.judges[key], record)
+
+    def require_anchors(self, phrases: Collection[str]) -> None:
+        """Assert that the phrases hold the anchors of the probability scale.
+
+        Raises:
+            MethodError: an anchor phrase is missing.
+        """
+        from lunguage_assets.explicit.fit.probability import load_anchors, require_anchors
+
+        require_anchors(set(phrases), load_anchors(self.home.anchor_ratings))
+
+    def keep_review_queue(self, judge: str, batch: str, queue: pd.DataFrame) -> Path:
+        """Write the pairs that a person should look at; where they are."""
+        path = self.home.review_queue(judge, batch)
+        write_csv(queue, path)
+        return path
 
 
 def _value(field: str) -> str:

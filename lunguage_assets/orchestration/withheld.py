@@ -1,9 +1,12 @@
 """Keeping report text out of what is stored and shown of unexpected errors: libraries quote the value that
 they stumbled over.
 
-Errors that are raised on purpose (`LunguageError`) hold no report text and are shown as they are. Of every
-other error only its kind and the places in the code are kept, unless the corpus is synthetic. Dagster does
-the withholding itself, at every boundary to our code.
+Errors that are raised on purpose (`LunguageError`) hold no report text and are shown as they are. Of
+every other error only its kind and the places in the code are kept, unless the corpus is synthetic.
+`plain_failures` stands around everything of ours that Dagster calls and that sees rows: assets, checks,
+tables read and stored, the sensor of deliveries. Dagster can withhold too, by a variable of the
+environment. Processes that serve a home get it (`lunguage ui`, deploy/); a command would have to set it
+for itself.
 """
 
 from __future__ import annotations
@@ -11,36 +14,73 @@ from __future__ import annotations
 import logging
 import os
 import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 
+from lunguage_assets.errors import LunguageError
 from lunguage_assets.home.home import DataClass
 from lunguage_assets.interruption import is_interruption
 
-_VARIABLE = "DAGSTER_REDACT_USER_CODE_ERRORS"
+REDACTION_VARIABLE = "DAGSTER_REDACT_USER_CODE_ERRORS"
 _LOGGER = os.environ.get("DAGSTER_REDACTED_ERROR_LOGGER_NAME", "dagster.redacted_errors")
-_ASKED_FOR = os.environ.get(_VARIABLE, "")
 _PACKAGE = Path(__file__).parents[1]
+
+_at_work: list[DataClass | None] = [None]
+"""Of which class the corpus is that this process works on; None: nobody has said so."""
 
 
 def withhold_messages(data_class: DataClass | None) -> None:
-    """Set, for this process and those it starts, whether messages of unexpected errors are withheld: not only
-    of synthetic corpora.
-    """
-    os.environ[_VARIABLE] = (_ASKED_FOR or "false") if data_class == "synthetic" else "true"
+    """Note what this process works on: it withholds messages unless the corpus is synthetic."""
+    _at_work[:] = [data_class]
     logger = logging.getLogger(_LOGGER)
     if not any(isinstance(present, _PlacesOnly) for present in logger.filters):
         logger.addFilter(_PlacesOnly())
 
 
-def messages_are_withheld() -> bool:
-    return os.environ.get(_VARIABLE, "").lower() in ("1", "true", "t")
-
-
 def messages_may_be_shown() -> bool:
     """Whether the corpus is known to be synthetic: as long as nobody has said so, messages are withheld."""
-    return os.environ.get(_VARIABLE, "").lower() == "false"
+    return redaction(_at_work[0]) == "false"
+
+
+def redaction(data_class: DataClass | None) -> str:
+    """What `REDACTION_VARIABLE` must say in a process that serves such a corpus."""
+    asked_for = os.environ.get(REDACTION_VARIABLE, "").lower() in ("1", "true", "t")
+    return "true" if asked_for or data_class != "synthetic" else "false"
+
+
+@contextmanager
+def plain_failures(before: str = "", passing: tuple[type[Exception], ...] = ()) -> Iterator[None]:
+    """Turn an error that a person can act on into a Dagster failure with that message, and no retry.
+
+    Of an unexpected error only its kind and places are told when its message might quote a report. `passing`:
+    errors that quote none, and that somebody outside waits for.
+    """
+    try:
+        yield
+    except (dg.Failure, *passing):
+        raise
+    except LunguageError as error:
+        raise dg.Failure(
+            description=f"{before}{error}", metadata={"kind": type(error).__name__}, allow_retries=False
+        ) from None
+    except Exception as error:
+        if messages_may_be_shown():
+            raise
+        raise dg.Failure(
+            description=f"{before}unexpected {where(error)}; its message is withheld, because it may quote a"
+            " report. Please report this.",
+            metadata={"kind": type(error).__name__, "places": dg.MetadataValue.text(_trace(error))},
+            allow_retries=False,
+        ) from None
+
+
+def asset_check(**options: Any) -> Callable[[Callable[..., Any]], dg.AssetChecksDefinition]:
+    """`dg.asset_check` for a function within `plain_failures`."""
+    return lambda function: dg.asset_check(**options)(plain_failures()(function))
 
 
 def where(error: BaseException) -> str:

@@ -4,7 +4,6 @@ PNG.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -13,13 +12,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-_DPI = 110
+from lunguage_assets.pictures.canvas import bare_figure, drawn_once, png
+
 _COLOURS = "cividis"  # reads the same for colour-blind people and in grey
 _CHANCE_TO_FULL = (0.5, 1.0)
 
 Floats = NDArray[np.float64]
 
 
+@drawn_once
 def agreement_heat_map(agreement: pd.DataFrame) -> bytes:
     """Pairwise agreement of judges, with its numbers, from a `tables.JUDGE_AGREEMENT` frame; empty axes for
     fewer than two judges.
@@ -29,7 +30,9 @@ def agreement_heat_map(agreement: pd.DataFrame) -> bytes:
     square = _square(
         [*rows["first"]], [*rows["second"]], rows["value"].to_numpy(dtype=np.float64, na_value=np.nan), judges
     )
-    figure, axes = _figure(2.5 + 0.8 * max(len(judges), 2))
+    size = 2.5 + 0.8 * max(len(judges), 2)
+    figure = bare_figure(size + 1.0, size)
+    axes = figure.subplots()
     if judges:
         shown = _shown(figure, axes, square, "share of equal answers", _CHANCE_TO_FULL)
         places = range(len(judges))
@@ -46,9 +49,10 @@ def agreement_heat_map(agreement: pd.DataFrame) -> bytes:
                 color="white" if dark else "black",
                 fontsize=8,
             )
-    return _png(figure)
+    return png(figure)
 
 
+@drawn_once
 def correlation_heat_map(correlations: pd.DataFrame) -> bytes:
     """Spearman correlation of every two rankings, from a `tables.RANKING_CORRELATIONS` frame: judge by judge,
     each in all its orders.
@@ -60,7 +64,8 @@ def correlation_heat_map(correlations: pd.DataFrame) -> bytes:
         first, second, correlations["spearman"].to_numpy(dtype=np.float64, na_value=np.nan), rankings
     )
     np.fill_diagonal(square, 1.0)
-    figure, axes = _figure(6.5)
+    figure = bare_figure(7.5, 6.5)
+    axes = figure.subplots()
     if rankings:
         _shown(figure, axes, square, "Spearman correlation of mu")
         groups = [name if order >= 0 else f"{name} (mean)" for name, order in rankings]
@@ -72,7 +77,7 @@ def correlation_heat_map(correlations: pd.DataFrame) -> bytes:
         for start in starts[1:]:
             axes.axhline(start - 0.5, color="white", lw=1.2)
             axes.axvline(start - 0.5, color="white", lw=1.2)
-    return _png(figure)
+    return png(figure)
 
 
 def _square(first: Sequence[Any], second: Sequence[Any], values: Floats, labels: Sequence[Any]) -> Floats:
@@ -94,17 +99,3 @@ def _shown(
     image = axes.imshow(square, cmap=_COLOURS, vmin=low, vmax=high if high > low else low + 1e-6)
     figure.colorbar(image, ax=axes, label=label, shrink=0.8)
     return image
-
-
-def _figure(size: float) -> tuple[Any, Any]:
-    """A square figure of its own, outside pyplot's global state: assets may run side by side."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(size + 1.0, size), layout="constrained")
-    return figure, figure.subplots()
-
-
-def _png(figure: Any) -> bytes:
-    stream = io.BytesIO()
-    figure.savefig(stream, format="png", dpi=_DPI, metadata={"Software": None})
-    return stream.getvalue()

@@ -7,19 +7,24 @@ distinction alone.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from lunguage_assets.explicit.fit.probability import Anchor, Calibration, probability
+from lunguage_assets.pictures.canvas import bare_figure, drawn_once, plain, png
 
-_DPI = 110
+Counts = NDArray[np.int64]
+
+P_EDGES = np.array([step / 20 for step in range(21)])
+"""Edges of the bars of p."""
+POINTS = 1500
+"""Findings that are drawn one by one, at most."""
 _SMALL = 8
 _BLUE, _ORANGE, _GREY, _VERMILION = "#0072B2", "#E69F00", "#6F6F6F", "#D55E00"
-_POINTS = 1500
 _STRATEGIES = (("draw probability", _BLUE, "o"), ("random", _VERMILION, "s"))
 
 
@@ -49,9 +54,10 @@ def vocabulary_histogram(vocabulary: pd.DataFrame) -> bytes:
     axes.set_xlabel("times extracted (tentative findings)")
     left_out = len(vocabulary) - len(retained)
     axes.set_title(f"{len(retained)} phrases retained, {left_out} left out", fontsize=10, loc="left")
-    return _png(figure)
+    return png(figure)
 
 
+@drawn_once
 def ranking_plot(ranking: pd.DataFrame) -> bytes:
     """mu of every phrase of a `REFERENCE_RANKING` frame, most certain at the top, with the bootstrap interval
     and the order-free estimate.
@@ -92,7 +98,7 @@ def ranking_plot(ranking: pd.DataFrame) -> bytes:
     _phrase_axis(axes, ordered["phrase"].tolist())
     axes.set_xlabel("mu (position on the ranking, prior 25)")
     axes.legend(loc="lower right", fontsize=_SMALL)
-    return _png(figure)
+    return png(figure)
 
 
 def order_free_plot(ranking: pd.DataFrame) -> bytes:
@@ -117,36 +123,64 @@ def order_free_plot(ranking: pd.DataFrame) -> bytes:
         aspect="equal",
     )
     axes.legend(loc="upper left", fontsize=_SMALL)
-    return _png(figure)
+    return png(figure)
 
 
 def probability_histogram(p: pd.Series) -> bytes:
     """Distribution of p over tentative findings, in steps of 0.05."""
+    return probability_bars(probability_heights(p))
+
+
+def probability_heights(p: pd.Series) -> Counts:
+    """How many values lie between `P_EDGES`."""
+    return np.histogram(p.to_numpy(dtype=np.float64), bins=P_EDGES)[0].astype(np.int64)
+
+
+@drawn_once
+def probability_bars(heights: Counts) -> bytes:
+    """`probability_histogram` from the heights of its bars."""
     figure, axes = _figure(6.0, 3.2)
-    axes.hist(p, bins=[step / 20 for step in range(21)], color=_BLUE, edgecolor="white")
+    axes.hist(P_EDGES[:-1] + 0.025, bins=P_EDGES, weights=heights, color=_BLUE, edgecolor="white")
     axes.set_xlabel("p that the finding is present")
     axes.set_ylabel("tentative findings")
     axes.set_xlim(0, 1)
-    return _png(figure)
+    return png(figure)
 
 
-def calibration_plot(fitted: pd.DataFrame, calibration: Calibration, anchors: Sequence[Anchor]) -> bytes:
+def calibration_plot(
+    fitted: pd.DataFrame,
+    calibration: Calibration,
+    anchors: Sequence[Anchor],
+    all_mu: NDArray[np.float64] | None = None,
+) -> bytes:
     """mu against p: the calibration line with its own uncertainty, the fitted findings on it with their
     intervals, the anchors that it goes through.
 
     Args:
         fitted: `FITTED_PROBABILITIES` frame; findings without a place are not shown. Of more than 1,500, as
-            many evenly spread by mu. Without any, the line stands alone.
+            many evenly spread by mu (`thinned`). Without any, the line stands alone.
         calibration: the line, as `calibrate(ranking, anchors)` gives it.
         anchors: the anchors in the same order.
+        all_mu: mu of all findings, for the histogram, when `fitted` has been thinned already.
     """
-    figure = _bare_figure(7.0, 5.2)
     placed = fitted[fitted["mu"].notna()].sort_values(["mu", "finding_id"])
-    parts = figure.subplots(2, 1, sharex=True, height_ratios=[1, 4]) if len(placed) else [figure.subplots()]
+    mu = np.sort(all_mu) if all_mu is not None else placed["mu"].to_numpy(dtype=np.float64)
+    shown = placed.iloc[thinned(len(placed))][["mu", "p", "p_low", "p_high"]].reset_index(drop=True)
+    return _calibration(shown, mu, calibration, tuple(anchors))
+
+
+def thinned(size: int) -> NDArray[np.int64]:
+    """Positions of the findings that are drawn, of so many by mu: all, or 1,500 evenly spread."""
+    return np.unique(np.linspace(0, size - 1, min(POINTS, size)).astype(np.int64))
+
+
+@drawn_once
+def _calibration(
+    shown: pd.DataFrame, all_mu: NDArray[np.float64], calibration: Calibration, anchors: tuple[Anchor, ...]
+) -> bytes:
+    figure = bare_figure(7.0, 5.2)
+    parts = figure.subplots(2, 1, sharex=True, height_ratios=[1, 4]) if len(shown) else [figure.subplots()]
     axes = parts[-1]
-    shown = placed.iloc[
-        np.unique(np.linspace(0, len(placed) - 1, min(_POINTS, len(placed))).astype(np.int64))
-    ]
     mu, p = shown["mu"].to_numpy(dtype=np.float64), shown["p"].to_numpy(dtype=np.float64)
     ends = np.concatenate([mu, calibration.phrase_mu, calibration.anchor_mu])
     line = np.linspace(float(ends.min()) - 2.0, float(ends.max()) + 2.0, 400)
@@ -155,7 +189,7 @@ def calibration_plot(fitted: pd.DataFrame, calibration: Calibration, anchors: Se
     axes.plot(line, middle, lw=1.5, color=_ORANGE, label="calibration line")
     bars = [p - shown["p_low"].to_numpy(dtype=np.float64), shown["p_high"].to_numpy(dtype=np.float64) - p]
     bars = [np.clip(bar, 0.0, None) for bar in bars]
-    if len(placed):
+    if len(shown):
         axes.errorbar(
             mu,
             p,
@@ -171,19 +205,20 @@ def calibration_plot(fitted: pd.DataFrame, calibration: Calibration, anchors: Se
     axes.set(xlabel="mu (position on the ranking)", ylabel="p that the finding is present", ylim=(0, 1))
     axes.legend(loc="upper left", fontsize=_SMALL)
     for above in parts[:-1]:
-        above.hist(placed["mu"].to_numpy(dtype=np.float64), bins=40, color=_BLUE)
+        above.hist(all_mu, bins=40, color=_BLUE)
         above.set_ylabel("findings")
         above.set_ylim(bottom=0)
     for part in parts:
-        _plain(part)
-    return _png(figure)
+        plain(part)
+    return png(figure)
 
 
+@drawn_once
 def robustness_plot(robustness: pd.DataFrame) -> bytes:
     """Change of mu and rank with fewer comparisons per pair, every repeat a point (`RANKING_ROBUSTNESS`
     frame).
     """
-    figure = _bare_figure(9.0, 3.4)
+    figure = bare_figure(9.0, 3.4)
     panels = figure.subplots(1, 3)
     kept = sorted(robustness["comparisons"].unique().tolist())
     measures = (
@@ -205,11 +240,12 @@ def robustness_plot(robustness: pd.DataFrame) -> bytes:
         axes.set_xticks(range(len(kept)), names)
         axes.set_xlim(-0.6, len(kept) - 0.4)
         axes.set_ylabel(label)
-        _plain(axes)
+        plain(axes)
     panels[0].set_title("points: repeats; bar: their mean", fontsize=9, loc="left")
-    return _png(figure)
+    return png(figure)
 
 
+@drawn_once
 def validation_curves(validation: pd.DataFrame, opponent_limit: int, panel_steps: int) -> bytes:
     """Mean distance to the known rank against step (`FIT_VALIDATION` frame): by strategy and judges, by K, by
     N.
@@ -220,7 +256,7 @@ def validation_curves(validation: pd.DataFrame, opponent_limit: int, panel_steps
         validation: the study.
         opponent_limit, panel_steps: N and K at which the other one is varied (the product's).
     """
-    figure = _bare_figure(12.0, 4.0)
+    figure = bare_figure(12.0, 4.0)
     by_judges, by_panel, by_limit = figure.subplots(1, 3, sharey=True)
     base = validation[
         (validation["opponent_limit"] == opponent_limit) & (validation["panel_steps"] == panel_steps)
@@ -253,16 +289,17 @@ def validation_curves(validation: pd.DataFrame, opponent_limit: int, panel_steps
         axes.set_xlim(0, 100)
         axes.set_ylim(bottom=0)
         _legend_without_repeats(axes)
-        _plain(axes)
+        plain(axes)
     by_judges.set_ylabel("mean distance to the known rank (ranks)")
-    return _png(figure)
+    return png(figure)
 
 
+@drawn_once
 def validation_spread(validation: pd.DataFrame, opponent_limit: int, panel_steps: int) -> bytes:
     """Standard deviation of the distance at the last step, against K and against N, for both strategies;
     arguments as `validation_curves`.
     """
-    figure = _bare_figure(9.0, 3.6)
+    figure = bare_figure(9.0, 3.6)
     panels = figure.subplots(1, 2, sharey=True)
     last = validation[
         (validation["step"] == validation["step"].max()) & (validation["judges"] == _pooled(validation))
@@ -287,13 +324,13 @@ def validation_spread(validation: pd.DataFrame, opponent_limit: int, panel_steps
             axes.plot(places, points["sd_distance"], marker=marker, color=colour, label=strategy)
         axes.set_xticks(range(len(values)), [str(value) for value in values])
         axes.set_xlabel(label)
-        _plain(axes)
+        plain(axes)
     panels[0].set_ylim(
         bottom=0
     )  # after both panels are drawn: it ends the scaling of the axis that they share
     panels[0].set_ylabel("sd of the distance at step 100 (ranks)")
     panels[0].legend(loc="lower left", fontsize=_SMALL, title="opponents", title_fontsize=_SMALL)
-    return _png(figure)
+    return png(figure)
 
 
 def _pooled(validation: pd.DataFrame) -> str:
@@ -350,26 +387,7 @@ def _phrase_axis(axes: Any, phrases: Sequence[str]) -> None:
 
 def _figure(width: float, height: float) -> tuple[Any, Any]:
     """A figure with one panel."""
-    figure = _bare_figure(width, height)
+    figure = bare_figure(width, height)
     axes = figure.subplots()
-    _plain(axes)
+    plain(axes)
     return figure, axes
-
-
-def _bare_figure(width: float, height: float) -> Any:
-    """A figure of its own, outside pyplot's global state: assets may run side by side. Inches."""
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(width, height), layout="constrained")
-
-
-def _plain(axes: Any) -> None:
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(alpha=0.3)
-    axes.set_axisbelow(True)
-
-
-def _png(figure: Any) -> bytes:
-    stream = io.BytesIO()
-    figure.savefig(stream, format="png", dpi=_DPI, metadata={"Software": None})
-    return stream.getvalue()

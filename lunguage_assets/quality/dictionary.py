@@ -63,6 +63,11 @@ def _rules(table: Table) -> list[str]:
             f"`{rule.column}` is there exactly where `{rule.when}` is {' or '.join(rule.values)}"
             for rule in table.present
         ),
+        *(
+            f"`{rule.column}` holds something only where `{rule.when}` is {' or '.join(rule.values)}"
+            for rule in table.only
+        ),
+        *(f"`{name}` is the same in all rows of a partition" for name in table.constant),
         *(f"({', '.join(group)}) is unique" for group in table.unique),
     ]
 
@@ -73,7 +78,7 @@ def _content(column: Column) -> str:
         parts.append(
             "One of: " + ", ".join(map(str, column.choices)) + "."
             if len(column.choices) > 1
-            else f"Always {column.choices[0]}."
+            else f"Always {column.choices[0] or 'empty'}."
         )
     if column.minimum is not None or column.maximum is not None:
         low, high = ("" if limit is None else f"{limit:g}" for limit in (column.minimum, column.maximum))

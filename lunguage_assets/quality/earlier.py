@@ -1,31 +1,18 @@
-"""What earlier batches of a home stored: single columns of one table, batch by batch; the batches registered
-before, and no later ones.
+"""A new batch beside the batches registered before it, as one view over their Parquet files.
 
-A batch that comes to lie between them later changes nothing for the batches that were registered before it.
+DuckDB reads single columns of the files, so that memory does not grow with the corpus. A batch that comes to
+lie between earlier ones later changes nothing for the batches registered before it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-import pandas as pd
-import pyarrow.parquet as pq
-from upath import UPath
+from duckdb import DuckDBPyConnection
 
 from lunguage_assets.home.home import Home
 from lunguage_assets.home.store import PARTITIONED_BY, is_stored, partition_path
 from lunguage_assets.tables import TABLES
-
-
-@dataclass(frozen=True)
-class Earlier:
-    """Rows of a table over earlier batches, each with its batch in the column `report_batch`; `batches` are
-    those that were stored.
-    """
-
-    batches: tuple[str, ...]
-    frame: pd.DataFrame
 
 
 def batches_before(home: Home, batch: str, limit: int) -> list[str]:
@@ -38,33 +25,50 @@ def batches_before(home: Home, batch: str, limit: int) -> list[str]:
     return before[len(before) - min(limit, len(before)) :]
 
 
-def earlier_rows(
-    home: Home, table: str, columns: Sequence[str], batches: Sequence[str], **others: str
-) -> Earlier:
-    """Columns of a table over some batches, those that are stored in this version's form.
+def view_with_earlier(
+    connection: DuckDBPyConnection,
+    home: Home,
+    table: str,
+    batch: str,
+    before: Sequence[str],
+    *,
+    same: str = "",
+    **others: str,
+) -> list[str]:
+    """Make a view `<table>` of a batch and of earlier ones, with the columns `report_batch` and `is_new`.
+
+    An earlier row of a study that comes again later is left out: nothing is compared with itself.
 
     Args:
+        connection: that can read the home's tables.
         home: whose tables are read.
-        table: a table that is partitioned by batch.
-        columns: names of columns; report text has no business here.
-        batches: keys, in the order in which the rows are wanted.
+        table: a table with the columns `study_id` and, in its partitions, `report_batch`; `batch` is stored.
+        batch: the new batch.
+        before: keys of earlier batches, oldest first.
+        same: a column; earlier rows whose value the new batch does not have are left out.
         others: key of every other dimension of the table, such as `ranker="panel"`.
+
+    Returns:
+        The earlier batches that are stored in this version's form; others are passed over.
     """
-    found, parts = [], []
-    for batch in batches:
-        path = _path(home, table, {**others, "report_batch": batch})
-        if is_stored(TABLES[table], path):
-            found.append(batch)
-            parts.append(_read(path, columns).assign(report_batch=batch))
-    empty = TABLES[table].frame()[list(columns)].assign(report_batch="")
-    return Earlier(tuple(found), pd.concat(parts, ignore_index=True) if parts else empty)
-
-
-def _path(home: Home, table: str, keys: dict[str, str]) -> UPath:
-    return partition_path(home.tables, table, *(keys[dimension] for dimension in PARTITIONED_BY[table]))
-
-
-def _read(path: UPath, columns: Sequence[str]) -> pd.DataFrame:
-    with UPath(path).open("rb") as stream:
-        frame: pd.DataFrame = pq.ParquetFile(stream).read(columns=list(columns)).to_pandas()
-    return frame[list(columns)]
+    paths = {
+        key: partition_path(
+            home.tables, table, *({**others, "report_batch": key}[name] for name in PARTITIONED_BY[table])
+        )
+        for key in (*before, batch)
+    }
+    found = [key for key in before if is_stored(TABLES[table], paths[key])]
+    order = [*found, batch]
+    files = connection.read_parquet([str(paths[key]) for key in order], filename=True)
+    files.create_view(f"{table}_files")
+    rows = f"(SELECT *, parse_filename(filename, true) AS report_batch FROM {table}_files)"
+    alike = f"WHERE {same} IN (SELECT {same} FROM {rows} WHERE report_batch = '{batch}')" if same else ""
+    connection.execute(
+        f"""
+        CREATE VIEW {table} AS
+        SELECT *, report_batch = '{batch}' AS is_new FROM {rows} {alike}
+        QUALIFY list_position({order}, report_batch)
+                = max(list_position({order}, report_batch)) OVER (PARTITION BY study_id)
+        """
+    )
+    return found

@@ -1,21 +1,15 @@
 """What of a batch is compared with earlier batches: the distribution of p, how often diagnoses expand, what
 intake could not use.
 
-A study that comes again in the new batch is left out of the earlier ones, so that nothing is compared with
-itself. The comparison itself is in `drift.py`.
+Every measure is SQL over a view with the column `is_new` (`earlier.py`); only counts and sums come back. The
+comparison itself is in `drift.py`.
 """
 
 from __future__ import annotations
 
-import numpy as np
-import pandas as pd
+from duckdb import DuckDBPyConnection
 
 from lunguage_assets.quality.drift import Sample, Share
-
-P_COLUMNS = ("study_id", "p", "p_source", "ranking_version")
-MATCH_COLUMNS = ("study_id", "diagnosis", "reason", "generated")
-REPORT_COLUMNS = ("study_id", "rows_rejected", "view_source")
-FINDING_COLUMNS = ("study_id", "status", "mask_state")
 
 COULD_EXPAND = (
     "matched",
@@ -28,82 +22,111 @@ COULD_EXPAND = (
 wording and certainty.
 """
 
+_INFORMED = "(SELECT is_new, study_id, p FROM fitted_probabilities WHERE p_source <> 'none')"
 
-def without(earlier: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
-    """Earlier rows of studies that the new batch does not deliver again; of a study in several earlier
-    batches, the newest.
+
+def p_samples(connection: DuckDBPyConnection) -> tuple[Sample | None, Sample | None]:
+    """p of the pairs that have one on some ground, in the new batch and in earlier ones; None where there is
+    no such pair.
     """
-    last = earlier.drop_duplicates("study_id", keep="last").set_index("study_id")["report_batch"]
-    newest = earlier["report_batch"].to_numpy() == earlier["study_id"].map(last).to_numpy()
-    kept: pd.DataFrame = earlier[
-        newest & ~earlier["study_id"].isin(set(new["study_id"])).to_numpy(dtype=bool)
-    ]
-    return kept
+    rows = connection.execute(
+        f"""
+        WITH informed AS {_INFORMED},
+        whole AS (
+            SELECT is_new, avg(p) AS mean, stddev_pop(p) AS sd, quantile_cont(p, [0.1, 0.5, 0.9]) AS quantiles
+            FROM informed GROUP BY is_new
+        ),
+        study AS (
+            SELECT is_new, count(*) AS n, avg(p) AS mean, var_pop(p) * count(*) AS within
+            FROM informed GROUP BY is_new, study_id
+        )
+        SELECT is_new, sum(n)::BIGINT, count(*), sum(n * n)::DOUBLE,
+               sum(n * (study.mean - whole.mean) ** 2), sum(within),
+               any_value(whole.mean), any_value(sd), any_value(quantiles)
+        FROM study JOIN whole USING (is_new) GROUP BY is_new
+        """
+    ).fetchall()
+    found = {row[0]: Sample(*row[1:]) for row in rows}
+    return found.get(True), found.get(False)
 
 
-def p_sample(fitted: pd.DataFrame) -> Sample:
-    """p of the pairs that have one on some ground."""
-    informed = fitted[(fitted["p_source"] != "none").to_numpy(dtype=bool)]
-    return Sample(informed["p"].to_numpy(dtype=np.float64), informed["study_id"].to_numpy(dtype=object))
+def p_distance(connection: DuckDBPyConnection) -> float:
+    """Kolmogorov-Smirnov distance: the largest difference between the shares of pairs up to one p."""
+    (row,) = connection.execute(
+        f"""
+        WITH counted AS (
+            SELECT p, count(*) FILTER (is_new) AS new, count(*) FILTER (NOT is_new) AS earlier
+            FROM {_INFORMED} GROUP BY p
+        ),
+        summed AS (
+            SELECT sum(new) OVER upto / sum(new) OVER () AS new,
+                   sum(earlier) OVER upto / sum(earlier) OVER () AS earlier
+            FROM counted WINDOW upto AS (ORDER BY p)
+        )
+        SELECT max(abs(new - earlier)) FROM summed
+        """
+    ).fetchall()
+    return float(row[0])
 
 
-def expansion_shares(new: pd.DataFrame, earlier: pd.DataFrame) -> list[Share]:
+def expansion_shares(connection: DuckDBPyConnection) -> list[Share]:
     """Per diagnosis: of the studies that could expand it, those that do; and of all studies, those that do.
 
     The first falls when views or refinements are no longer known, the second also when names are no longer
     recognised.
     """
-    diagnoses = sorted(
-        {name for frame in (new, earlier) for name in frame.loc[_eligible(frame), "diagnosis"]}
+    studies = dict(
+        connection.execute(
+            "SELECT is_new, count(DISTINCT study_id) FROM pathway_matches GROUP BY is_new"
+        ).fetchall()
     )
+    counted = connection.execute(
+        """
+        SELECT diagnosis,
+               count(DISTINCT study_id) FILTER (is_new AND reason = 'matched'),
+               count(DISTINCT study_id) FILTER (is_new),
+               count(DISTINCT study_id) FILTER (NOT is_new AND reason = 'matched'),
+               count(DISTINCT study_id) FILTER (NOT is_new)
+        FROM pathway_matches WHERE NOT generated AND diagnosis <> '' AND reason IN ?
+        GROUP BY diagnosis ORDER BY diagnosis
+        """,
+        [list(COULD_EXPAND)],
+    ).fetchall()
     shares = []
-    for name in diagnoses:
-        could, does = zip(*(_studies_of(frame, name) for frame in (new, earlier)), strict=True)
-        shares.append(Share(f"{name}: expands where it could", does[0], could[0], does[1], could[1]))
+    for name, does, could, did, could_earlier in counted:
+        shares.append(Share(f"{name}: expands where it could", does, could, did, could_earlier))
         shares.append(
-            Share(
-                f"{name}: expands in a study",
-                does[0],
-                new["study_id"].nunique(),
-                does[1],
-                earlier["study_id"].nunique(),
-            )
+            Share(f"{name}: expands in a study", does, studies.get(True, 0), did, studies.get(False, 0))
         )
     return shares
 
 
-def _eligible(frame: pd.DataFrame) -> pd.Series:
-    return ~frame["generated"].astype(bool) & (frame["diagnosis"] != "") & frame["reason"].isin(COULD_EXPAND)
-
-
-def _studies_of(frame: pd.DataFrame, diagnosis: str) -> tuple[int, int]:
-    """Studies that could expand the diagnosis, and those that do."""
-    rows = frame[_eligible(frame) & (frame["diagnosis"] == diagnosis)]
-    return rows["study_id"].nunique(), rows.loc[rows["reason"] == "matched", "study_id"].nunique()
-
-
-def intake_shares(
-    reports: pd.DataFrame,
-    findings: pd.DataFrame,
-    earlier_reports: pd.DataFrame,
-    earlier_findings: pd.DataFrame,
-) -> list[Share]:
+def intake_shares(connection: DuckDBPyConnection) -> list[Share]:
     """Studies with rejected rows, without known views, with tentative findings, with findings that are not in
     their sentence.
     """
-    here, before = _intake_counts(reports, findings), _intake_counts(earlier_reports, earlier_findings)
+    here, before = (_intake_counts(connection, is_new) for is_new in (True, False))
     return [Share(label, hits, studies, *before[label]) for label, (hits, studies) in here.items()]
 
 
-def _intake_counts(reports: pd.DataFrame, findings: pd.DataFrame) -> dict[str, tuple[int, int]]:
-    tentative = findings[findings["status"].isin(["tp", "tn"]) & (findings["mask_state"] != "not needed")]
-    hedged = tentative["study_id"].nunique()
+def _intake_counts(connection: DuckDBPyConnection, is_new: bool) -> dict[str, tuple[int, int]]:
+    ((rejected, unknown, studies),) = connection.execute(
+        """
+        SELECT count(*) FILTER (rows_rejected > 0), count(*) FILTER (view_source = 'unknown'), count(*)
+        FROM reports WHERE is_new = ?
+        """,
+        [is_new],
+    ).fetchall()
+    ((hedged, not_located),) = connection.execute(
+        """
+        SELECT count(DISTINCT study_id), count(DISTINCT study_id) FILTER (mask_state = 'not located')
+        FROM findings WHERE is_new = ? AND status IN ('tp', 'tn') AND mask_state <> 'not needed'
+        """,
+        [is_new],
+    ).fetchall()
     return {
-        "studies with a rejected row": (int((reports["rows_rejected"] > 0).sum()), len(reports)),
-        "studies without known views": (int((reports["view_source"] == "unknown").sum()), len(reports)),
-        "studies with a tentative finding": (hedged, len(reports)),
-        "of these, studies with a finding that is not in its sentence": (
-            tentative.loc[tentative["mask_state"] == "not located", "study_id"].nunique(),
-            hedged,
-        ),
+        "studies with a rejected row": (rejected, studies),
+        "studies without known views": (unknown, studies),
+        "studies with a tentative finding": (hedged, studies),
+        "of these, studies with a finding that is not in its sentence": (not_located, hedged),
     }

@@ -14,11 +14,11 @@ COLUMNS = "expect_table_columns_to_match_ordered_list"
 
 _OTHER_FILE = (
     "The package stores no such row, so the file was changed or put there by something else: "
-    "launch `{job}` on this partition again, which replaces it. "
+    "launch {job} on this partition again, which replaces it. "
     "If the rule fails again, report it with the keys; do not use the rows."
 )
 _OTHER_VERSION = (
-    "The file was written by another version: launch `{job}` on this partition again, then "
+    "The file was written by another version: launch {job} on this partition again, then "
     "what follows from it."
 )
 _NOT_EVALUATED = (
@@ -36,10 +36,17 @@ def remedy(table: str, rule: Mapping[str, Any], job: str = "", *, evaluated: boo
         job: that makes the table; empty where it is not known.
         evaluated: False when the rule itself broke down.
     """
-    making = job or f"the job that makes {table}"
     if not evaluated:
         return _NOT_EVALUATED.format(table=table)
     if written := rule["meta"].get("remedy"):
         return str(written)
-    text = _OTHER_VERSION if rule["type"] == COLUMNS else _OTHER_FILE
-    return text.replace("`{job}`", f"`{job}`" if job else making)
+    return (_OTHER_VERSION if rule["type"] == COLUMNS else _OTHER_FILE).format(job=_named(table, job))
+
+
+def of_other_file(table: str, job: str = "") -> str:
+    """What to do about rows that the store would have refused; `job` makes the table, if it is known."""
+    return _OTHER_FILE.format(job=_named(table, job))
+
+
+def _named(table: str, job: str) -> str:
+    return f"`{job}`" if job else f"the job that makes {table}"

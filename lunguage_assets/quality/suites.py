@@ -16,7 +16,7 @@ from typing import Any
 from lunguage_assets.data_files import expectation
 from lunguage_assets.files import replace_text
 from lunguage_assets.tables import TABLES
-from lunguage_assets.tables.schema import Column, Present, Table
+from lunguage_assets.tables.schema import Column, Only, Present, Table
 
 
 def derived_rules(table: Table) -> list[dict[str, Any]]:
@@ -40,6 +40,8 @@ def derived_rules(table: Table) -> list[dict[str, Any]]:
             rules.append(_ordered(low, high))
     for rule in table.present:
         rules += _presence_rules(rule)
+    rules += [_only(table.column(rule.column), rule) for rule in table.only]
+    rules += [_constant(name) for name in table.constant]
     rules.append(_unique(table.key, "The key identifies one row."))
     rules += [_unique(group, f"No two rows share {' and '.join(group)}.") for group in table.unique]
     return rules
@@ -51,7 +53,7 @@ def _ordered(low: str, high: str) -> dict[str, Any]:
 
 
 def _presence_rules(rule: Present) -> list[dict[str, Any]]:
-    there = f"{rule.when}.isin([{', '.join(json.dumps(value) for value in rule.values)}])"
+    there = _named_rows(rule)
     named = f"{rule.when} is {' or '.join(rule.values)}"
     return [
         _rule(
@@ -66,6 +68,32 @@ def _presence_rules(rule: Present) -> list[dict[str, Any]]:
             ("expect_column_values_to_be_null", "empty unless", f"~{there}"),
         )
     ]
+
+
+def _only(column: Column, rule: Only) -> dict[str, Any]:
+    elsewhere: dict[str, Any] = {
+        "column": rule.column,
+        "row_condition": f"~{_named_rows(rule)}",
+        "condition_parser": "pandas",
+    }
+    why = f"{rule.column} holds something only where {rule.when} is {' or '.join(rule.values)}."
+    if column.type == "bool":
+        return _rule("expect_column_values_to_be_in_set", why, **elsewhere, value_set=[False])
+    return _rule("expect_column_value_lengths_to_equal", why, **elsewhere, value=0)
+
+
+def _constant(name: str) -> dict[str, Any]:
+    limits = {"min_value": 0, "max_value": 1}
+    return _rule(
+        "expect_column_unique_value_count_to_be_between",
+        f"All rows of a partition have one {name}.",
+        column=name,
+        **limits,
+    )
+
+
+def _named_rows(rule: Present | Only) -> str:
+    return f"{rule.when}.isin([{', '.join(json.dumps(value) for value in rule.values)}])"
 
 
 def _unique(columns: tuple[str, ...], why: str) -> dict[str, Any]:

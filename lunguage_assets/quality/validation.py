@@ -1,19 +1,25 @@
-"""Running a suite on a frame. Results carry keys and counts of failing rows, never their values: those may be
-report text.
+"""Which rules stored rows break: by the store's own schema, or by Great Expectations.
+
+The store asserts a table's schema when it writes, and `schema_results` looks again in milliseconds. Great
+Expectations takes 2.3 CPU seconds to import and 10 ms per rule, so `suite_results` imports it only where it
+has a rule to run. Results carry keys and counts of failing rows, never their values: those may be report
+text.
 """
 
 from __future__ import annotations
 
 import logging
-import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from upath import UPath
 
-from lunguage_assets.quality.remedies import remedy
+from lunguage_assets.home.store import stored_record
+from lunguage_assets.quality.remedies import of_other_file, remedy
 from lunguage_assets.quality.suites import load_suite
 from lunguage_assets.tables.schema import Table
 
@@ -22,9 +28,7 @@ EXAMPLES = 20
 
 @dataclass(frozen=True)
 class RuleResult:
-    """Outcome of one expectation: how many rows break it, the keys of up to `EXAMPLES` of them, and what to
-    do.
-    """
+    """Outcome of one rule: how many rows break it, the keys of up to `EXAMPLES` of them, and what to do."""
 
     rule: str
     column: str
@@ -35,78 +39,96 @@ class RuleResult:
     remedy: str = ""
 
 
-def validate(table: Table, frame: pd.DataFrame, job: str = "") -> list[RuleResult]:
-    """Run the table's suite; one result per expectation, in the order of the suite. `job` makes the table,
-    for the remedies.
+def schema_results(table: Table, frame: pd.DataFrame, job: str = "") -> list[RuleResult]:
+    """Rules of the schema that stored rows break, by the store's own assertion; none for an honest file.
 
-    Whether a rule holds costs half of what its failing rows cost, so these are asked for only where it does
-    not.
+    Args:
+        table: whose schema it is.
+        frame: one partition, columns and types asserted.
+        job: makes the table, for the remedies.
     """
-    stored = load_suite(table.name)
-    batch = frame_batch(frame)
-    holds = _outcomes(batch, stored, range(len(stored["expectations"])), {"result_format": "BOOLEAN_ONLY"})
-    broken = [position for position, outcome in holds.items() if not outcome.success]
-    found = holds | (
-        _outcomes(
-            batch, stored, broken, {"result_format": "COMPLETE", "return_unexpected_index_query": False}
-        )
-        if broken
-        else {}
-    )
     return [
-        _result(rule, found[position], table, frame, job)
-        for position, rule in enumerate(stored["expectations"])
+        RuleResult(
+            rule,
+            "",
+            "The store refuses such rows.",
+            False,
+            int(rows.sum()),
+            tuple(table.keys_of(frame[rows].head(EXAMPLES))),
+            of_other_file(table.name, job),
+        )
+        for rule, rows in table.broken(frame)
     ]
 
 
-def _outcomes(
-    batch: Any, stored: dict[str, Any], positions: Iterable[int], result_format: dict[str, Any]
-) -> dict[int, Any]:
-    """Position in the stored suite -> what great_expectations finds; it reorders them by column."""
-    rules = [(position, stored["expectations"][position]) for position in positions]
-    numbered = [{**rule, "meta": {**rule["meta"], "position": position}} for position, rule in rules]
-    outcome = batch.validate(suite_of({**stored, "expectations": numbered}), result_format=result_format)
-    return {result.expectation_config.meta["position"]: result for result in outcome.results}
+def record_results(table: Table, path: UPath | Path, job: str = "") -> list[RuleResult]:
+    """Whether a stored file is the one that was stored, by its record; nothing for an honest file."""
+    if stored_record(table, path) is not None:
+        return []
+    why = "Another program wrote the file, or changed its rows."
+    return [RuleResult("the file is as it was stored", "", why, False, 0, (), of_other_file(table.name, job))]
 
 
-def file_context(folder: Path) -> Any:
-    """A project of great_expectations in a folder, from which a site can be built."""
-    return _quiet(mode="file", project_root_dir=str(folder))
+def suite_results(
+    table: Table, frame: pd.DataFrame, job: str = "", *, by_hand: bool = False
+) -> list[RuleResult]:
+    """Run the table's suite by Great Expectations; one result per rule, in the order of the suite.
 
+    Whether a rule holds costs half of what its failing rows cost, so these are asked for only where it does
+    not.
 
-def _quiet(**where: str) -> Any:
-    os.environ["GX_ANALYTICS_ENABLED"] = "false"  # nothing about a corpus leaves the machine
-    import great_expectations as gx
-
-    logging.getLogger("great_expectations").setLevel(logging.ERROR)
-    context = gx.get_context(**where)
-    context.variables.progress_bars = {"globally": False}
-    return context
-
-
-def suite_of(stored: dict[str, Any], advice: Callable[[str, dict[str, Any]], str] | None = None) -> Any:
-    """A stored suite as great_expectations has it; `advice` says what to do when a rule of a table fails, for
-    its pages.
+    Args:
+        table: whose suite it is.
+        frame: one partition.
+        job: makes the table, for the remedies.
+        by_hand: leave out the rules that follow from the schema.
     """
+    rules = [
+        rule
+        for rule in load_suite(table.name)["expectations"]
+        if not (by_hand and rule["meta"].get("derived"))
+    ]
+    if not rules:
+        return []
+    found = _outcomes(frame, rules, range(len(rules)), {"result_format": "BOOLEAN_ONLY"})
+    if broken := [position for position, outcome in found.items() if not outcome.success]:
+        rows = {"result_format": "COMPLETE", "return_unexpected_index_query": False}
+        found |= _outcomes(frame, rules, broken, rows)
+    return [_result(rule, found[position], table, frame, job) for position, rule in enumerate(rules)]
+
+
+def _outcomes(
+    frame: pd.DataFrame,
+    rules: Sequence[dict[str, Any]],
+    positions: Iterable[int],
+    result_format: dict[str, Any],
+) -> dict[int, Any]:
+    """Position of a rule -> what great_expectations finds; it reorders them by column."""
     import great_expectations as gx
     from great_expectations.expectations.expectation_configuration import ExpectationConfiguration
 
-    suite = gx.ExpectationSuite(name=stored["name"])
-    for rule in stored["expectations"]:
-        notes = [rule["meta"]["why"], advice(stored["name"], rule)] if advice is not None else None
+    suite = gx.ExpectationSuite(name="rules")
+    for position in positions:
+        rule = rules[position]
         suite.add_expectation_configuration(
-            ExpectationConfiguration(
-                type=rule["type"], kwargs=rule["kwargs"], meta=dict(rule["meta"]), notes=notes
-            )
+            ExpectationConfiguration(type=rule["type"], kwargs=rule["kwargs"], meta={"position": position})
         )
-    return suite
+    batch = _whole_frames().get_batch(batch_parameters={"dataframe": frame.reset_index(drop=True)})
+    results = batch.validate(suite, result_format=result_format).results
+    return {result.expectation_config.meta["position"]: result for result in results}
 
 
-def frame_batch(frame: pd.DataFrame) -> Any:
-    """A frame as great_expectations validates it."""
-    source = _quiet(mode="ephemeral").data_sources.add_pandas("frames")
-    definition = source.add_dataframe_asset("frame").add_batch_definition_whole_dataframe("whole")
-    return definition.get_batch(batch_parameters={"dataframe": frame.reset_index(drop=True)})
+@cache
+def _whole_frames() -> Any:
+    """The batch definition through which frames are handed over; one context per process, kept in memory."""
+    import great_expectations as gx
+
+    logging.getLogger("great_expectations").setLevel(logging.ERROR)
+    context = gx.get_context(mode="ephemeral")
+    context.enable_analytics(False)  # nothing about a corpus leaves the machine
+    context.variables.progress_bars = {"globally": False}
+    asset = context.data_sources.add_pandas("frames").add_dataframe_asset("frame")
+    return asset.add_batch_definition_whole_dataframe("whole")
 
 
 def _result(rule: dict[str, Any], result: Any, table: Table, frame: pd.DataFrame, job: str) -> RuleResult:

@@ -92,6 +92,7 @@ FINDING_ID = text(
     "Stable identity of the row: study:row number; a generated row appends /edge to its parent's",
     pattern=whole(A_ROW),
 )
+SOME_TEXT = r"\S"
 STATED_ID = replace(FINDING_ID, pattern=whole(A_STATED_ROW))
 GENERATED_ID = replace(FINDING_ID, pattern=whole(f"{A_STATED_ROW}(?:/[0-9]+)+"))
 
@@ -123,8 +124,14 @@ FINDING: tuple[Column, ...] = (
 
 FINDING_COLUMNS: tuple[str, ...] = tuple(column.name for column in FINDING)
 
-STATED_FINDING: tuple[Column, ...] = (STATED_ID, *FINDING[1:])
-GENERATED_FINDING: tuple[Column, ...] = (GENERATED_ID, *FINDING[1:])
+STATED_FINDING: tuple[Column, ...] = (
+    STATED_ID,
+    *(replace(one, pattern=SOME_TEXT) if one.name in ("ent", "name") else one for one in FINDING[1:]),
+)
+GENERATED_FINDING: tuple[Column, ...] = (
+    GENERATED_ID,
+    *(replace(one, choices=("",)) if one.name == "sent" else one for one in FINDING[1:]),
+)
 """The same columns where every row is stated in a report, or none is."""
 
 INTERVAL = ("p_low", "prob", "p_high")

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from lunguage_assets.tables.columns import A_PATIENT, A_STUDY, MASK_SHOWN, STATED_FINDING, STUDY, text, whole
+from lunguage_assets.tables.columns import (
+    A_PATIENT,
+    A_STUDY,
+    MASK_SHOWN,
+    SOME_TEXT,
+    STATED_FINDING,
+    STUDY,
+    text,
+    whole,
+)
 from lunguage_assets.tables.schema import Column, Present, Table
 
 REPORTS = Table(
@@ -81,7 +90,7 @@ REJECTED = Table(
         text("column", "Column that is wrong"),
         text("found", "What was found there, cut to 80 characters", restricted=True),
         text("expected", "What was expected"),
-        text("remedy", "What to do"),
+        text("remedy", "What to do", pattern=SOME_TEXT),
         text("reason", "Short reason code, for counting"),
         text("content", "The whole delivered row as JSON, so that it can be mended", restricted=True),
     ),

@@ -71,6 +71,7 @@ HEDGE_VOCABULARY = Table(
         text("vocabulary_version", "Hash of the retained phrases and their examples"),
     ),
     ("phrase",),
+    constant=("vocabulary_version",),
 )
 
 COMPARISON_MATCHES = Table(
@@ -91,6 +92,7 @@ COMPARISON_MATCHES = Table(
     ),
     ("match_id",),
     unique=(("phrase_a", "phrase_b", "repetition"),),
+    constant=("vocabulary_version",),
     present=(Present("winner", "answer", ("sentence_1", "sentence_2")),),
 )
 
@@ -148,6 +150,7 @@ REFERENCE_RANKING = Table(
     ("phrase",),
     ordered=(("mu_low", "mu_high"), ("rank_low", "rank_high")),
     unique=(("rank",),),
+    constant=("ranking_version",),
 )
 
 FITS = ("paper", "economy")
@@ -231,6 +234,7 @@ FITTED_PROBABILITIES = Table(
     ("finding_id",),
     ordered=(("p_low", "p", "p_high"),),
     present=tuple(Present(name, "p_source", ("fitted",)) for name in ("mu", "mu_sd")),
+    constant=("ranking_version",),
 )
 
 FIT_LOG = Table(

@@ -23,7 +23,7 @@ from lunguage_assets.tables.columns import (
     text,
     whole,
 )
-from lunguage_assets.tables.schema import Column, Present, Table
+from lunguage_assets.tables.schema import Column, Only, Present, Table
 
 DEDUPLICATED_FINDINGS = Table(
     "deduplicated_findings",
@@ -213,6 +213,8 @@ LUNGUAGE_PLUS_PLUS = Table(
     ordered=(INTERVAL,),
     unique=(("study_id", "idx"),),
     present=(Present("parent_id", "source", ("expansion",)),),
+    only=(Only("sent", "source", ("original",)), Only("prob_is_bound", "source", ("expansion",))),
+    constant=("ranking_version", "mode"),
 )
 
 ACCOUNTING = Table(

@@ -66,12 +66,22 @@ class Present:
 
 
 @dataclass(frozen=True)
+class Only:
+    """A column holds something (a text, a yes) only in rows in which `when` is one of `values`."""
+
+    column: str
+    when: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Table:
     """A named table; rows are stored sorted as the producing function returns them.
 
     `key` columns are together unique, and so is every group in `unique`. Columns of a chain in `ordered`
     never fall from left to right, as far as they are present. `present` says which nullable columns are
-    filled in which rows.
+    filled in which rows, `only` which other columns. Columns in `constant` have one value in all rows of a
+    partition.
     """
 
     name: str
@@ -81,6 +91,8 @@ class Table:
     ordered: tuple[tuple[str, ...], ...] = ()
     unique: tuple[tuple[str, ...], ...] = ()
     present: tuple[Present, ...] = ()
+    only: tuple[Only, ...] = ()
+    constant: tuple[str, ...] = ()
 
     @property
     def names(self) -> list[str]:
@@ -116,7 +128,7 @@ class Table:
         for column in self.columns:
             values = table.column(column.name)
             if column.type == "string":
-                data[column.name] = values.to_pandas().astype("str")
+                data[column.name] = pd.array(values, dtype="str")
             elif column.type == "int":
                 data[column.name] = (
                     pd.array(values.to_pylist(), dtype="Int64")
@@ -131,7 +143,7 @@ class Table:
                 lists = np.empty(len(values), dtype=object)
                 lists[:] = values.to_pylist()
                 data[column.name] = lists
-        return pd.DataFrame(data, columns=self.names)
+        return pd.DataFrame(data)
 
     def to_arrow(self, frame: pd.DataFrame) -> pa.Table:
         """The validated Arrow form of a frame, ready to be written.
@@ -185,16 +197,20 @@ class Table:
             frame: rows of one partition; or of several, and then
             within: columns that say which; keys are unique within a partition.
         """
-        problems: list[str] = []
-        for rule, broken in self._rules(frame, within):
-            count = int(broken.sum())
-            if count:
-                keys = [
-                    "|".join(map(str, key))
-                    for key in frame.loc[broken, list(self.key)].head(5).itertuples(index=False)
-                ]
-                problems.append(f"{count} rows break '{rule}', for instance {keys}")
-        return problems
+        return [
+            f"{int(rows.sum())} rows break '{rule}', for instance {self.keys_of(frame[rows].head(5))}"
+            for rule, rows in self.broken(frame, within)
+        ]
+
+    def broken(self, frame: pd.DataFrame, within: Sequence[str] = ()) -> Iterator[tuple[str, pd.Series]]:
+        """Value rules that some rows break, in words, each with a mask of these rows; as of `violations`."""
+        for rule, rows in self._rules(frame, within):
+            if rows.any():
+                yield rule, rows
+
+    def keys_of(self, rows: pd.DataFrame) -> list[str]:
+        """The key of every row, as messages quote it."""
+        return ["|".join(map(str, key)) for key in rows[list(self.key)].itertuples(index=False)]
 
     def require(self, frame: pd.DataFrame, where: str) -> None:
         """Assert the value rules of stored rows again.
@@ -229,12 +245,22 @@ class Table:
                 f"{rule.column} is there exactly where {rule.when} is {' or '.join(rule.values)}",
                 frame[rule.column].notna() != expected,
             )
+        for only in self.only:
+            held = frame[only.column].fillna("").astype(bool)
+            yield (
+                f"{only.column} holds something only where {only.when} is {' or '.join(only.values)}",
+                held & ~frame[only.when].isin(only.values),
+            )
+        for name in self.constant:
+            yield f"{name} has one value", _varies(frame, name, within)
         for group in (self.key, *self.unique) if len(frame) else ():
             yield f"({', '.join(group)}) is unique", frame.duplicated([*within, *group], keep=False)
 
 
 def _column_rules(column: Column, values: pd.Series) -> Iterator[tuple[str, pd.Series]]:
     present = values.notna()
+    if not column.nullable:
+        yield f"{column.name} is never empty", ~present
     if column.choices:
         yield f"{column.name} is one of {list(column.choices)}", present & ~values.isin(column.choices)
     if column.minimum is not None:
@@ -243,6 +269,13 @@ def _column_rules(column: Column, values: pd.Series) -> Iterator[tuple[str, pd.S
         yield f"{column.name} <= {column.maximum}", present & (values > column.maximum)
     if column.pattern:
         yield f"{column.name} has the form {column.pattern}", present & ~_matches(values, column.pattern)
+
+
+def _varies(frame: pd.DataFrame, name: str, within: Sequence[str]) -> pd.Series:
+    """All rows of partitions in which a column has several values."""
+    if within:
+        return frame.groupby(list(within))[name].transform("nunique") > 1
+    return pd.Series(frame[name].nunique() > 1, index=frame.index)
 
 
 def _matches(values: pd.Series, pattern: str) -> pd.Series:

@@ -20,9 +20,8 @@ from typing import Any
 import pandas as pd
 import pytest
 from headless_chromium import CHROMIUM, Page, chromium
-from platform_support import environment
-
 from lunguage_assets.tables.origins import ORIGINS, sources, taken_over
+from platform_support import environment
 
 LAUNCH = """
 mutation Launch($params: ExecutionParams!) {

@@ -24,6 +24,8 @@ from compose_file import (
     used_variables,
 )
 
+from lunguage_assets.orchestration.withheld import REDACTION_VARIABLE
+
 SERVICES = sorted(services())
 OWN = sorted(of_the_package())
 LONG_RUNNING = [name for name in SERVICES if name != "tools"]
@@ -111,6 +113,13 @@ def test_no_value_of_a_secret_is_written_anywhere() -> None:
             )
 
 
+def test_every_process_that_serves_a_home_keeps_no_message_that_may_quote_a_report() -> None:
+    for service in of_the_package().values():
+        assert service["environment"][REDACTION_VARIABLE] == "true"
+    for unit in (DEPLOY / "systemd").glob("*.service"):
+        assert f"Environment={REDACTION_VARIABLE}=true" in unit.read_text().splitlines(), unit.name
+
+
 def test_as_many_runs_at_once_as_there_are_workers() -> None:
     command = services()["worker"]["command"]
     processes = int(command[command.index("--concurrency") + 1])
@@ -157,7 +166,10 @@ def test_the_command_of_a_service_is_one_that_its_program_understands(name: str)
     assert context.command.name in ("start", "dagster-webserver", "run")
 
 
-def test_commands_for_the_tools_in_the_documentation_can_be_understood() -> None:
+def test_commands_for_the_tools_in_the_documentation_can_be_understood(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("click.Path.convert", lambda _, value, *__: value)  # the folders are the container's
     text = (DEPLOY / "README.md").read_text(encoding="utf-8")
     commands = [
         shlex.split(found, comments=True)
@@ -169,7 +181,8 @@ def test_commands_for_the_tools_in_the_documentation_can_be_understood() -> None
         "doctor",
         "register",
         "set",
-        "move",
+        "save",
+        "load",
         "migrate",
     }
     scripts = {command[0] for command in commands} - {command[0] for command in of_programs}

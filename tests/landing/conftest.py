@@ -13,13 +13,11 @@ from landing_drops import Landing
 from upath import UPath
 
 from lunguage_assets.home.home import Home
-from lunguage_assets.landing import record
 
 
 @pytest.fixture(autouse=True)
 def waits_for_no_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     """These tests kill processes and cut no power."""
-    monkeypatch.setattr(record, "SYNCHRONOUS", "OFF")
     monkeypatch.setattr("os.fsync", lambda _: None)
 
 

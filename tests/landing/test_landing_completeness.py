@@ -8,17 +8,16 @@ import os
 from pathlib import Path
 
 import pytest
-from landing_drops import Landing, csv
+from landing_drops import Landing, csv, packed
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.landing import passes
-from lunguage_assets.landing.place import LandingUnreachable
+from lunguage_assets.landing.entries import LandingUnreachable
 from lunguage_assets.landing.record import LandingBusy, only_one
-from lunguage_assets.landing.waiting import UptimeClock
 
 
 def registered(landing: Landing, after_s: float = 0.0) -> list[str]:
-    return [batch.key for batch in landing.land(after_s=after_s).registered]
+    return [batch.key for batch in landing.land(after_s=after_s).registered.values()]
 
 
 def test_two_looks_too_close_to_each_other_do_not_suffice(landing: Landing) -> None:
@@ -67,7 +66,7 @@ def test_a_folder_waits_for_its_findings_and_for_files_under_temporary_names(lan
     landing.drop("f/Lunguage.csv", csv(1))
     assert landing.settle().waiting == {"f": "a file in it has a temporary name"}
     (landing.root / "f" / "Lunguage.csv.part").unlink()
-    assert [batch.key for batch in landing.settle().registered] == ["f"]
+    assert list(landing.settle().registered) == ["f"]
 
 
 def test_a_hidden_file_that_grows_in_a_folder_says_that_it_is_being_written(landing: Landing) -> None:
@@ -91,12 +90,10 @@ def test_a_restart_or_another_machine_begins_the_wait_anew_and_nothing_waits_for
 
 
 def test_the_calendar_has_no_say_in_the_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = UptimeClock()
-    first = clock.reading()
+    machine, first = passes.uptime()
     monkeypatch.setattr("time.time", lambda: 0.0)
-    second = clock.reading()
-    assert second.machine == first.machine
-    assert 0 <= second.seconds - first.seconds < 3600
+    assert passes.uptime()[0] == machine
+    assert 0 <= passes.uptime()[1] - first < 3600
 
 
 def test_the_wait_survives_the_end_of_the_process(landing: Landing) -> None:
@@ -106,20 +103,22 @@ def test_the_wait_survives_the_end_of_the_process(landing: Landing) -> None:
     assert registered(again, after_s=30.0) == ["a"]
 
 
+@pytest.mark.parametrize("written", [packed(csv(1)), packed(csv(1))[:-9]])
 def test_a_delivery_that_changes_while_it_is_read_is_left_for_later(
-    landing: Landing, monkeypatch: pytest.MonkeyPatch
+    landing: Landing, monkeypatch: pytest.MonkeyPatch, written: bytes
 ) -> None:
-    landing.drop("a.csv", csv(1))
+    landing.drop("a.csv.gz", written)
     fetch = passes.fetch
 
     def slow(*arguments: object) -> object:
-        fetched = fetch(*arguments)  # type: ignore[arg-type]
-        landing.drop("a.csv", csv(1, 2))
-        return fetched
+        try:
+            return fetch(*arguments)  # type: ignore[arg-type]
+        finally:
+            landing.drop("a.csv.gz", packed(csv(1, 2)))
 
     with monkeypatch.context() as patch:
         patch.setattr(passes, "fetch", slow)
-        assert landing.settle().waiting == {"a.csv": "it changed while it was read"}
+        assert landing.settle().waiting == {"a.csv.gz": "it changed while it was read"}
     landing.settle()
     assert landing.batches == {"a": {"s00000001", "s00000002"}}
 
@@ -149,6 +148,15 @@ def test_the_home_itself_is_no_landing_folder(on_disk: Landing) -> None:
 
 
 def test_two_processes_do_not_make_a_pass_at_once(on_disk: Landing) -> None:
-    with only_one(passes.folder_of(on_disk.home)), pytest.raises(LandingBusy):
+    with only_one(on_disk.home), pytest.raises(LandingBusy):
         on_disk.land()
     on_disk.land()
+
+
+def test_a_pass_begins_no_further_delivery_when_its_time_is_over(landing: Landing) -> None:
+    for number in range(3):
+        landing.drop(f"{number}.csv", csv(number))
+    landing.land()
+    outcome = landing.land(after_s=60.0, seconds=0.0)
+    assert (set(outcome.waiting.values()), outcome.registered) == ({"it is for the next pass"}, {})
+    assert list(landing.land().registered) == ["0.csv", "1.csv", "2.csv"]

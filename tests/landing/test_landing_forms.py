@@ -15,8 +15,8 @@ from landing_drops import DECLARED, Landing, csv, packed, parquet, rows, score_o
 
 from lunguage_assets.corpus.columns import numbered_sentences
 from lunguage_assets.corpus.intake import take_in
-from lunguage_assets.errors import InputError
 from lunguage_assets.home.home import Corpus
+from lunguage_assets.landing.passes import SharedFileWrong
 from lunguage_assets.settings import CorpusSettings
 
 VOCABULARY = "category,target_term,normed_term\npf,opacity,opacification\n"
@@ -28,7 +28,7 @@ def test_csv_packed_csv_and_parquet_are_taken_and_named_after_their_file(landing
     landing.drop("day.CSV.gz", packed(csv(2)))
     landing.drop("week.parquet", parquet(3))
     outcome = landing.settle()
-    assert {batch.key for batch in outcome.registered} == {"night-1", "day", "week"}
+    assert {batch.key for batch in outcome.registered.values()} == {"night-1", "day", "week"}
     assert landing.batches == {"night-1": {"s00000001"}, "day": {"s00000002"}, "week": {"s00000003"}}
 
 
@@ -52,7 +52,7 @@ def test_the_structured_output_of_lunguage_score_is_read_sentence_by_sentence(la
     }
     output = score_output(passages)
     landing.drop("pred_SR_df.csv", output.to_csv(index=False).encode())
-    (batch,) = landing.settle().registered
+    (batch,) = landing.settle().registered.values()
     assert (batch.studies, batch.rows, batch.rejected) == (1, 4, 0)
     findings = take_in(landing.home.delivery(batch.key), CorpusSettings()).findings
     assert findings["sent"].tolist() == [
@@ -103,8 +103,9 @@ def test_output_of_lunguage_score_may_lack_every_optional_column_but_not_the_sen
     landing.drop("few.csv", output[needed].to_csv(index=False).encode())
     landing.drop("fewer.csv", output[needed].drop(columns="sent_idx").to_csv(index=False).encode())
     outcome = landing.settle()
-    assert [batch.key for batch in outcome.registered] == ["few"]
-    assert [(reason.delivery, reason.column) for reason in outcome.quarantined] == [("fewer.csv", "sent_idx")]
+    assert [batch.key for batch in outcome.registered.values()] == ["few"]
+    assert list(outcome.quarantined) == ["fewer.csv"]
+    assert "column 'sent_idx'" in outcome.quarantined["fewer.csv"].reason
 
 
 def test_a_column_sentences_without_numbers_is_the_sentence_and_sent_goes_before_it(landing: Landing) -> None:
@@ -134,7 +135,7 @@ def test_hidden_temporary_and_foreign_names_are_no_deliveries_and_lie_on(landing
     before = landing.files
     outcome = landing.settle()
     assert set(outcome.others) == {"sheet.xlsx", "mimic-cxr-2.0.0-metadata.csv"}
-    assert (outcome.registered, outcome.quarantined, outcome.waiting) == ([], [], {})
+    assert (outcome.registered, outcome.quarantined, outcome.waiting) == ({}, {}, {})
     assert landing.files == before
 
 
@@ -178,14 +179,14 @@ def test_an_undeclared_delivery_joins_a_named_corpus_of_patient_data_and_no_synt
 ) -> None:
     landing.home.claim(Corpus("archive", "credentialed"))
     landing.drop("bare.csv", csv(1))
-    assert [batch.key for batch in landing.settle().registered] == ["bare"]
+    assert [batch.key for batch in landing.settle().registered.values()] == ["bare"]
 
 
 @pytest.mark.parametrize("name", ["corpus.toml", "Lunguage_vocab.csv"])
 def test_no_delivery_is_blamed_for_a_wrong_file_that_serves_all(landing: Landing, name: str) -> None:
     landing.drop(name, "neither TOML,nor\na,vocabulary")
     landing.drop("good.csv", csv(1))
-    with pytest.raises(InputError, match=f"{name} in the landing folder"):
+    with pytest.raises(SharedFileWrong, match=f"{name} in the landing folder"):
         landing.settle()
     assert "good.csv" in landing.files
     landing.drop(name, DECLARED if name == "corpus.toml" else VOCABULARY)
@@ -199,14 +200,14 @@ def test_a_new_vocabulary_for_all_must_have_settled_before_a_delivery_is_read_wi
     landing.drop("Lunguage_vocab.csv", VOCABULARY)
     landing.drop("bare.csv", csv(1))
     landing.drop("bare.csv.done", "")
-    assert landing.land().waiting["bare.csv"] == "the shared vocabulary is still changing"
-    assert [batch.key for batch in landing.land(after_s=60.0).registered] == ["bare"]
+    assert landing.land().waiting["bare.csv"] == "a file for all deliveries may still be written to"
+    assert [batch.key for batch in landing.land(after_s=60.0).registered.values()] == ["bare"]
 
 
 def test_rejected_rows_of_a_good_delivery_are_listed_beside_it_without_its_text(landing: Landing) -> None:
     bad = pd.concat([rows(1, 2), rows(3, dx_status="a zebrafish perhaps")])
     landing.drop("mixed.csv", bad.to_csv(index=False).encode())
-    (batch,) = landing.settle().registered
+    (batch,) = landing.settle().registered.values()
     assert (batch.studies, batch.rows, batch.rejected) == (3, 3, 1)
     listed = (landing.root / "mixed.csv.rejected.csv").read_text()
     (line,) = pd.read_csv(io.StringIO(listed)).to_dict("records")

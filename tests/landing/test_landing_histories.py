@@ -23,7 +23,7 @@ from interrupted import Killed, killed_after
 from landing_drops import Landing, csv, packed
 
 from lunguage_assets.home.home import Home
-from lunguage_assets.landing.passes import record_of
+from lunguage_assets.landing.record import load_record
 
 GOOD = {"one": csv(1), "two": csv(2), "three": csv(1, 2, ent="edema")}
 BAD = {"columns": b"x,y\n1,2\n", "rows": csv(1, section="none")}
@@ -84,13 +84,11 @@ class Histories(RuleBasedStateMachine):
     def tick(self, after_s: float) -> None:
         """What a tick of the sensor does: a pass, then requests, which are kept together with the cursor."""
         self.landing.land(after_s=after_s)
-        record = record_of(self.landing.home)
-        for batch in record.landed_after(self.cursor, 100):
-            self.asked.append(batch.key)
-            self.cursor = batch.landed
-        record.close()
+        batches = load_record(self.landing.home).batches.values()
+        self.asked += [batch.key for batch in batches if batch.number > self.cursor]
+        self.cursor = max([self.cursor, *(batch.number for batch in batches)])
 
-    @rule(steps=st.integers(0, 12))
+    @rule(steps=st.integers(0, 60))
     def killed_tick(self, steps: int) -> None:
         try:
             with killed_after(steps):
@@ -98,7 +96,7 @@ class Histories(RuleBasedStateMachine):
         except Killed:
             pass
 
-    @rule(name=st.sampled_from(NAMES), content=st.sampled_from([*GOOD, *BAD]), steps=st.integers(2, 10))
+    @rule(name=st.sampled_from(NAMES), content=st.sampled_from([*GOOD, *BAD]), steps=st.integers(2, 50))
     def killed_over_a_new_delivery(self, name: str, content: str, steps: int) -> None:
         self.drop(name, content, True)
         self.killed_tick(steps)

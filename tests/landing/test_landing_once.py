@@ -5,16 +5,22 @@ from __future__ import annotations
 import itertools
 import os
 import shutil
+import uuid
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from interrupted import Killed, killed_after
+from interrupted import Killed, killed_after, killed_in_memory_after
 from landing_drops import DECLARED, Landing, csv, rows
+from upath import UPath
 
+from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.home.home import Home
-from lunguage_assets.landing.passes import record_of
-from lunguage_assets.landing.record import LandingRecord
+from lunguage_assets.home.store import partition_path, write_table
+from lunguage_assets.landing.record import load_record, record_folder
+from lunguage_assets.settings import CorpusSettings
+from lunguage_assets.tables import REPORTS
 
 
 def test_other_content_under_the_same_name_is_another_batch_and_its_studies_are_counted_as_amended(
@@ -23,37 +29,43 @@ def test_other_content_under_the_same_name_is_another_batch_and_its_studies_are_
     landing.drop("night.csv", csv(1, 2, 3))
     landing.settle()
     landing.drop("night.csv", csv(2, 3, 4, ent="edema"))
-    (batch,) = landing.settle().registered
+    (batch,) = landing.settle().registered.values()
     assert batch.key == f"night-{batch.sha256[:8]}"
     assert (batch.studies, batch.amended) == (3, 2)
     assert [known.key for known in landing.home.registered()] == ["night", batch.key]
 
 
 def test_names_that_make_the_same_key_do_not_collide(landing: Landing) -> None:
-    names = ["Ward A.csv", "ward-a.csv", "WARD_A.csv", "病棟.csv", "院.csv"]
+    names = ["Ward A.csv", "ward-a.csv", "WARD_A.csv", "病棟.csv", "院.csv", "a[1] #2 50%?*.csv"]
     for number, name in enumerate(names):
         landing.drop(name, csv(number))
     landing.settle()
-    assert sorted(map(len, landing.batches.values())) == [1] * 5
-    assert {"ward-a", "ward_a", "batch"} < set(landing.batches)
+    assert sorted(map(len, landing.batches.values())) == [1] * 6
+    assert {"ward-a", "ward_a", "batch", "a-1-2-50"} < set(landing.batches)
 
 
-def test_studies_of_batches_that_came_another_way_are_amended_too(landing: Landing, tmp_path: Path) -> None:
+@pytest.mark.parametrize("ingested", [False, True])
+def test_studies_of_batches_that_came_another_way_are_amended_too(
+    landing: Landing, tmp_path: Path, ingested: bool
+) -> None:
     (tmp_path / "by-hand").mkdir()
     (tmp_path / "by-hand" / "Lunguage.csv").write_bytes(csv(1, 2))
     landing.home.register(tmp_path / "by-hand", "by-hand")
+    if ingested:
+        table = take_in(landing.home.delivery("by-hand"), CorpusSettings()).reports
+        write_table(REPORTS, table, partition_path(landing.home.tables, "reports", "by-hand"))
     landing.drop("more.csv", csv(2, 3))
     landing.drop("same.csv", csv(1, 2))
     outcome = landing.settle()
     assert outcome.skipped == {"same.csv": "by-hand"}
-    assert [(batch.key, batch.amended) for batch in outcome.registered] == [("more", 1)]
+    assert [(batch.key, batch.amended) for batch in outcome.registered.values()] == [("more", 1)]
 
 
 def test_deliveries_are_taken_in_the_order_in_which_they_were_written(on_disk: Landing) -> None:
     for number, name in enumerate(["c.csv", "a.csv", "b.csv"]):
         on_disk.drop(name, csv(number))
         os.utime(Path(on_disk.url) / name, (1000 + number, 1000 + number))
-    assert [batch.key for batch in on_disk.settle().registered] == ["c", "a", "b"]
+    assert [batch.key for batch in on_disk.settle().registered.values()] == ["c", "a", "b"]
 
 
 def test_a_batch_that_is_removed_from_the_home_comes_back_while_its_delivery_lies_there(
@@ -73,8 +85,8 @@ def test_without_its_record_everything_is_recognised_and_nothing_is_registered_a
     landing.drop("f/Lunguage.csv", csv(2))
     landing.settle()
     before = landing.home.registered()
-    record = landing.home.root / "landing-record" / "record.sqlite"
-    record.write_text("not a database, but longer than its header " * 20)
+    record = landing.home.root / "landing-record" / "record.json"
+    record.write_text("no record")
     with pytest.raises(ConfigurationError, match="Remove it"):
         landing.land()
     record.unlink()
@@ -84,25 +96,24 @@ def test_without_its_record_everything_is_recognised_and_nothing_is_registered_a
 
 def end_state(landing: Landing) -> tuple[object, ...]:
     """Batches with their bytes, what has been counted of them, and the landing folder."""
-    record = record_of(landing.home)
-    try:
-        counted = {
-            (batch.key, batch.studies, batch.amended, batch.rows, batch.rejected)
-            for batch in record.batches()
-        }
-        moves = record.moves()
-    finally:
-        record.close()
+    record = load_record(landing.home)
+    counted = [
+        (batch.key, batch.studies, batch.amended, batch.rows, batch.rejected)
+        for batch in sorted(record.batches.values(), key=lambda batch: batch.number)
+    ]
     stored = {
         batch.key: (landing.home.delivery(batch.key).findings.read_bytes(), batch.number)
         for batch in landing.home.registered()
     }
-    return stored, counted, moves, landing.files, landing.home.corpus()
+    in_home = {path.name for path in record_folder(landing.home).iterdir()}
+    files = {name: (landing.root / name).read_bytes() for name in landing.files}
+    return stored, counted, record.moves, in_home, files, landing.home.corpus()
 
 
-def prepared(tmp_path: Path, name: str) -> Landing:
-    (tmp_path / name / "landing").mkdir(parents=True)
-    landing = Landing(str(tmp_path / name / "landing"), Home(tmp_path / name / "home"))
+def prepared(folder: Path, url: str) -> Landing:
+    """Deliveries of every kind, complete at the next look."""
+    UPath(url).mkdir(parents=True)
+    landing = Landing(url, Home(folder))
     contents = {
         "corpus.toml": DECLARED,
         "a.csv": csv(1, 2),
@@ -110,45 +121,65 @@ def prepared(tmp_path: Path, name: str) -> Landing:
         "bad.csv": csv(1).replace(b"sent,", b"", 1),
         "f/Lunguage.csv": csv(5),
         "f/corpus.toml": 'name = "other"\n',
+        "f/deeper/note.txt": "for people",
         "twin.csv": csv(1, 2),
     }
     for number, (file, content) in enumerate(contents.items()):
         landing.drop(file, content)
-        os.utime(Path(landing.url) / file, (1000 + number, 1000 + number))
+        set_time(landing.root / file, 1000 + number)
     landing.land()
     for marker in ("bad.csv.done", "f/.done"):
         landing.drop(marker, "")
+        set_time(landing.root / marker, 2000)
     landing.clock.seconds += 60
     return landing
 
 
-def test_killed_at_any_step_the_next_pass_ends_where_one_that_was_never_killed_does(tmp_path: Path) -> None:
-    calm = prepared(tmp_path, "calm")
-    with killed_after(10_000) as steps:
+def set_time(path: UPath, seconds: int) -> None:
+    if path.protocol == "memory":
+        path.fs.store[path.path].created = datetime.fromtimestamp(seconds, tz=UTC)
+    else:
+        os.utime(path, (seconds, seconds))
+
+
+@pytest.mark.parametrize("kind", ["disk", "memory"])
+def test_killed_at_any_step_the_next_pass_ends_where_one_that_was_never_killed_does(
+    tmp_path: Path, kind: str
+) -> None:
+    killed = killed_after if kind == "disk" else killed_in_memory_after
+
+    def fresh(name: str) -> Landing:
+        if kind == "memory":
+            return prepared(tmp_path / name, f"memory://{uuid.uuid4().hex}/landing")
+        shutil.copytree(tmp_path / "first", tmp_path / name)
+        return Landing(str(tmp_path / name / "landing"), Home(tmp_path / name / "home"), first.clock)
+
+    first = prepared(tmp_path / "first" / "home", str(tmp_path / "first" / "landing"))
+    calm = fresh("calm")
+    with killed(10_000) as steps:
         calm.land()
     expected, needed = end_state(calm), steps.made
-    assert needed > 15
+    assert needed > (50 if kind == "disk" else 10)
     assert set(calm.batches) == {"a", "b"}
     for allowed in range(needed):
-        landing = prepared(tmp_path, f"killed-{allowed}")
-        with pytest.raises(Killed), killed_after(allowed):
+        landing = fresh(f"killed-{allowed}")
+        with pytest.raises(Killed), killed(allowed):
             landing.land()
-        with pytest.raises(Killed), killed_after(1):  # and again at once
-            landing.land()
+        if allowed % 3 == 0:
+            with pytest.raises(Killed), killed_after(1):  # and again at once
+                landing.land()
         landing.land()
-        landing.settle()
         assert end_state(landing) == expected, f"killed after {allowed} steps"
 
 
-def test_every_batch_gets_one_number_in_whatever_pieces_the_work_was_done(tmp_path: Path) -> None:
-    landing = prepared(tmp_path, "pieces")
+def test_every_batch_is_registered_once_in_whatever_pieces_the_work_was_done(tmp_path: Path) -> None:
+    landing = prepared(tmp_path / "home", str(tmp_path / "landing"))
     for allowed in itertools.count(1):
         try:
-            with killed_after(allowed):
+            with killed_after(2 * allowed):
                 landing.land()
             break
         except Killed:
             continue
-    record: LandingRecord = record_of(landing.home)
-    assert [batch.landed for batch in record.landed_after(0, 10)] == [1, 2]
-    record.close()
+    assert [(batch.key, batch.number) for batch in landing.home.registered()] == [("a", 0), ("b", 1)]
+    assert set(load_record(landing.home).batches) == {"a", "b"}

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
-from typing import BinaryIO
 
 import pandas as pd
 import pytest
 from landing_drops import DECLARED, SPOKEN, Landing, csv, packed, rows
+from upath import UPath
+from upath.implementations.local import PosixUPath
 
 from lunguage_assets.home.home import Corpus
-from lunguage_assets.landing import passes
-from lunguage_assets.landing.place import LandingPlace
+from lunguage_assets.landing import contents, passes
+from lunguage_assets.landing.record import record_folder
 
 UNUSABLE = {
     "empty": b"",
@@ -26,6 +28,15 @@ UNUSABLE = {
 }
 
 
+def reasons(landing: Landing) -> dict[str, dict[str, object]]:
+    """Folder in quarantine -> its reason, for programs."""
+    found = {Path(name).parent.name for name in landing.files if name.endswith("/reason.json")}
+    return {
+        folder: json.loads((landing.root / "quarantine" / folder / "reason.json").read_text())
+        for folder in found
+    }
+
+
 @pytest.mark.parametrize("kind", UNUSABLE)
 def test_an_unusable_file_is_put_aside_with_its_reason_and_the_others_are_taken(
     landing: Landing, kind: str
@@ -33,27 +44,31 @@ def test_an_unusable_file_is_put_aside_with_its_reason_and_the_others_are_taken(
     landing.drop("bad.csv", UNUSABLE[kind])
     landing.drop("bad.csv.done", "")
     landing.drop("good.csv", csv(1))
-    outcome = landing.settle()
+    told = landing.land().quarantined["bad.csv"]
+    landing.land(after_s=60.0)
     assert list(landing.batches) == ["good"]
     assert not {"bad.csv", "bad.csv.done"} & landing.files
-    (folder,) = {Path(name).parent for name in landing.files if name.startswith("quarantine/")}
-    assert (landing.root / str(folder) / "bad.csv").read_bytes() == UNUSABLE[kind]
-    reason = json.loads((landing.root / str(folder) / "reason.json").read_text())
-    assert folder.name == f"bad.csv-{reason['sha256'][:8]}"
+    ((folder, reason),) = reasons(landing).items()
+    assert (landing.root / "quarantine" / folder / "bad.csv").read_bytes() == UNUSABLE[kind]
+    assert re.fullmatch(r"bad\.csv-[0-9a-f]{8}", folder)
     assert reason["file"] == "bad.csv"
     assert all(reason[part] for part in ("found", "expected", "remedy"))
-    readable = (landing.root / str(folder) / "REASON.txt").read_text()
-    assert all(reason[part] in readable for part in ("file", "found", "expected", "remedy"))
-    told = [readable, json.dumps(reason), *(name for name in outcome.waiting.values())]
-    assert SPOKEN not in " ".join(told)
+    readable = (landing.root / "quarantine" / folder / "REASON.txt").read_text()
+    assert all(str(value) in readable for value in reason.values() if value is not None)
+    assert SPOKEN not in " ".join([readable, json.dumps(reason), told.reason])
+    assert "bad.csv" not in told.reason_without_names
 
 
 def test_a_file_without_a_usable_row_brings_the_list_of_what_is_wrong(landing: Landing) -> None:
     landing.drop("bad.csv", UNUSABLE["no usable row"])
     landing.drop("bad.csv.done", "")
-    (reason,) = landing.land().quarantined
-    assert (reason.row, reason.column) == (1, "dx_status")
-    listed = (landing.root / "quarantine" / reason.folder / "rejected.csv").read_text()
+    landing.land()
+    ((folder, reason),) = reasons(landing).items()
+    assert (reason["row"], reason["column"]) == (1, "dx_status")
+    readable = (landing.root / "quarantine" / folder / "REASON.txt").read_text()
+    assert "row:       1\ncolumn:    dx_status\n" in readable
+    listed = (landing.root / "quarantine" / folder / "bad.csv.rejected.csv").read_text()
+    assert "bad.csv.rejected.csv" not in landing.files
     assert [line.split(",")[:3] for line in listed.splitlines()[1:]] == [
         ["bad.csv", "1", "s00000001"],
         ["bad.csv", "2", "s00000002"],
@@ -66,7 +81,7 @@ def test_a_file_without_a_usable_row_brings_the_list_of_what_is_wrong(landing: L
     [
         ({"Lunguage.csv.gz": packed(csv(1))[:-9]}, "Lunguage.csv.gz", None),
         ({"Lunguage.parquet": b"PAR1 no"}, "Lunguage.parquet", None),
-        ({"Lunguage.csv": csv(1), "Lunguage.csv.gz": packed(csv(1))}, "f", None),
+        ({"Lunguage.csv": csv(1), "Lunguage.csv.gz": packed(csv(1))}, "Lunguage.csv.gz", None),
         ({"Lunguage.csv": csv(1), "Lunguage.parquet": b""}, "f", None),
         ({"lunguage.CSV": csv(1), "lunguage_vocab.CSV": b"a,b\n1,2\n"}, "lunguage_vocab.CSV", "category"),
         ({"Lunguage.csv": csv(1), "corpus.toml": b"data_class = 'secret'"}, "corpus.toml", "data_class"),
@@ -80,10 +95,11 @@ def test_a_folder_is_put_aside_as_a_whole_and_the_reason_names_its_file(
         landing.drop(f"f/{name}", content)
     landing.drop("f/deeper/note.txt", "kept")
     landing.drop("f/.done", "")
-    (reason,) = landing.land().quarantined
-    assert (reason.file, reason.column) == (file, column)
+    landing.land()
+    ((folder, reason),) = reasons(landing).items()
+    assert (reason["file"], reason["column"]) == (file, column)
     assert landing.files == {
-        f"quarantine/{reason.folder}/{name}"
+        f"quarantine/{folder}/{name}"
         for name in [*files, "deeper/note.txt", ".done", "REASON.txt", "reason.json"]
     }
     assert not landing.root.fs.exists(f"{landing.root.path}/f")
@@ -99,9 +115,10 @@ def test_a_delivery_that_contradicts_the_homes_corpus_is_put_aside(
     landing.drop("f/Lunguage.csv", csv(1))
     if declared:
         landing.drop("f/corpus.toml", declared)
-    (reason,) = landing.settle().quarantined
-    assert (reason.file, reason.column) == ("corpus.toml", column)
-    assert reason.expected == "corpus 'invented' (synthetic), which the home holds"
+    landing.settle()
+    (reason,) = reasons(landing).values()
+    assert (reason["file"], reason["column"]) == ("corpus.toml", column)
+    assert reason["expected"] == "corpus 'invented' (synthetic), which the home holds"
     assert landing.batches == {}
 
 
@@ -112,9 +129,7 @@ def test_a_mended_delivery_may_come_again_under_its_name(landing: Landing) -> No
     landing.drop("a.csv", csv(1))
     landing.settle()
     assert list(landing.batches) == ["a"]
-    assert len({name.split("/")[1] for name in landing.files if name.startswith("quarantine/")}) == 1, (
-        "the same bad content twice: one folder"
-    )
+    assert len(reasons(landing)) == 2
 
 
 def test_an_unexpected_error_of_one_delivery_stops_no_other_and_quotes_nothing(
@@ -122,7 +137,7 @@ def test_an_unexpected_error_of_one_delivery_stops_no_other_and_quotes_nothing(
 ) -> None:
     landing.drop("a.csv", csv(1))
     landing.drop("b.csv", csv(2))
-    read_files = passes.examine.__globals__["read_files"]
+    read_files = contents.examine.__globals__["read_files"]
 
     def failing(delivery: object, log: object) -> object:
         read = read_files(delivery, log)
@@ -130,9 +145,10 @@ def test_an_unexpected_error_of_one_delivery_stops_no_other_and_quotes_nothing(
             raise ValueError(f"cannot make sense of {SPOKEN}")
         return read
 
-    monkeypatch.setitem(passes.examine.__globals__, "read_files", failing)
-    (reason,) = landing.settle().quarantined
-    assert (reason.delivery, reason.found) == (
+    monkeypatch.setitem(contents.examine.__globals__, "read_files", failing)
+    landing.settle()
+    (reason,) = reasons(landing).values()
+    assert (reason["file"], reason["found"]) == (
         "a.csv",
         "something that the readers do not expect (ValueError)",
     )
@@ -148,33 +164,38 @@ def test_a_full_disk_is_nobodys_fault(landing: Landing, monkeypatch: pytest.Monk
         with pytest.raises(OSError, match="No space left"):
             landing.settle()
     assert landing.files == {"a.csv"}
-    assert [batch.key for batch in landing.land().registered] == ["a"]
+    assert [batch.key for batch in landing.land().registered.values()] == ["a"]
 
 
 def test_where_nothing_may_be_written_the_reason_is_kept_in_the_home(
-    landing: Landing, monkeypatch: pytest.MonkeyPatch
+    on_disk: Landing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(*_: object) -> None:
+    def refuse(*_: object, **__: object) -> None:
         raise PermissionError("read only")
 
-    for method in ("write", "move", "remove"):
-        monkeypatch.setattr(LandingPlace, method, refuse)
-    landing.drop("bad.csv", UNUSABLE["missing column"])
-    landing.drop("mixed.csv", pd.concat([rows(1), rows(2, section="none")]).to_csv(index=False))
-    outcome = landing.settle()
-    (reason,) = outcome.quarantined
-    assert [batch.key for batch in outcome.registered] == ["mixed"]
-    assert landing.files == {"bad.csv", "mixed.csv"}
-    kept = passes.folder_of(landing.home) / "refused" / reason.folder / "REASON.txt"
-    assert reason.remedy in kept.read_text()
-    again = landing.land()
-    assert (again.refused, again.known, again.quarantined) == (1, 1, [])
+    on_disk.drop("bad.csv", UNUSABLE["missing column"])
+    on_disk.drop("mixed.csv", pd.concat([rows(1), rows(2, section="none")]).to_csv(index=False))
+    for method in ("write_bytes", "mkdir", "unlink"):
+        written = getattr(PosixUPath, method)
+        monkeypatch.setattr(PosixUPath, method, refuse if method != "mkdir" else written)
+    outcome = on_disk.settle()
+    assert list(outcome.registered) == ["mixed.csv"]
+    assert {name for name in on_disk.files if not name.startswith("quarantine")} == {"bad.csv", "mixed.csv"}
+    (kept,) = (record_folder(on_disk.home) / "quarantine").glob("bad.csv-*/REASON.txt")
+    assert "dx_status" in kept.read_text()
+    monkeypatch.setattr(passes, "fetch", lambda *_: pytest.fail("read again"))
+    again = on_disk.land()
+    assert (list(again.quarantined), again.known) == (["bad.csv"], 1)
+
+
+def fail(*_: object) -> None:
+    raise TimeoutError
 
 
 def test_a_move_that_fails_for_now_is_made_later(landing: Landing, monkeypatch: pytest.MonkeyPatch) -> None:
     landing.drop("bad.csv", UNUSABLE["missing column"])
     with monkeypatch.context() as patch:
-        patch.setattr(LandingPlace, "move", lambda *_: (_ for _ in ()).throw(TimeoutError()))
+        patch.setattr(passes, "carry_out", fail)
         assert landing.settle().waiting == {"bad.csv": "it cannot be put aside at present (TimeoutError)"}
         assert landing.land().waiting == {"bad.csv": "it cannot be put aside at present (TimeoutError)"}
     landing.land()
@@ -186,7 +207,7 @@ def test_a_file_that_was_replaced_before_it_could_be_moved_stays_and_is_taken(
 ) -> None:
     landing.drop("a.csv", UNUSABLE["missing column"])
     with monkeypatch.context() as patch:
-        patch.setattr(LandingPlace, "move", lambda *_: (_ for _ in ()).throw(TimeoutError()))
+        patch.setattr(passes, "carry_out", fail)
         landing.settle()
     landing.drop("a.csv", csv(1))
     landing.settle()
@@ -197,17 +218,17 @@ def test_a_file_that_was_replaced_before_it_could_be_moved_stays_and_is_taken(
 def test_a_file_that_may_not_be_read_waits_and_holds_nothing_up(
     landing: Landing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    opened = LandingPlace.open
+    opened = type(landing.root).open
 
-    def guarded(place: LandingPlace, path: str) -> BinaryIO:
-        if path.endswith("a.csv"):
+    def guarded(path: UPath, *arguments: object, **named: object) -> object:
+        if path.name == "a.csv":
             raise PermissionError
-        return opened(place, path)
+        return opened(path, *arguments, **named)
 
-    monkeypatch.setattr(LandingPlace, "open", guarded)
     landing.drop("a.csv", csv(1))
     landing.drop("b.csv", csv(2))
-    assert landing.settle().waiting == {"a.csv": "a file in it cannot be read"}
+    monkeypatch.setattr(type(landing.root), "open", guarded)
+    assert landing.settle().waiting == {"a.csv": "it cannot be read at present (PermissionError)"}
     assert list(landing.batches) == ["b"]
 
 
@@ -217,3 +238,23 @@ def test_declared_in_the_landing_folder_a_delivery_fits_a_synthetic_home(landing
     landing.drop("a.csv", csv(1))
     landing.settle()
     assert list(landing.batches) == ["a"]
+
+
+def test_odd_names_are_put_aside_too(landing: Landing) -> None:
+    names = ["a[1] #2 50%?*.csv", "f[1] #2 50%?*/Lunguage.csv", "Überweisung 病.csv"]
+    for name in names:
+        landing.drop(name, UNUSABLE["missing column"])
+    landing.settle()
+    assert len(reasons(landing)) == 3
+    assert {name.split("/")[0] for name in landing.files} == {"quarantine"}
+
+
+def test_a_list_of_rejected_rows_from_an_earlier_delivery_of_the_same_name_is_removed(
+    landing: Landing,
+) -> None:
+    landing.drop("a.csv", pd.concat([rows(1), rows(2, section="none")]).to_csv(index=False))
+    landing.settle()
+    assert "a.csv.rejected.csv" in landing.files
+    landing.drop("a.csv", UNUSABLE["missing column"])
+    landing.settle()
+    assert not any(name.endswith("rejected.csv") for name in landing.files)

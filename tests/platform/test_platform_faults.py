@@ -20,7 +20,7 @@ from served_home import ServedHome, wait_for
 
 from lunguage_assets.home.home import Home
 from lunguage_assets.home.store import remove_abandoned_files
-from lunguage_assets.judges.asking.attempts import Attempt
+from lunguage_assets.judges.ledger.attempts import Attempt
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.orchestration.runs.everything import OP, PARENT_TAG
 
@@ -194,8 +194,8 @@ def test_two_processes_on_the_same_partitions_in_other_zones_and_with_a_clock_ru
     assert [process.returncode for process in both] == [0, 0], said
     for part in ("tables", "batches"):
         assert contents(home / part) == contents(finished_five / part)
-    assert (home / "release" / "panel" / "Lunguage_plus_plus.csv").read_bytes() == (
-        finished_five / "release" / "panel" / "Lunguage_plus_plus.csv"
+    assert (home / "release" / "panel" / "v1" / "restricted" / "Lunguage_plus_plus.csv").read_bytes() == (
+        finished_five / "release" / "panel" / "v1" / "restricted" / "Lunguage_plus_plus.csv"
     ).read_bytes()
 
 

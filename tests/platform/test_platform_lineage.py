@@ -8,14 +8,14 @@ import io
 import dagster as dg
 import pandas as pd
 import pytest
+from lunguage_assets.orchestration.lineage import column_lineage
+from lunguage_assets.tables.origins import ORIGINS, described, explained, made_here, sources, taken_over
 from PIL import Image, ImageChops
 
 from lunguage_assets.home.home import Home
 from lunguage_assets.orchestration.build import build_defs
-from lunguage_assets.orchestration.lineage import column_lineage
 from lunguage_assets.orchestration.metadata import account_of, as_written, column_schema, counts, picture
 from lunguage_assets.pictures.plots import probability_histogram
-from lunguage_assets.tables.origins import ORIGINS, described, explained, made_here, sources, taken_over
 
 
 @pytest.fixture(scope="module")

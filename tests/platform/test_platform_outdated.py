@@ -11,6 +11,8 @@ from pathlib import Path
 import dagster as dg
 import pandas as pd
 import pytest
+from lunguage_assets.orchestration.inventory import Inventory, batches_to_ask_about
+from lunguage_assets.orchestration.runs.stages import Stage
 from platform_support import contents
 from small_homes import SmallHome, write_deliveries
 
@@ -21,10 +23,8 @@ from lunguage_assets.home.store import partition_path, read_table
 from lunguage_assets.judges.configuration import load_judges
 from lunguage_assets.orchestration.assets.corpus import TABLES_OF_INTAKE
 from lunguage_assets.orchestration.assets.explicit import TABLES_OF_FIT
-from lunguage_assets.orchestration.inventory import Inventory, batches_to_ask_about
 from lunguage_assets.orchestration.jobs import STAGES
 from lunguage_assets.orchestration.runs.runner import Runner
-from lunguage_assets.orchestration.runs.stages import Stage
 from lunguage_assets.tables import HEDGE_PHRASES
 
 BATCHES = ("first", "second")

@@ -16,12 +16,15 @@ import pandas as pd
 import pyarrow.parquet as pq
 from platform_support import contents
 
+from lunguage_assets.release.bundle.versions import current_version
 from lunguage_assets.sample import write_sample
 from lunguage_assets.tables import PUBLISHED_COLUMNS, RELEASE
 
 
 def release_of(home: Path, ranker: str = "panel") -> Path:
-    return home / "release" / ranker
+    version = current_version(home / "release" / ranker)
+    assert version is not None
+    return version / "restricted"
 
 
 def test_the_csv_has_exactly_the_published_columns_in_order(finished_home: Path) -> None:
@@ -164,13 +167,13 @@ def test_bad_rows_are_set_aside_with_their_reasons_and_the_good_ones_go_through(
     home = tmp_path / "home"
     done = lunguage(home, "run", "--data", delivery)
     assert done.returncode == 0, done.stderr
-    rejected = pd.read_csv(home / "release" / "panel" / "rejected.csv", dtype=str, keep_default_na=False)
+    rejected = pd.read_csv(release_of(home) / "rejected.csv", dtype=str, keep_default_na=False)
     assert sorted(rejected["reason"]) == sorted(
         ["dx-status", "section", "study-id", "duplicate-row-number", "wrong-number-of-values"]
     )
     assert rejected["remedy"].str.len().min() > 0
     assert set(rejected["file"]) == {"Lunguage.csv"}
-    rows = json.loads((home / "release" / "panel" / "summary.json").read_text())["rows"]
+    rows = json.loads((release_of(home) / "summary.json").read_text())["rows"]
     assert rows["rejected"] == 5
     assert rows["rows_in"] == len(frame) + 1
     with duckdb.connect(str(home / "lunguage.duckdb"), read_only=True) as client:

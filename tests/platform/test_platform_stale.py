@@ -35,7 +35,9 @@ def test_a_changed_setting_makes_the_other_batches_again(
         "expand (panel x first), changed: implicit settings, pathways or blacklist"
     ]
     assert {"ingest (second)", "fit (panel x second)", "expand (panel x second)"} < set(begun)
-    released = pd.read_parquet(home / "release" / "panel" / "Lunguage_plus_plus.parquet")
+    released = pd.read_parquet(
+        home / "release" / "panel" / "v2" / "restricted" / "Lunguage_plus_plus.parquet"
+    )
     assert set(released["report_batch"]) == {"first", "second"}
     assert set(released["mode"]) == {"paper"}
 
@@ -51,7 +53,9 @@ def test_pathways_in_the_home_replace_the_packaged_ones_and_an_error_in_them_nam
     )
     done = lunguage(home, "run", "--data", sixty_reports, "--batch", "first")
     assert done.returncode == 0, done.stderr
-    released = pd.read_parquet(home / "release" / "panel" / "Lunguage_plus_plus.parquet")
+    released = pd.read_parquet(
+        home / "release" / "panel" / "v2" / "restricted" / "Lunguage_plus_plus.parquet"
+    )
     implied = set(released.loc[released["source"] == "expansion", "name"])
     assert "hyperexpansion" in implied
     assert "hyperinflation" not in implied

@@ -10,7 +10,7 @@ import pytest
 from lunguage_assets.data_files import expectation
 from lunguage_assets.quality.dictionary import data_dictionary
 from lunguage_assets.quality.suites import written_suite
-from lunguage_assets.quality.validation import validate
+from lunguage_assets.quality.validation import suite_results
 from lunguage_assets.tables import ACCOUNTING, INTAKE_NOTES, TABLES
 
 
@@ -26,7 +26,9 @@ def test_there_is_one_suite_per_table_and_no_other() -> None:
 
 def test_an_empty_table_fulfils_every_rule() -> None:
     for table in TABLES.values():
-        assert [result for result in validate(table, table.frame()) if not result.success] == [], table.name
+        assert [result for result in suite_results(table, table.frame()) if not result.success] == [], (
+            table.name
+        )
 
 
 def test_a_broken_rule_names_the_failing_rows_by_key() -> None:
@@ -34,7 +36,7 @@ def test_a_broken_rule_names_the_failing_rows_by_key() -> None:
     frame = ACCOUNTING.frame(
         [{**row, "study_id": "s00000001"}, {**row, "study_id": "s00000002", "balanced": False}]
     )
-    failing = [result for result in validate(ACCOUNTING, frame) if not result.success]
+    failing = [result for result in suite_results(ACCOUNTING, frame) if not result.success]
     assert [(result.column, result.failing_rows, result.failing_keys) for result in failing] == [
         ("balanced", 1, ("s00000002",))
     ]
@@ -54,7 +56,9 @@ def test_results_carry_no_value_of_the_frame() -> None:
         "done": "",
     }
     failing = [
-        result for result in validate(INTAKE_NOTES, INTAKE_NOTES.frame([note, note])) if not result.success
+        result
+        for result in suite_results(INTAKE_NOTES, INTAKE_NOTES.frame([note, note]))
+        if not result.success
     ]
     assert [(result.column, result.failing_keys) for result in failing] == [("number", ("0", "0"))]
     assert marker not in repr(failing)

@@ -6,6 +6,7 @@ import csv
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import duckdb
 import pandas as pd
 
 from lunguage_assets.corpus.delivery import find_delivery
@@ -18,6 +19,7 @@ from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating.matches import comparison_matches
 from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.home.home import Home
+from lunguage_assets.home.store import write_table
 from lunguage_assets.implicit.encoders import make_embedder
 from lunguage_assets.implicit.expansion.expand import expand
 from lunguage_assets.implicit.merging.blacklist import load_blacklist
@@ -25,9 +27,11 @@ from lunguage_assets.implicit.merging.deduplicate import deduplicate
 from lunguage_assets.implicit.pathways.pathways import load_dictionary
 from lunguage_assets.implicit.resolution.accounting import account
 from lunguage_assets.implicit.resolution.resolve import resolve
-from lunguage_assets.judges.configuration import load_judges, make_judge
-from lunguage_assets.release.bundle.bundle import TABLES_PER_BATCH, Release, assemble
+from lunguage_assets.judges.configuration import load_judges
+from lunguage_assets.judges.opening import make_judge
+from lunguage_assets.release.bundle.bundle import Release
 from lunguage_assets.release.bundle.costs import ANSWER_COSTS
+from lunguage_assets.release.bundle.newest import TABLES_PER_BATCH, NewestStudies
 from lunguage_assets.release.bundle.provenance import Origin, read_origin
 from lunguage_assets.sample import write_sample
 from lunguage_assets.settings import Settings, load_settings
@@ -49,7 +53,9 @@ class Made:
     examples: pd.Series
 
     def release(self, *keys: str) -> Release:
-        return assembled(self.ranking, {key: self.batches[key] for key in keys or self.batches})
+        """The release of these batches, by default of all."""
+        chosen = keys or tuple(self.batches)
+        return opened(self.ranking, {key: stored_at(self.home.root / "tables", key) for key in chosen})
 
     def origin(self) -> Origin:
         """Of rule-based judges, which cost nothing."""
@@ -59,15 +65,21 @@ class Made:
         )
 
 
-def assembled(ranking: pd.DataFrame, batches: dict[str, Tables]) -> Release:
-    """The release of these batches, given oldest first."""
-    together = {
-        name: pd.concat(
-            [tables[name].assign(report_batch=key) for key, tables in batches.items()], ignore_index=True
-        )
-        for name in TABLES_PER_BATCH
-    }
-    return assemble("panel", ranking, list(batches), together)
+def stored(folder: Path, batches: dict[str, Tables]) -> dict[str, dict[str, Path]]:
+    """Write batches, given oldest first, and say where they are."""
+    for key, tables in batches.items():
+        for name, path in stored_at(folder, key).items():
+            write_table(TABLES_PER_BATCH[name], tables[name], path)
+    return {key: stored_at(folder, key) for key in batches}
+
+
+def stored_at(folder: Path, key: str) -> dict[str, Path]:
+    return {name: folder / key / f"{name}.parquet" for name in TABLES_PER_BATCH}
+
+
+def opened(ranking: pd.DataFrame, batches: dict[str, dict[str, Path]]) -> Release:
+    """The release of stored batches, given oldest first."""
+    return Release("panel", ranking, NewestStudies(duckdb.connect(), batches))
 
 
 def make(folder: Path, batches: dict[str, tuple[int, int]], *, credentialed: bool = False) -> Made:
@@ -96,6 +108,7 @@ def make(folder: Path, batches: dict[str, tuple[int, int]], *, credentialed: boo
             intake.findings, hedges[key], vocabulary, ranking, panel, load_anchors(), settings.explicit
         ).probabilities
         tables[key] = resolved(intake, fitted, ranking, settings)
+    stored(home.root / "tables", tables)
     return Made(home, ranking, tables, vocabulary.set_index("phrase")["n_examples"])
 
 

@@ -32,7 +32,8 @@ DEADLINE_S = 90.0
 
 _CLICK = """((words, row) => {
   const fits = node => node.childElementCount === 0 && node.textContent.trim() === words;
-  const places = row ? [...document.querySelectorAll('tr')].filter(line => line.innerText.trim().split(/\\s/)[0] === row) : [document];
+  const rows = [...document.querySelectorAll('tr')];
+  const places = row ? rows.filter(line => line.innerText.trim().split(/\\s/)[0] === row) : [document];
   const found = places.flatMap(place => [...place.querySelectorAll('*')]).filter(fits);
   if (!found.length) return false;
   found[0].scrollIntoView({block: 'center'});

@@ -52,7 +52,6 @@ class ServedHome:
         self._processes: list[subprocess.Popen[bytes]] = []
         os.environ.pop("DAGSTER_HOME", None)
         prepare_dagster_home(Home(home))
-        os.environ.pop("DAGSTER_HOME", None)
         file = home / "dagster" / "dagster.yaml"
         text = file.read_text()
         for slow, quick in QUICK.items():

@@ -15,7 +15,6 @@ from lunguage_assets.implicit.encoders.lexical import IDENTITY, LexicalEmbedder
 from lunguage_assets.implicit.encoders.model_folder import find_model
 from lunguage_assets.implicit.encoders.precomputed import PrecomputedEmbedder
 from lunguage_assets.implicit.encoders.sentence import SentenceEmbedder
-from lunguage_assets.implicit.encoders.vector_cache import VectorCache
 from lunguage_assets.settings import ImplicitSettings
 
 CACHE_FOLDER = "encodings"
@@ -42,7 +41,7 @@ def make_embedder(settings: ImplicitSettings, vocabulary: Vocabulary, home: Path
         settings.encoder_device,
         settings.encoder_batch_size,
     )
-    return model if home is None else CachedEmbedder(model, VectorCache(home / CACHE_FOLDER, model.identity))
+    return model if home is None else CachedEmbedder(model, home / CACHE_FOLDER)
 
 
 def encoder_identity(settings: ImplicitSettings, home: Path | None = None) -> str:

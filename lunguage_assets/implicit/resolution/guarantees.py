@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from lunguage_assets.errors import InvalidTable
+from lunguage_assets.implicit.resolution.accounting import explained_studies
 from lunguage_assets.implicit.resolution.conflicts import grouped
 from lunguage_assets.implicit.rows import BARE, Row, by_study, read_rows
 from lunguage_assets.tables import FINDING_COLUMNS
@@ -49,6 +51,25 @@ def violations(
         found += _number_violations(study)
     missing = sorted(set(studies) - present - set(explained))
     return found + [Violation(STUDY_PRESENT, study_id, ()) for study_id in missing]
+
+
+def refuse_violations(rows: pd.DataFrame, accounts: pd.DataFrame, reports: pd.DataFrame) -> None:
+    """Raise `InvalidTable` when a guarantee of implicit.md section 5 is broken, or accounts do not balance.
+
+    LUNGUAGE_PLUS_PLUS, ACCOUNTING and REPORTS are of the same studies.
+    """
+    broken = violations(rows, reports["study_id"], explained_studies(accounts))
+    problems = [
+        f"{found.guarantee} ({found.study_id}: {', '.join(found.finding_ids[:5])})" for found in broken
+    ]
+    problems += [
+        f"accounts of {study or 'unreadable study ids'} do not balance"
+        for study in accounts.loc[~accounts["balanced"], "study_id"]
+    ]
+    if problems:
+        raise InvalidTable(
+            f"lunguage_plus_plus: {len(problems)} violations, nothing stored: " + "; ".join(problems[:5])
+        )
 
 
 def _key_violations(study: list[Row]) -> list[Violation]:

@@ -13,6 +13,7 @@ import threading
 import weakref
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -51,15 +52,15 @@ def _shared_loop() -> _Loop:
         return found
 
 
+@dataclass(eq=False)
 class Background:
     """One judge's work in the shared loop, which it holds from its first work until it is closed or
     forgotten.
     """
 
-    def __init__(self, grace_s: float) -> None:
-        self._grace_s = grace_s
-        self._held: _Loop | None = None
-        self._working: set[Future[Any]] = set()
+    grace_s: float
+    _held: _Loop | None = None
+    _working: set[Future[Any]] = field(default_factory=set)
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """The result of `work`. When the waiting is interrupted, the work is cancelled and its end awaited,
@@ -82,7 +83,7 @@ class Background:
         except BaseException:
             if not ended.is_set():
                 future.cancel()
-                ended.wait(2 * self._grace_s)
+                ended.wait(2 * self.grace_s)
             raise
 
     def interrupt(self) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from lunguage_assets.errors import ConfigurationError, LunguageError
-from lunguage_assets.judges.asking.requests import ModelBinding, Prompt, Reply
+from lunguage_assets.judges.requests import ModelBinding, Prompt, Reply
 
 _MILLION = 1_000_000
 _FRAME_TOKENS = 32

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
 from lunguage_assets.errors import LunguageError, MethodError
-from lunguage_assets.judges.asking.attempts import Attempt, Entry, request_key
 from lunguage_assets.judges.asking.budget import (
     Budget,
     BudgetExceeded,
@@ -25,11 +24,12 @@ from lunguage_assets.judges.asking.budget import (
     estimated_input_tokens,
     output_limit,
 )
-from lunguage_assets.judges.asking.limiter import Limiter, Slot
+from lunguage_assets.judges.asking.limiter import Leave, Limiter
 from lunguage_assets.judges.asking.progress import Calls, Progress
-from lunguage_assets.judges.asking.requests import Provider, ProviderFailure, Reply, Request
+from lunguage_assets.judges.asking.recording import Parse, Recording
+from lunguage_assets.judges.ledger.attempts import Attempt, Entry, request_key
 from lunguage_assets.judges.ledger.ledger import Ledger
-from lunguage_assets.judges.ledger.recording import Parse, Recording
+from lunguage_assets.judges.requests import Provider, ProviderFailure, Reply, Request
 
 T = TypeVar("T")
 
@@ -62,8 +62,8 @@ class JudgeIncomplete(LunguageError):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome(Generic[T]):
-    """What became of one request: its value, or None when it is invalid for good after `tries` replies."""
+class Settled(Generic[T]):
+    """How one request is settled: its value, or None when it is invalid for good after `tries` replies."""
 
     key: str
     value: T | None = field(repr=False)
@@ -85,8 +85,8 @@ async def ask(
     judge: str,
     price: Pricing | None = None,
     progress: Callable[[Progress], None] | None = None,
-) -> list[Outcome[T]]:
-    """One outcome per request, in their order; identical requests are asked once, settled ones not at all
+) -> list[Settled[T]]:
+    """One `Settled` per request, in their order; identical requests are asked once, settled ones not at all
     (explicit.md section 5).
 
     An answer that `parse` cannot read is asked for again, up to `attempts.TRIES` replies, then invalid for
@@ -113,11 +113,11 @@ async def ask(
     keys = [request_key(provider.binding, request) for request in requests]
     run = _Run(provider, ledger, limiter, budget, parse, judge, price, progress)
     entries = await run.settle(dict(zip(keys, requests, strict=True)))
-    outcomes = {key: outcome_of(judge, entry, parse) for key, entry in entries.items()}
-    return [outcomes[key] for key in keys]
+    settled = {key: settled_as(judge, entry, parse) for key, entry in entries.items()}
+    return [settled[key] for key in keys]
 
 
-def outcome_of(judge: str, entry: Entry, parse: Parse[T]) -> Outcome[T]:
+def settled_as(judge: str, entry: Entry, parse: Parse[T]) -> Settled[T]:
     """An entry read again."""
     value = parse(entry.answer) if entry.valid and entry.answer is not None else None
     if entry.valid and value is None:
@@ -126,7 +126,7 @@ def outcome_of(judge: str, entry: Entry, parse: Parse[T]) -> Outcome[T]:
             " expected the parser that recorded it. Change the prompt templates' version "
             "together with the parser."
         )
-    return Outcome(entry.key, value, entry.tries)
+    return Settled(entry.key, value, entry.tries)
 
 
 class _Run(Generic[T]):
@@ -156,7 +156,7 @@ class _Run(Generic[T]):
         self.calls = Calls()
 
     async def settle(self, questions: Mapping[str, Request]) -> dict[str, Entry]:
-        self.stage, self.round = next((request.stage for request in questions.values()), ""), next_round()
+        self.task, self.round = next((request.task for request in questions.values()), ""), next_round()
         self.entries = await asyncio.to_thread(self.recording.settled, list(questions))
         self.questions, self.hits = len(questions), len(self.entries)
         self._report()
@@ -228,8 +228,8 @@ class _Run(Generic[T]):
         not used, or stopped.
         """
         expected = math.ceil(estimated_input_tokens(request.prompt) * self.underestimated)
-        slot = await self.limiter.acquire(expected + (self.output_limit or 0), self._stopped)
-        if slot is None:
+        leave = await self.limiter.acquire(expected + (self.output_limit or 0), self._stopped)
+        if leave is None:
             return None
         reservation: Reservation | None = None
         try:
@@ -240,10 +240,10 @@ class _Run(Generic[T]):
             reservation.settle(attempt.cost_usd)
             entry = await self.recorder.record(attempt)
             self.calls.add(attempt)
-            self._end(slot, result, request)
+            self._end(leave, result, request)
             return result if isinstance(result, ProviderFailure) else entry
         finally:
-            slot.lost()
+            leave.lost()
             if reservation is not None:
                 reservation.settle(None)
 
@@ -271,14 +271,14 @@ class _Run(Generic[T]):
         attempt = replace(attempt, latency_s=max(0.0, self.limiter.clock() - started))
         return self.recording.filled(attempt, result), result
 
-    def _end(self, slot: Slot, result: Reply | ProviderFailure, request: Request) -> None:
+    def _end(self, leave: Leave, result: Reply | ProviderFailure, request: Request) -> None:
         """Only now, recorded, is the call no longer in flight: what a crash can lose is never more than
         `in_flight`.
         """
         if isinstance(result, ProviderFailure):
-            slot.failed(result)
+            leave.failed(result)
             return
-        slot.succeeded(result.input_tokens + result.output_tokens if result.metered else None)
+        leave.succeeded(result.input_tokens + result.output_tokens if result.metered else None)
         self.underestimated = max(
             self.underestimated, result.input_tokens / estimated_input_tokens(request.prompt)
         )
@@ -323,7 +323,7 @@ class _Run(Generic[T]):
         if self.progress is not None:
             self.progress(
                 self.calls.progress(
-                    self.judge, self.stage, self.round, self.questions, self.hits, len(self.entries)
+                    self.judge, self.task, self.round, self.questions, self.hits, len(self.entries)
                 )
             )
 

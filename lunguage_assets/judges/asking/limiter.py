@@ -11,10 +11,9 @@ import hashlib
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
-from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.asking.requests import ProviderFailure
+from lunguage_assets.judges.requests import ProviderFailure
+from lunguage_assets.judges.slots import Limits
 
 Clock = Callable[[], float]
 Sleep = Callable[[float], Awaitable[object]]
@@ -22,48 +21,6 @@ Sleep = Callable[[float], Awaitable[object]]
 WINDOW_S = 60.0
 _LOOK_AGAIN_S = 0.25
 """A call that waits looks this often whether tokens were given back, or the run has stopped."""
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What a judge's service and its user allow.
-
-    Rates are per sliding minute, None meaning no limit. After a failure a request waits a random time up to
-    `backoff_s` doubled for every failure before it, at most `longest_backoff_s`, or as long as Retry-After
-    says; a service that asks for more than `longest_wait_s` is not waited for. A request is given up after
-    `failures_per_request` failures. After `breaker_failures` failures in a row nothing is sent for
-    `breaker_pause_s`, then one probe; every failed probe doubles the pause, and after `breaker_probes` failed
-    ones the judge has failed. `deadline_s` bounds one call of `engine.ask`: after it nothing more is sent.
-    """
-
-    requests_per_minute: float | None = None
-    tokens_per_minute: float | None = None
-    in_flight: int = 16
-    deadline_s: float | None = None
-    failures_per_request: int = 10
-    backoff_s: float = 1.0
-    longest_backoff_s: float = 60.0
-    longest_wait_s: float = 300.0
-    breaker_failures: int = 20
-    breaker_pause_s: float = 10.0
-    breaker_probes: int = 4
-
-    def __post_init__(self) -> None:
-        optional = (self.requests_per_minute, self.tokens_per_minute, self.deadline_s)
-        durations = (self.backoff_s, self.longest_backoff_s, self.longest_wait_s, self.breaker_pause_s)
-        counts = (self.in_flight, self.failures_per_request, self.breaker_failures, self.breaker_probes)
-        low_rate = self.requests_per_minute is not None and self.requests_per_minute < 1
-        if (
-            any(value is not None and not value > 0 for value in optional)
-            or low_rate
-            or min(counts) < 1
-            or not min(durations) >= 0
-        ):
-            raise ConfigurationError(
-                "a judge's limits are not possible; expected rates and deadline above zero, at "
-                "least one request a minute, counts of at"
-                " least one and no negative times. Mend the judge's limits in the judges file."
-            )
 
 
 class _SlidingSum:
@@ -150,7 +107,7 @@ class _Breaker:
             self._failed_probes, self._open_until, self._probing = 0, 0.0, False
 
 
-class Slot:
+class Leave:
     """Leave to send one call; ends with exactly one of `succeeded`, `failed` or `lost`."""
 
     def __init__(self, limiter: Limiter, tokens: list[float], probe: bool) -> None:
@@ -212,13 +169,13 @@ class Limiter:
             )
         self._breaker.try_again()
 
-    async def acquire(self, tokens: int, stopped: Callable[[], bool]) -> Slot | None:
+    async def acquire(self, tokens: int, stopped: Callable[[], bool]) -> Leave | None:
         """Wait, first come first served, until a call of about `tokens` may go; None as soon as
         `stopped()`.
         """
         await self._free.acquire()
         self._active += 1
-        slot = None
+        leave = None
         try:
             async with self._turn:
                 while not stopped():
@@ -226,14 +183,14 @@ class Limiter:
                     if delay <= 0:
                         now = self.clock()
                         self._requests.note(1, now)
-                        slot = Slot(self, self._tokens.note(tokens, now), self._breaker.sent())
+                        leave = Leave(self, self._tokens.note(tokens, now), self._breaker.sent())
                         break
                     await self.sleep(min(delay, _LOOK_AGAIN_S))
         finally:
-            if slot is None:
+            if leave is None:
                 self._active -= 1
                 self._free.release()
-        return slot
+        return leave
 
     def backoff(self, key: str, failures: int, failure: ProviderFailure) -> float | None:
         """Seconds before a request that failed for the `failures`-th time (from 1) may try again; None: it is
@@ -257,7 +214,8 @@ class Limiter:
     def _delay(self, tokens: int) -> float:
         now = self.clock()
         return max(
-            self._paused_until - now, self._breaker.delay(now), self._requests.delay(1, now), self._tokens.delay(tokens, now)
+            self._paused_until - now, self._breaker.delay(now), self._requests.delay(1, now),
+            self._tokens.delay(tokens, now)
         )  # fmt: skip
 
     def _free_slot(self, entry: list[float], tokens: int | None) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from lunguage_assets.judges.asking.attempts import Attempt
+from lunguage_assets.judges.ledger.attempts import Attempt
 
 WINDOW_S = 60.0
 """Seconds over which the present rate is measured."""
@@ -32,7 +32,7 @@ class Progress:
     """
 
     judge: str
-    stage: str
+    task: str
     round: int
     questions: int
     hits: int
@@ -62,11 +62,11 @@ class Calls:
         self.cost_usd += attempt.cost_usd or 0.0
 
     def progress(
-        self, judge: str, stage: str, round_: int, questions: int, hits: int, settled: int
+        self, judge: str, task: str, round_: int, questions: int, hits: int, settled: int
     ) -> Progress:
         """The report of a round that stands so."""
         counts = (self.calls, self.failures, self.input_tokens, self.output_tokens, self.cost_usd)
-        return Progress(judge, stage, round_, questions, hits, settled, *counts)
+        return Progress(judge, task, round_, questions, hits, settled, *counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class Standing:
 
 
 @dataclass
-class _Tally:
+class _Rounds:
     """Of one judge: the latest report of every round, answers that were asked for, and samples of their
     number over time.
     """
@@ -117,13 +117,13 @@ class Meter:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._tallies: dict[str, _Tally] = {}
+        self._tallies: dict[str, _Rounds] = {}
 
     def note(self, progress: Progress) -> None:
         """Take note of a report; a later one of the same round replaces it."""
         now = self._clock()
         with self._lock:
-            tally = self._tallies.setdefault(progress.judge, _Tally())
+            tally = self._tallies.setdefault(progress.judge, _Rounds())
             before = tally.latest.get(progress.round)
             tally.asked += (
                 progress.settled - progress.hits - (before.settled - before.hits if before is not None else 0)
@@ -141,7 +141,7 @@ class Meter:
             return [_standing(judge, tally, now) for judge, tally in self._tallies.items()]
 
 
-def _standing(judge: str, tally: _Tally, now: float) -> Standing:
+def _standing(judge: str, tally: _Rounds, now: float) -> Standing:
     rounds = list(tally.latest.values())
     since, before = tally.samples[0]
     rate = (tally.asked - before) / (now - since) if now > since else 0.0

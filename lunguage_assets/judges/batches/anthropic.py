@@ -7,7 +7,10 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from lunguage_assets.judges.asking.requests import (
+from lunguage_assets.judges.batches.rows import LOOK_S, TRANSFER_S, json_rows, part, result_of
+from lunguage_assets.judges.providers.anthropic import AnthropicProvider
+from lunguage_assets.judges.providers.failures import attempt
+from lunguage_assets.judges.requests import (
     BatchLimits,
     BatchResults,
     BatchView,
@@ -16,9 +19,6 @@ from lunguage_assets.judges.asking.requests import (
     Reply,
     Request,
 )
-from lunguage_assets.judges.batches.rows import LOOK_S, TRANSFER_S, json_rows, part, result_of
-from lunguage_assets.judges.providers.anthropic import AnthropicProvider
-from lunguage_assets.judges.providers.failures import attempt
 
 _LIMITS = BatchLimits(requests=100_000, size_bytes=240_000_000)
 """The service takes 100,000 requests and 256 MB."""

@@ -15,10 +15,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 from lunguage_assets.errors import LunguageError, MethodError
-from lunguage_assets.judges.asking.attempts import Attempt
 from lunguage_assets.judges.asking.engine import GRACE_S
 from lunguage_assets.judges.asking.limiter import Limiter
-from lunguage_assets.judges.asking.requests import (
+from lunguage_assets.judges.asking.recording import Recording
+from lunguage_assets.judges.batches.submissions import State, Submission, Submissions
+from lunguage_assets.judges.ledger.attempts import Attempt
+from lunguage_assets.judges.requests import (
     BatchProvider,
     BatchResults,
     BatchStatus,
@@ -27,8 +29,7 @@ from lunguage_assets.judges.asking.requests import (
     Reply,
     Request,
 )
-from lunguage_assets.judges.batches.submissions import State, Submission, Submissions
-from lunguage_assets.judges.ledger.recording import Recording
+from lunguage_assets.judges.slots import Batches
 
 R = TypeVar("R")
 
@@ -42,17 +43,6 @@ _NOT_TAKEN = frozenset({"rate_limited", "rejected", "authentication"})
 
 _DOWNLOADS = 3
 _GROWTH = 1.5
-
-
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """Seconds: between two looks at a batch, at first and at last; and without a sign of life from the
-    process that is about to send one.
-    """
-
-    first_look_s: float = 15.0
-    longest_look_s: float = 300.0
-    lease_s: float = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +75,8 @@ class BatchWatch:
         submissions: Submissions,
         recording: Recording[Any],
         limiter: Limiter,
-        pace: Pace,
+        rules: Batches,
+        lease_s: float,
         owner: str,
         questions: Mapping[str, Request],
     ) -> None:
@@ -95,10 +86,9 @@ class BatchWatch:
             recording,
             limiter,
         )
-        self._pace, self._owner, self._questions = pace, owner, questions
+        self._rules, self._lease_s, self._owner, self._questions = rules, lease_s, owner, questions
 
     # --- sending
-    # ---------------------------------------------------------------------------------------------------------------------
 
     async def send(self, intended: Submission, requests: Mapping[str, Request]) -> Unsent | None:
         """Send a batch that is on record as intended, and record the provider's handle; None: it is out.
@@ -137,7 +127,7 @@ class BatchWatch:
     async def _beat(self, name: str) -> None:
         """Signs of life, so that no other process takes the batch for abandoned."""
         while await asyncio.to_thread(self._submissions.alive, name, self._owner):
-            await asyncio.sleep(self._pace.lease_s / 4)
+            await asyncio.sleep(self._lease_s / 4)
 
     async def _find(self, submission: Submission, keys: Sequence[str]) -> str | None:
         known = await asyncio.to_thread(self._submissions.handles)
@@ -146,13 +136,12 @@ class BatchWatch:
         )
 
     # --- watching
-    # --------------------------------------------------------------------------------------------------------------------
 
     async def until_ended(self, name: str) -> Ended:
         """Look at a batch until it has ended and what came of it is recorded, by this process or another
         one.
         """
-        wait, failures = self._pace.first_look_s, 0
+        wait, failures = self._rules.first_look_s, 0
         while (submission := await asyncio.to_thread(self._submissions.get, name)).open:
             try:
                 if submission.handle is None:
@@ -174,14 +163,14 @@ class BatchWatch:
                     )
                 wait = max(wait, failure.retry_after or 0.0)
             await self._limiter.sleep(wait)
-            wait = min(wait * _GROWTH, self._pace.longest_look_s)
+            wait = min(wait * _GROWTH, max(self._rules.first_look_s, self._rules.longest_look_s))
         return Ended()
 
     async def _adopt(self, before: Submission) -> None:
         """A batch that a process intends to send: wait while that process lives; after its end find out
         whether it was sent.
         """
-        await self._limiter.sleep(self._pace.lease_s)
+        await self._limiter.sleep(self._lease_s)
         if not await asyncio.to_thread(self._submissions.take_over, before, self._owner):
             return
         keys = await asyncio.to_thread(self._submissions.keys, before.name)
@@ -217,7 +206,6 @@ class BatchWatch:
         return Ended(given_up=dict.fromkeys(keys, reason))
 
     # --- collecting
-    # ------------------------------------------------------------------------------------------------------------------
 
     async def _collect(self, submission: Submission, view: BatchView) -> Ended:
         """Record every answer of a batch that has ended, also to questions that nobody asks any more, and

@@ -2,8 +2,8 @@
 back within a day.
 
 Ledger, parser, model check and tries are those of single calls (`engine.py`, `recording.py`); which batches
-are out is on record in `submissions.py`; how an endpoint is spoken to is in `providers/batches_*.py`;
-watching and collecting one batch is in `batch_watch.py`. Prompts and answers appear in no message here.
+are out is on record in `submissions.py`; how an endpoint is spoken to is in the modules that
+bear the providers' names; watching and collecting one batch is in `batch_watch.py`. Prompts and answers appear in no message here.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from lunguage_assets.judges.asking.attempts import Entry, request_key
 from lunguage_assets.judges.asking.budget import (
     Budget,
     BudgetExceeded,
@@ -26,14 +25,16 @@ from lunguage_assets.judges.asking.budget import (
     estimated_input_tokens,
     output_limit,
 )
-from lunguage_assets.judges.asking.engine import JudgeIncomplete, Outcome, next_round, outcome_of
+from lunguage_assets.judges.asking.engine import JudgeIncomplete, Settled, next_round, settled_as
 from lunguage_assets.judges.asking.limiter import Limiter
 from lunguage_assets.judges.asking.progress import Calls, Progress
-from lunguage_assets.judges.asking.requests import BatchProvider, ModelBinding, Request
-from lunguage_assets.judges.batches.batch_watch import BatchWatch, Ended, Pace, unbroken
+from lunguage_assets.judges.asking.recording import Parse, Recording
+from lunguage_assets.judges.batches.batch_watch import BatchWatch, Ended, unbroken
 from lunguage_assets.judges.batches.submissions import Submission, Submissions, new_name
+from lunguage_assets.judges.ledger.attempts import Entry, request_key
 from lunguage_assets.judges.ledger.ledger import Ledger, LedgerError
-from lunguage_assets.judges.ledger.recording import Parse, Recording
+from lunguage_assets.judges.requests import BatchProvider, ModelBinding, Request
+from lunguage_assets.judges.slots import Batches, ModelSlot
 
 T = TypeVar("T")
 
@@ -53,21 +54,23 @@ class Batching:
         provider: called when a batch has to be sent, watched or collected; refuses here what the data policy
             forbids.
         price: what a token costs in a batch; None: unknown.
-        questions, size_bytes: most of one batch, where less than the provider takes; None: as much as it
-        takes.
-        at_once: batches of one stage that this process has out at a time.
-        pace: how often a batch is looked at.
+        rules: size, number and pace of the judge's batches.
+        lease_s: seconds without a sign of life, after which a batch that another process was about to send
+            is abandoned.
         rounds: how often a question is sent in a run; those that failed or could not be read go into the next
             round.
     """
 
     provider: Callable[[], BatchProvider]
     price: Pricing | None = None
-    questions: int | None = None
-    size_bytes: int | None = None
-    at_once: int = 8
-    pace: Pace = field(default_factory=Pace)
+    rules: Batches = field(default_factory=Batches)
+    lease_s: float = 60.0
     rounds: int = 6
+
+    @classmethod
+    def of(cls, slot: ModelSlot, provider: Callable[[], BatchProvider]) -> Batching:
+        """As the judges file has it."""
+        return cls(provider, slot.price.in_batches if slot.price is not None else None, slot.batches)
 
 
 async def ask_in_batches(
@@ -81,9 +84,9 @@ async def ask_in_batches(
     *,
     judge: str,
     progress: Callable[[Progress], None] | None = None,
-) -> list[Outcome[T]]:
-    """One outcome per request, in their order, as `engine.ask` gives them; only what the ledger cannot answer
-    is sent.
+) -> list[Settled[T]]:
+    """One `Settled` per request, in their order, as `engine.ask` gives them; only what the ledger cannot
+    answer is sent.
 
     Batches of an earlier run, or of another process, that hold some of the questions are collected instead of
     sent again. What failed or could not be read goes into a further batch. The worst case of all batches of a
@@ -92,7 +95,7 @@ async def ask_in_batches(
     out stay out, and the next run collects them.
 
     Args:
-        requests: all of one stage, mode and labels.
+        requests: all of one task, mode and labels.
         batching: how they are sent.
         binding: the model.
         ledger: where attempts and batches are recorded.
@@ -112,8 +115,8 @@ async def ask_in_batches(
     keys = [request_key(binding, request) for request in requests]
     run = _BatchRun(batching, binding, ledger, limiter, budget, parse, judge, progress)
     entries = await run.settle(dict(zip(keys, requests, strict=True)))
-    outcomes = {key: outcome_of(judge, entry, parse) for key, entry in entries.items()}
-    return [outcomes[key] for key in keys]
+    settled = {key: settled_as(judge, entry, parse) for key, entry in entries.items()}
+    return [settled[key] for key in keys]
 
 
 class _BatchRun(Generic[T]):
@@ -144,7 +147,7 @@ class _BatchRun(Generic[T]):
 
     async def settle(self, questions: Mapping[str, Request]) -> dict[str, Entry]:
         self.asked, self.round = questions, next_round()
-        self.stage = next((request.stage for request in questions.values()), "")
+        self.task = next((request.task for request in questions.values()), "")
         self.entries = await asyncio.to_thread(self.recording.settled, list(questions))
         self.hits = len(self.entries)
         self._report()
@@ -159,7 +162,8 @@ class _BatchRun(Generic[T]):
                 self.submissions,
                 self.recording,
                 self.limiter,
-                self.batching.pace,
+                self.batching.rules,
+                self.batching.lease_s,
                 self.owner,
                 questions,
             )
@@ -183,7 +187,7 @@ class _BatchRun(Generic[T]):
         worst = [self._worst(chunk) for chunk in chunks]
         reservation = await self._reserve(worst)
         spent = [0.0] * len(chunks)
-        gate = asyncio.Semaphore(self.batching.at_once)
+        gate = asyncio.Semaphore(self.batching.rules.at_once)
 
         async def send(number: int) -> None:
             async with gate:
@@ -204,10 +208,9 @@ class _BatchRun(Generic[T]):
         for key in keys:
             if self.sent[key] >= self.batching.rounds:
                 self.given_up[key] = f"no readable answer in {self.batching.rounds} batches"
-        most = min(self.provider.limits.requests, self.batching.questions or self.provider.limits.requests)
-        room = min(
-            self.provider.limits.size_bytes, self.batching.size_bytes or self.provider.limits.size_bytes
-        )
+        rules, limits = self.batching.rules, self.provider.limits
+        most = min(limits.requests, rules.questions or limits.requests)
+        room = min(limits.size_bytes, round(rules.megabytes * 1e6) if rules.megabytes else limits.size_bytes)
         frame = _FRAME_BYTES + len(json.dumps(self.binding.parameters))
         chunks: list[list[str]] = []
         size = 0
@@ -255,7 +258,7 @@ class _BatchRun(Generic[T]):
         left to the next round.
         """
         intended = Submission(
-            self.judge, self.stage, self.binding.provider, self.binding.model, owner=self.owner
+            self.judge, self.task, self.binding.provider, self.binding.model, owner=self.owner
         )
         keys = await asyncio.to_thread(self.submissions.claim, intended, chunk)
         if not keys:
@@ -301,7 +304,7 @@ class _BatchRun(Generic[T]):
         if self.progress is not None:
             self.progress(
                 self.calls.progress(
-                    self.judge, self.stage, self.round, len(self.asked), self.hits, len(self.entries)
+                    self.judge, self.task, self.round, len(self.asked), self.hits, len(self.entries)
                 )
             )
 
@@ -312,7 +315,8 @@ class _BatchRun(Generic[T]):
     def _say(self, out: Sequence[Submission]) -> None:
         if out:
             _log.warning(
-                "judge %r: %d questions are still out with %s (batches: %d). Run again to " "collect their answers; they are not asked twice.",
+                "judge %r: %d questions are still out with %s (batches: %d). Run again to collect their "
+                "answers; they are not asked twice.",
                 self.judge, sum(submission.questions for submission in out), self.binding.provider, len(out),
             )  # fmt: skip
 

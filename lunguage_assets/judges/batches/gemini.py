@@ -7,7 +7,10 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from lunguage_assets.judges.asking.requests import (
+from lunguage_assets.judges.batches.rows import LOOK_S, TRANSFER_S, failure_of_row, result_of
+from lunguage_assets.judges.providers.failures import attempt
+from lunguage_assets.judges.providers.gemini import GeminiProvider
+from lunguage_assets.judges.requests import (
     BatchLimits,
     BatchResults,
     BatchStatus,
@@ -17,9 +20,6 @@ from lunguage_assets.judges.asking.requests import (
     Reply,
     Request,
 )
-from lunguage_assets.judges.batches.rows import LOOK_S, TRANSFER_S, failure_of_row, result_of
-from lunguage_assets.judges.providers.failures import attempt
-from lunguage_assets.judges.providers.gemini import GeminiProvider
 
 _LIMITS = BatchLimits(requests=50_000, size_bytes=18_000_000)
 """The service takes 20 MB inside the batch object; larger ones would have to go by way of its file store."""
@@ -36,7 +36,8 @@ _STATUS: Mapping[str, BatchStatus] = {
     "JOB_STATE_EXPIRED": "expired",
 }
 _RPC: Mapping[int, FailureKind] = {
-    1: "rejected", 3: "rejected", 4: "timeout", 5: "rejected", 7: "authentication", 8: "rate_limited", 9: "rejected", 11: "rejected",
+    1: "rejected", 3: "rejected", 4: "timeout", 5: "rejected", 7: "authentication", 8: "rate_limited",
+    9: "rejected", 11: "rejected",
     12: "rejected", 14: "overloaded", 16: "authentication",
 }  # fmt: skip
 """Codes of google.rpc.Code that a row's error has; others are the server's fault."""

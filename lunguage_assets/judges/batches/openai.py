@@ -6,17 +6,9 @@ import contextlib
 import json
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
-from lunguage_assets.judges.asking.requests import (
-    BatchLimits,
-    BatchResults,
-    BatchStatus,
-    BatchView,
-    ProviderFailure,
-    Reply,
-    Request,
-)
 from lunguage_assets.judges.batches.rows import (
     LOOK_S,
     TRANSFER_S,
@@ -28,6 +20,15 @@ from lunguage_assets.judges.batches.rows import (
 )
 from lunguage_assets.judges.providers.failures import attempt
 from lunguage_assets.judges.providers.openai import OpenAIProvider
+from lunguage_assets.judges.requests import (
+    BatchLimits,
+    BatchResults,
+    BatchStatus,
+    BatchView,
+    ProviderFailure,
+    Reply,
+    Request,
+)
 
 _URL = "/v1/chat/completions"
 _LABEL = "lunguage_batch"
@@ -67,7 +68,8 @@ class OpenAIBatches:
         client = self._provider.client
         kept = {"anchor": "created_at", "seconds": _QUESTIONS_KEPT_S}
         upload = await attempt(
-            lambda: client.files.create(file=file, purpose="batch", expires_after=kept, timeout=TRANSFER_S), TRANSFER_S
+            lambda: client.files.create(file=file, purpose="batch", expires_after=kept, timeout=TRANSFER_S),
+            TRANSFER_S
         )  # fmt: skip
         batch = await attempt(
             lambda: client.batches.create(
@@ -108,9 +110,7 @@ class OpenAIBatches:
         client = self._provider.client
         batch = await attempt(lambda: client.batches.retrieve(handle), LOOK_S)
         for file in _files(batch, "output_file_id", "error_file_id"):
-            content = await attempt(
-                lambda file=file: client.files.content(file, timeout=TRANSFER_S), TRANSFER_S
-            )  # type: ignore[misc]
+            content = await attempt(partial(client.files.content, file, timeout=TRANSFER_S), TRANSFER_S)
             found, broken = json_rows(getattr(content, "content", b""))
             keyed = [row for row in found if isinstance(row.get("custom_id"), str)]
             rows += [(row["custom_id"], self._result(row, like)) for row in keyed]
@@ -126,7 +126,7 @@ class OpenAIBatches:
             batch = await attempt(lambda: client.batches.retrieve(handle), LOOK_S)
             for file in _files(batch, "input_file_id", "output_file_id", "error_file_id"):
                 with contextlib.suppress(ProviderFailure):
-                    await attempt(lambda file=file: client.files.delete(file), LOOK_S)  # type: ignore[misc]
+                    await attempt(partial(client.files.delete, file), LOOK_S)
 
     def _result(self, row: Mapping[str, Any], like: Request) -> Reply | ProviderFailure:
         status, body, code = (

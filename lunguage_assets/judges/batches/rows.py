@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from lunguage_assets.judges.asking.requests import ProviderFailure, Reply
 from lunguage_assets.judges.providers.failures import failure_of
+from lunguage_assets.judges.requests import ProviderFailure, Reply
 
 LOOK_S = 60.0
 """Seconds that asking for a batch's state may take."""

@@ -29,17 +29,15 @@ from sqlalchemy import (
     update,
 )
 
-from lunguage_assets.judges.asking.attempts import Attempt, now
-from lunguage_assets.judges.ledger.ledger import Ledger, settled
+from lunguage_assets.judges.ledger.attempts import Attempt, now
+from lunguage_assets.judges.ledger.ledger import Ledger
+from lunguage_assets.judges.ledger.reading import CHUNK, OPEN_BATCHES, settled
 
 State = Literal["intended", "submitted", "collected", "failed", "void", "lost"]
 """`intended`: about to be sent, or sent and the answer never came; `void`: nothing was sent; `lost`: gone at
 the provider.
 """
 
-OPEN: frozenset[str] = frozenset({"intended", "submitted"})
-
-_CHUNK = 500
 _METADATA = MetaData()
 _BATCHES = Table(
     "judge_batches",
@@ -98,7 +96,7 @@ class Submission:
     @property
     def open(self) -> bool:
         """Whether answers may still come of it."""
-        return self.state in OPEN
+        return self.state in OPEN_BATCHES
 
 
 class Submissions:
@@ -116,7 +114,9 @@ class Submissions:
         def read(connection: Connection) -> list[Submission]:
             names = None if keys is None else set(_holding(connection, keys).values())
             rows = connection.execute(
-                select(_BATCHES).where(_BATCHES.c.state.in_(OPEN)).order_by(_BATCHES.c.time, _BATCHES.c.name)
+                select(_BATCHES)
+                .where(_BATCHES.c.state.in_(OPEN_BATCHES))
+                .order_by(_BATCHES.c.time, _BATCHES.c.name)
             )
             return [_submission(row) for row in rows.mappings() if names is None or row["name"] in names]
 
@@ -186,7 +186,7 @@ class Submissions:
         def write(connection: Connection) -> bool:
             ended = (
                 update(_BATCHES)
-                .where(_BATCHES.c.name == name, _BATCHES.c.state.in_(OPEN))
+                .where(_BATCHES.c.name == name, _BATCHES.c.state.in_(OPEN_BATCHES))
                 .values(state=state)
             )
             if connection.execute(ended).rowcount != 1:
@@ -211,8 +211,10 @@ def _holding(connection: Connection, keys: Sequence[str]) -> dict[str, str]:
     """Key -> name of the open batch that holds it."""
     pairs = select(_QUESTIONS.c.key, _QUESTIONS.c.batch).join(_BATCHES, _BATCHES.c.name == _QUESTIONS.c.batch)
     found: dict[str, str] = {}
-    for start in range(0, len(keys), _CHUNK):
-        those = pairs.where(_BATCHES.c.state.in_(OPEN), _QUESTIONS.c.key.in_(keys[start : start + _CHUNK]))
+    for start in range(0, len(keys), CHUNK):
+        those = pairs.where(
+            _BATCHES.c.state.in_(OPEN_BATCHES), _QUESTIONS.c.key.in_(keys[start : start + CHUNK])
+        )
         found.update((row[0], row[1]) for row in connection.execute(those))
     return found
 

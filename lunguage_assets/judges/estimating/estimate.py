@@ -2,7 +2,7 @@
 only.
 
 Every number that is assumed and not counted is a constant here with its source. What is counted is in
-`rehearsal.py`; a judge's own record (`recorded.Experience`) goes before an assumption.
+`rehearsal.py`; a judge's own record (`ledger.reading.Experience`) goes before an assumption.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from lunguage_assets.judges.asking.attempts import TRIES
-from lunguage_assets.judges.asking.budget import Pricing, output_limit
+from lunguage_assets.judges.asking.budget import output_limit
 from lunguage_assets.judges.estimating.rehearsal import RunStage, Tally
-from lunguage_assets.judges.ledger.recorded import Experience
-from lunguage_assets.judges.providers import binding_of
+from lunguage_assets.judges.ledger.attempts import TRIES
+from lunguage_assets.judges.ledger.reading import Experience
 from lunguage_assets.judges.slots import Limits, ModelSlot, Price
 
 FIRST_TOKEN_S = 1.0
@@ -156,7 +155,7 @@ def stage_minutes(asked: Sequence[Asked]) -> float:
 
 def expected_reasoning(slot: ModelSlot) -> float:
     """Tokens of reasoning in one answer, as far as the judge's parameters tell; see `THINKING_SHARE`."""
-    room = output_limit(binding_of(slot)) or 0
+    room = output_limit(slot.binding) or 0
     for name, value in _flat(slot.params):
         if name in _BUDGETS and isinstance(value, int):
             return THINKING_SHARE * (value if value >= 0 else room)  # -1: as much as the model likes
@@ -165,33 +164,8 @@ def expected_reasoning(slot: ModelSlot) -> float:
     return 0.0
 
 
-def cost_of_fits(
-    pairs: int,
-    steps: float,
-    panel_steps: int,
-    prices: Mapping[str, Pricing],
-    prompt_tokens: float,
-    answer_tokens: float,
-) -> dict[str, float]:
-    """US dollars per judge for fitting pairs into a ranking, in closed form (explicit.md section 5, steps 2
-    and 4).
-
-    Args:
-        pairs: tentative pairs that are fitted.
-        steps: of one pair on average, none below `panel_steps`.
-        panel_steps: K; in so many steps all judges answer, in each later one a single judge, drawn evenly.
-        prices: of the panel's judges.
-        prompt_tokens, answer_tokens: of one comparison.
-    """
-    calls = pairs * (min(steps, panel_steps) + max(0.0, steps - panel_steps) / len(prices))
-    return {
-        judge: calls * price.cost(math.ceil(prompt_tokens), math.ceil(answer_tokens))
-        for judge, price in prices.items()
-    }
-
-
 def _usd_at_most(asked: Asked) -> float | None:
-    price, room = asked.price, output_limit(binding_of(asked.slot))
+    price, room = asked.price, output_limit(asked.slot.binding)
     if not asked.tally.open:
         return 0.0
     if price is None or room is None:
@@ -204,7 +178,7 @@ def _usd_at_most(asked: Asked) -> float | None:
 
 def _latency_s(asked: Sequence[Asked]) -> float:
     """Seconds in which as many calls are open as may be; of several judges the slowest in each round."""
-    slowest: dict[tuple[str, int], float] = {}
+    slowest: dict[tuple[int, int], float] = {}
     for one in asked:
         repeated = one.calls / max(1, one.tally.open)
         for round_, questions in one.tally.rounds.items():

@@ -16,11 +16,10 @@ from typing import Literal, NamedTuple, TypeVar, cast
 
 from lunguage_assets.draws import text_hash
 from lunguage_assets.judges.asking.answers import parse_label, parse_phrase_list
-from lunguage_assets.judges.asking.attempts import request_key
 from lunguage_assets.judges.asking.budget import expected_tokens, letters, tokens_at_most
-from lunguage_assets.judges.asking.model_judge import identity_of
-from lunguage_assets.judges.asking.requests import Prompt, Request
-from lunguage_assets.judges.ledger.recorded import RecordedAnswers
+from lunguage_assets.judges.ledger.attempts import request_key
+from lunguage_assets.judges.ledger.reading import LedgerReader
+from lunguage_assets.judges.model_judge import identity_of
 from lunguage_assets.judges.prompts import LABELS, Prompts, comparison_request, extraction_request
 from lunguage_assets.judges.protocol import (
     Choice,
@@ -29,7 +28,7 @@ from lunguage_assets.judges.protocol import (
     ExtractionAnswer,
     ExtractionQuestion,
 )
-from lunguage_assets.judges.providers import binding_of
+from lunguage_assets.judges.requests import Prompt, Request
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
 from lunguage_assets.judges.slots import ModelSlot
 
@@ -77,8 +76,8 @@ class Tally:
     """What one judge was asked in one stage of a rehearsal.
 
     `questions` are distinct per round, `hits` of them need no call; the token sums are over the others.
-    `output_tokens` is the text of the answer, without reasoning. `rounds`: calls by batch and round of a fit
-    (round 0 for everything that is known beforehand).
+    `output_tokens` is the text of the answer, without reasoning. `rounds`: calls by the number of the fit,
+    one for each batch, and its step (0, 0 for everything that is known beforehand).
     """
 
     questions: int = 0
@@ -86,7 +85,7 @@ class Tally:
     input_tokens: float = 0.0
     input_tokens_at_most: int = 0
     output_tokens: float = 0.0
-    rounds: Counter[tuple[str, int]] = field(default_factory=Counter)
+    rounds: Counter[tuple[int, int]] = field(default_factory=Counter)
 
     @property
     def open(self) -> int:
@@ -99,7 +98,9 @@ class RehearsalJudge:
 
     An answer in the ledger is given as it is. Any other is made up: the rule-based lexicon's opinion, a
     comparison turned round by hash at `ERROR_RATE`. Deterministic; a question asked twice is counted once, as
-    it would be paid once.
+    it would be paid once: a rehearsal has one such judge per key, for all its stages. In which stage it is
+    asked, it hears from the question: extractions are the first, comparisons that may wait the second, and
+    comparisons that may not are rounds of a fit.
 
     Args:
         key: the slot's name.
@@ -109,12 +110,12 @@ class RehearsalJudge:
     """
 
     def __init__(
-        self, key: str, slot: ModelSlot, prompts: Prompts, recorded: RecordedAnswers | None = None
+        self, key: str, slot: ModelSlot, prompts: Prompts, recorded: LedgerReader | None = None
     ) -> None:
         self._key, self._slot, self._prompts, self._recorded = key, slot, prompts, recorded
-        self._binding = binding_of(slot)
+        self._binding = slot.binding
         self._opinion = LexiconJudge.bundled(key)
-        self.enter("hedge_phrases")
+        self._fit, self._round = 0, -1
         self._texts: dict[str, _Text] = {}
         self._extractions: dict[_Extraction, ExtractionAnswer] = {}
         self._comparisons: dict[_Comparison, ComparisonAnswer] = {}
@@ -133,42 +134,63 @@ class RehearsalJudge:
         """That of the judge it stands in for."""
         return identity_of(self._binding, self._prompts, self._slot.mode)
 
-    def enter(self, stage: RunStage, batch: str = "") -> None:
-        """What is asked from now on belongs to this stage, and to this batch of reports where batches follow
-        one another.
-        """
-        self._stage, self._batch = stage, batch
-
     def extract(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
         """Phrases per question, in the questions' order."""
         asked = [(self._text(q.finding), self._text(q.sentence)) for q in questions]
-        known, tally = self._extractions, self._tally()
-        open_ = self._look_up(
-            asked, questions, known, lambda q: extraction_request(self._prompts.extraction(q)), _phrases
-        )
-        for place, answer in zip(open_, self._opinion.extract(list(open_.values())), strict=True):
-            known[place] = answer
-            self._count(tally, 0, self._extraction_size.letters(*place), json.dumps(list(answer.phrases)))
-        return [known[place] for place in asked]
-
-    def compare(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
-        """A label per question, in the questions' order."""
-        asked = [(self._text(q.sentence_1), self._text(q.sentence_2), q.replicate) for q in questions]
-        known, tally, mode = self._comparisons, self._tally(), self._slot.mode
+        known, tally = self._extractions, self._tally("hedge_phrases")
         open_ = self._look_up(
             asked,
             questions,
             known,
+            tally,
+            lambda q: extraction_request(self._prompts.extraction(q)),
+            _phrases,
+        )
+        for place, answer in zip(open_, self._opinion.extract(list(open_.values())), strict=True):
+            known[place] = answer
+            self._count(
+                tally, (0, 0), self._extraction_size.letters(*place), json.dumps(list(answer.phrases))
+            )
+        return [known[place] for place in asked]
+
+    def extract_patiently(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
+        """As `extract`."""
+        return self.extract(questions)
+
+    def compare(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
+        """A label per question, in the questions' order: a round of a fit, whose answers cannot wait.
+
+        Every judge of a round is asked about the same step, and a fit's steps only grow: a step that does not
+        is the first of the next batch's fit.
+        """
+        step = max((question.replicate for question in questions), default=0)
+        if step <= self._round:
+            self._fit += 1
+        self._round = step
+        return self._compared("fitted_probabilities", (self._fit, step), questions)
+
+    def compare_patiently(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
+        """A label per question, in the questions' order: the comparisons of a ranking, which are all known
+        beforehand and may wait.
+        """
+        return self._compared("comparison_matches", (0, 0), questions)
+
+    def _compared(
+        self, stage: RunStage, round_: tuple[int, int], questions: Sequence[ComparisonQuestion]
+    ) -> list[ComparisonAnswer]:
+        asked = [(self._text(q.sentence_1), self._text(q.sentence_2), q.replicate) for q in questions]
+        known, tally, mode = self._comparisons, self._tally(stage), self._slot.mode
+        open_ = self._look_up(
+            asked,
+            questions,
+            known,
+            tally,
             lambda q: comparison_request(self._prompts.comparison(q), mode, q.replicate),
             _label,
         )
         said = (
             '{"answer":"sentence_1"}' if mode == "enum" and self._slot.provider in _WRAPPED else "sentence_1"
         )
-        last_step = max(
-            (q.replicate for q in questions), default=0
-        )  # every judge of a fit's round is asked about the same one
-        round_ = last_step if self._stage == "fitted_probabilities" else 0
         for place, opinion in zip(open_, self._opinion.compare(list(open_.values())), strict=True):
             one, two, replicate = place
             known[place] = _TURNED[opinion.answer] if self._errs(one.line, two.line, replicate) else opinion
@@ -180,6 +202,7 @@ class RehearsalJudge:
         asked: Sequence[Place],
         questions: Sequence[Question],
         known: dict[Place, Answer],
+        tally: Tally,
         request_of: Callable[[Question], Request],
         read: Callable[[str | None], Answer],
     ) -> dict[Place, Question]:
@@ -190,13 +213,15 @@ class RehearsalJudge:
             keys = {
                 request_key(self._binding, request_of(question)): place for place, question in new.items()
             }
-            entries, adoptable = self._recorded.answers(list(keys), self._binding.aliases)
+            entries = self._recorded.answers(list(keys))
+            adoptable = self._recorded.answers_of(
+                self._binding.aliases, [key for key in keys if key not in entries]
+            )
             known.update((keys[attempt.key], read(attempt.answer)) for attempt in adoptable)
             known.update(
                 (keys[key], read(entry.answer if entry.valid else None)) for key, entry in entries.items()
             )
         open_ = {place: question for place, question in new.items() if place not in known}
-        tally = self._tally()
         tally.questions += len(distinct)
         tally.hits += len(distinct) - len(open_)
         return open_
@@ -204,11 +229,11 @@ class RehearsalJudge:
     def _errs(self, *question: object) -> bool:
         return text_hash("rehearsal", self._key, *question) < ERROR_RATE * 2.0**64
 
-    def _tally(self) -> Tally:
-        return self.tallies.setdefault(self._stage, Tally())
+    def _tally(self, stage: RunStage) -> Tally:
+        return self.tallies.setdefault(stage, Tally())
 
-    def _count(self, tally: Tally, round_: int, size: tuple[int, int], answer: str) -> None:
-        tally.rounds[self._batch, round_] += 1
+    def _count(self, tally: Tally, round_: tuple[int, int], size: tuple[int, int], answer: str) -> None:
+        tally.rounds[round_] += 1
         tally.input_tokens += expected_tokens(*size)
         tally.input_tokens_at_most += tokens_at_most(*size)
         tally.output_tokens += math.ceil(len(answer) / ANSWER_LETTERS_PER_TOKEN)

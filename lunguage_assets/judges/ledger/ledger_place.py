@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import logging
 import os
+import sqlite3
 import stat
 import time
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.pool import NullPool
 
 from lunguage_assets.errors import LunguageError
 
@@ -112,6 +115,20 @@ def ledger_engine(url: URL) -> Engine:
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine
+
+
+def reading_engine(url: URL) -> Engine:
+    """Connections that cannot write, and leave no file beside an SQLite file that nobody has open."""
+    if url.get_backend_name() == "postgresql":
+        return create_engine(
+            url, poolclass=NullPool, execution_options={"postgresql_readonly": True}, **_QUIET
+        )
+    path = Path(str(url.database))
+    unshared = not path.with_name(f"{path.name}-wal").exists()  # nobody writes
+    address = f"file:{quote(str(path))}?mode=ro{'&immutable=1' if unshared else ''}"
+    return create_engine(
+        "sqlite://", creator=lambda: sqlite3.connect(address, uri=True), poolclass=NullPool, **_QUIET
+    )
 
 
 def _prepare_postgresql(connection: Any, _record: Any) -> None:

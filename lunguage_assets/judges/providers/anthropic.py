@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from lunguage_assets.judges.asking.requests import ModelBinding, ProviderFailure, Reply, Request
 from lunguage_assets.judges.providers.clients import PerLoop, http_client, sdk
 from lunguage_assets.judges.providers.constrained import bare_label, constrained, label_schema
 from lunguage_assets.judges.providers.endpoints import Endpoint
 from lunguage_assets.judges.providers.failures import attempt
 from lunguage_assets.judges.providers.metering import tokens, well_formed
+from lunguage_assets.judges.requests import ModelBinding, ProviderFailure, Reply, Request
 
 
 class AnthropicProvider:

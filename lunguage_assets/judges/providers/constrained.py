@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from lunguage_assets.judges.asking.requests import Request
+from lunguage_assets.judges.requests import Request
 
 
 def constrained(request: Request) -> bool:

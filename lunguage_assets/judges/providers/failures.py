@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from lunguage_assets.judges.asking.requests import FailureKind, ProviderFailure
+from lunguage_assets.judges.requests import FailureKind, ProviderFailure
 
 Answer = TypeVar("Answer")
 

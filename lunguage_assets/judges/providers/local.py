@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Protocol
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.asking.requests import ModelBinding, Provider, ProviderFailure, Reply, Request
 from lunguage_assets.judges.providers.constrained import constrained
+from lunguage_assets.judges.requests import ModelBinding, Provider, ProviderFailure, Reply, Request
 from lunguage_assets.judges.slots import ModelSlot
 
 INSTALL = "pip install 'lunguage-assets[models]'"

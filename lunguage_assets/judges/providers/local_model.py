@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.asking.attempts import request_key
-from lunguage_assets.judges.asking.requests import ModelBinding, Prompt, ProviderFailure, Reply, Request
+from lunguage_assets.judges.ledger.attempts import request_key
 from lunguage_assets.judges.providers.constrained import constrained
+from lunguage_assets.judges.requests import ModelBinding, Prompt, ProviderFailure, Reply, Request
 from lunguage_assets.judges.slots import Generation
 
 Tokens = list[int]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from lunguage_assets.judges.asking.requests import ProviderFailure, Reply
+from lunguage_assets.judges.requests import ProviderFailure, Reply
 
 
 def tokens(usage: Any, name: str) -> int | None:

@@ -1,4 +1,5 @@
-"""The `cues` judge: adds up the evidence of single words around the finding.
+"""The `cues` judge: adds up the evidence of single words around the finding. The words are in
+resources/cues.yaml.
 
 It knows neither phrases nor the published ranking. Each cue word speaks for or against presence with a weight
 of the author's choosing, in logits, that fades with its distance from the finding and is reduced on the side
@@ -11,9 +12,14 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import exp
 
+import yaml
+
+from lunguage_assets.data_files import resource
+from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.protocol import (
     MASK,
     ComparisonAnswer,
@@ -32,47 +38,7 @@ from lunguage_assets.judges.rules.reading import (
 VERSION = "1"
 """Part of the judge's identity: raise it with every change of rules that changes an answer."""
 
-CUES: Mapping[str, float] = {
-    # modals
-    "may": -0.3, "might": -0.8, "could": -0.9, "can": -0.6, "would": -0.2,
-    # adverbs and adjectives of belief
-    "likely": 1.5, "probable": 1.4, "probably": 1.1, "presumably": 0.8,
-    "presumed": 0.9, "possible": -0.6, "possibly": -0.7, "potentially": -1.0,
-    "perhaps": -0.8, "conceivably": -1.3, "unlikely": -3.0,
-    "doubtful": -2.8, "questionable": -1.3, "equivocal": -1.2,
-    "apparently": 0.4, "suspected": 0.7, "suspicious": 0.6, "suspicion": 0.4,
-    # verbs of appearance and inference
-    "appears": 0.9, "appear": 0.2, "seems": 0.5, "seem": 0.2,
-    "suggests": 0.9, "suggest": 0.1, "suggesting": 0.6, "suggestive": 0.9,
-    "represent": 0.3, "represents": 0.8, "reflect": 0.1, "reflects": 0.6,
-    "indicate": 0.3, "indicative": 1.4, "favor": 0.7, "favors": 0.8,
-    "favored": 0.9, "favoring": 0.7,
-    "consistent": 1.8, "compatible": 1.5, "keeping": 1.3, "concerning": 0.9, "worrisome": 0.8, "concern": 0.4,
-    # degree
-    "most": 1.2, "more": 0.2, "highly": 0.7, "very": 0.5, "strongly": 0.7,
-    "less": -4.2, "somewhat": -0.3, "entirely": -0.8, "completely": -0.8,
-    # exclusion
-    "excluded": -1.3, "exclude": -1.3, "ruled": -1.3, "rule": -1.2, "difficult": -0.2, "hard": -0.2,
-    # alternatives
-    "or": -0.9, "and/or": -0.3, "either": -0.3, "versus": -1.6, "vs": -1.6,
-    "vs.": -1.6, "differential": -2.2, "possibility": -1.6, "question": -1.2,
-    "alternatively": -1.0, "?": -1.2,
-    # conditions
-    "if": -1.0, "any": -0.8, "unless": -1.0,
-}  # fmt: skip
-"""Cue word -> evidence for presence in logits, next to the finding."""
-
-_NEGATIONS = {"no": -2.5, "without": -2.5, "not": -1.6, "never": -2.0, "nor": -2.0}
 _EXCLUSION = frozenset({"excluded", "exclude", "ruled", "rule"})
-_SURROUNDINGS: Mapping[str, float] = {
-    "small": -0.15, "minimal": -0.3, "trace": -0.25, "subtle": -0.4,
-    "faint": -0.4, "vague": -0.5, "tiny": -0.2, "mild": -0.1,
-    "new": 0.25, "increased": 0.25, "increasing": 0.3, "worsening": 0.35,
-    "large": 0.35, "extensive": 0.35, "definite": 0.8, "clearly": 0.9,
-    "limited": -0.3, "limits": -0.3, "technique": -0.2, "correlate": -0.25,
-    "correlation": -0.2, "recommended": -0.2, "artifact": -0.8,
-    "overlying": -0.2, "given": 0.1, "fever": 0.2, "unchanged": 0.1, "stable": 0.1,
-}  # fmt: skip
 _GRAMMAR = re.compile(
     r"""(?<!\S)(?:
       (?:can\ not|cannot|not)(?:\ be)?(?:\ (?:entirely|completely))?\ (?:excluded?|ruled\ out|rule\ out)
@@ -85,8 +51,8 @@ _GRAMMAR = re.compile(
     | (?:worrisome|concerning|suspicious)\ for | suspicion\ (?:of|for) | suspected
     | favor(?:s|ed|ing)?
     | (?:(?:most|more|less|very|highly|not)\ )?(?:likely|probable|probably|unlikely)
-    | presumed | presumably | possible | possibly | potentially | perhaps | conceivably
-    | doubtful | questionable | equivocal | apparently
+    | presumed | presumably | possible | possibly | potentially """
+    r"""| perhaps | conceivably | doubtful | questionable | equivocal | apparently
     | possibility | differential | question\ of
     | either | and/or | or | versus | vs\.?
     )(?!\S)""",
@@ -105,16 +71,46 @@ _EXTRACTED_WITHIN = 6
 _BREAKS = frozenset({MASK, ",", ";", ":", ".", "and", "or", "but"})
 
 
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Word -> evidence for presence in logits, next to the finding: of words of belief, of negations, and of
+    words about size, change and the picture.
+    """
+
+    cues: Mapping[str, float]
+    negations: Mapping[str, float]
+    context: Mapping[str, float]
+
+
+@lru_cache(maxsize=1)
+def bundled_words() -> Words:
+    """The words of resources/cues.yaml.
+
+    Raises:
+        ConfigurationError: the file cannot be read.
+    """
+    file = resource("cues.yaml")
+    try:
+        content = yaml.safe_load(file.read_text(encoding="utf-8"))
+        tables = (content[table] for table in ("cues", "negations", "context"))
+        return Words(*({str(word): float(weight) for word, weight in table.items()} for table in tables))
+    except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ConfigurationError(
+            f"{file}: not readable as cues ({type(error).__name__}). Give every word a weight in logits, and "
+            'quote words such as "no" and "?".'
+        ) from None
+
+
 class CuesJudge:
     """Deterministic and free; answers from the sum of cues."""
 
-    def __init__(self, key: str) -> None:
-        self._key = key
-        self._score = lru_cache(maxsize=1 << 17)(_score)
+    def __init__(self, key: str, words: Words) -> None:
+        self._key, self._words = key, words
+        self._score = lru_cache(maxsize=1 << 17)(lambda sentence: _score(words, sentence))
 
     @classmethod
     def bundled(cls, key: str) -> CuesJudge:
-        return cls(key)
+        return cls(key, bundled_words())
 
     @property
     def key(self) -> str:
@@ -124,9 +120,9 @@ class CuesJudge:
     def identity(self) -> str:
         entries = repr(
             (
-                sorted(CUES.items()),
-                sorted(_NEGATIONS.items()),
-                sorted(_SURROUNDINGS.items()),
+                sorted(self._words.cues.items()),
+                sorted(self._words.negations.items()),
+                sorted(self._words.context.items()),
                 _GRAMMAR.pattern,
                 _FADE,
                 _OTHER_SIDE,
@@ -147,21 +143,21 @@ class CuesJudge:
         return choose_by_score(questions, self._score, "cues")
 
 
-def _score(masked_sentence: str) -> float:
+def _score(words: Words, masked_sentence: str) -> float:
     reading = Reading.of(masked_sentence)
     total = 0.0
     for place, token in enumerate(reading.tokens):
-        weight = CUES.get(token, 0.0) + _SURROUNDINGS.get(token, 0.0) + _negation(reading, place)
+        weight = words.cues.get(token, 0.0) + words.context.get(token, 0.0) + _negation(words, reading, place)
         if weight:
             total += weight * _nearness(reading, place, token)
     return round(total, 9)
 
 
-def _negation(reading: Reading, place: int) -> float:
+def _negation(words: Words, reading: Reading, place: int) -> float:
     """A negation counts against presence, unless it negates an exclusion: that idiom already has its
     weight.
     """
-    weight = _NEGATIONS.get(reading.tokens[place], 0.0)
+    weight = words.negations.get(reading.tokens[place], 0.0)
     return 0.0 if weight and any(reading.word(place + step) in _EXCLUSION for step in (1, 2, 3)) else weight
 
 

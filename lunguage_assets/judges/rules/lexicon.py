@@ -48,19 +48,6 @@ _CHAIN_BREAKS = frozenset({MASK, ".", ",", ";", ":", "and", "or", "but"})
 _NEGATIONS = frozenset({"no", "not", "without", "nor", "never", "neither", "absent"})
 _STATED, _DENIED = 46.0, 2.0
 """Places of a sentence without any hedge: the author's own estimates on the published scale."""
-_SHIFTS: Mapping[str, float] = {
-    "highly": 3.0, "strongly": 3.0, "definite": 3.0, "definitely": 3.0,
-    "clearly": 3.0, "very": 2.0, "increasing": 1.5, "worsening": 1.5,
-    "new": 1.0, "large": 1.5, "extensive": 1.5, "marked": 1.5, "moderate": 0.5, "confirmed": 3.0,
-    "small": -1.0, "minimal": -1.5, "trace": -1.5, "tiny": -1.5, "subtle": -2.0,
-    "faint": -2.0, "vague": -2.5, "early": -1.0, "slight": -1.0,
-    "somewhat": -1.5, "limited": -1.0, "limits": -1.0, "alternatively": -3.0,
-    "artifact": -3.0, "superimposed": -1.0, "overlying": -1.0,
-    "?": -4.0, "unclear": -3.0, "uncertain": -3.0, "considered": -1.0, "exaggerated": -1.0, "obscured": -1.0,
-}  # fmt: skip
-"""Context word -> shift of the place, in points of mu. The author's own estimates: nobody rated them, the
-paper has none.
-"""
 _SHIFT_REACH = 8
 
 
@@ -89,9 +76,17 @@ class Occurrence:
     mention: int
 
 
+@dataclass(frozen=True, slots=True)
+class Lexicon:
+    """The phrases, and the words near the finding that shift a phrase's place, in points of mu."""
+
+    hedges: tuple[Hedge, ...]
+    shifts: Mapping[str, float]
+
+
 @lru_cache(maxsize=1)
-def bundled_hedges() -> tuple[Hedge, ...]:
-    """Published and rarer phrases of resources/hedges.yaml.
+def bundled_lexicon() -> Lexicon:
+    """Published and rarer phrases, and shifts, of resources/hedges.yaml.
 
     Raises:
         ConfigurationError: a published phrase without a side, or an entry that cannot be read.
@@ -107,10 +102,11 @@ def bundled_hedges() -> tuple[Hedge, ...]:
             Hedge(e["phrase"], tuple(e["phrase"].split()), float(e["place"]), e["side"])
             for e in content["rarer"]
         ]
+        shifts = {str(word): float(shift) for word, shift in content["shifts"].items()}
     except (yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise ConfigurationError(
             f"{file}: not readable as a lexicon ({type(error).__name__}: {error}). Give every "
-            "phrase a side and a place."
+            "phrase a side and a place, and every shift a number."
         ) from None
     hedges = (*published, *rarer)
     wrong = [hedge.phrase for hedge in hedges if hedge.side not in _SIDES]
@@ -118,23 +114,22 @@ def bundled_hedges() -> tuple[Hedge, ...]:
         raise ConfigurationError(
             f"{file}: phrases {wrong} have no known side; expected one of {list(_SIDES)}."
         )
-    return hedges
+    return Lexicon(hedges, shifts)
 
 
 class LexiconJudge:
     """Deterministic and free; answers from the governing hedge."""
 
-    def __init__(self, key: str, hedges: Sequence[Hedge]) -> None:
-        self._key = key
-        self._hedges = tuple(hedges)
+    def __init__(self, key: str, lexicon: Lexicon) -> None:
+        self._key, self._lexicon = key, lexicon
         self._by_first: dict[str, list[Hedge]] = {}
-        for hedge in sorted(hedges, key=lambda known: (-len(known.words), known.phrase)):
+        for hedge in sorted(lexicon.hedges, key=lambda known: (-len(known.words), known.phrase)):
             self._by_first.setdefault(hedge.words[0], []).append(hedge)
         self._score = lru_cache(maxsize=1 << 17)(self._uncached_score)
 
     @classmethod
     def bundled(cls, key: str) -> LexiconJudge:
-        return cls(key, bundled_hedges())
+        return cls(key, bundled_lexicon())
 
     @property
     def key(self) -> str:
@@ -144,8 +139,8 @@ class LexiconJudge:
     def identity(self) -> str:
         entries = repr(
             (
-                sorted((hedge.phrase, hedge.place, hedge.side) for hedge in self._hedges),
-                sorted(_SHIFTS.items()),
+                sorted((hedge.phrase, hedge.place, hedge.side) for hedge in self._lexicon.hedges),
+                sorted(self._lexicon.shifts.items()),
             )
         )
         return f"lexicon/{VERSION}/{hashlib.blake2b(entries.encode(), digest_size=6).hexdigest()}"
@@ -228,7 +223,7 @@ class LexiconJudge:
             score = max(joined)
         else:
             score = _DENIED if _negated(reading) else _STATED
-        return round(score + _context(reading, scope), 6)
+        return round(score + _context(reading, scope, self._lexicon.shifts), 6)
 
 
 def _cost(reading: Reading, hedge: Hedge, start: int, end: int, mention: int) -> int:
@@ -282,16 +277,16 @@ def _negated(reading: Reading) -> bool:
     )
 
 
-def _context(reading: Reading, scope: Sequence[Occurrence]) -> float:
+def _context(reading: Reading, scope: Sequence[Occurrence], shifts: Mapping[str, float]) -> float:
     """Shift by words near the finding that strengthen or weaken a statement, outside the hedges
     themselves.
     """
     inside = {place for occurrence in scope for place in range(occurrence.start, occurrence.end)}
     shift = 0.0
     for place, token in enumerate(reading.tokens):
-        if token in _SHIFTS and place not in inside:
+        if token in shifts and place not in inside:
             near = min(
                 (reading.between(*sorted((place, mention))) for mention in reading.mentions), default=0
             )
-            shift += _SHIFTS[token] if near <= _SHIFT_REACH else 0.0
+            shift += shifts[token] if near <= _SHIFT_REACH else 0.0
     return max(-5.0, min(5.0, shift))

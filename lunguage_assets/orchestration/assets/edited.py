@@ -31,7 +31,6 @@ SETTINGS = {
     "ranking settings": "ranking",
     "fit settings": "fit",
     "merge settings": "merge",
-    "release settings": "release",
     "pathways": "pathways",
     "blacklist": "blacklist",
     "anchors": "anchors",
@@ -67,8 +66,10 @@ def edited_assets(partitions: Partitions) -> list[dg.AssetSpec]:
 
 
 def edited_deps(step: str) -> Iterator[dg.AssetDep]:
-    """The external assets that a step reads."""
+    """The external assets that a step reads. Analyses are made on request: no lines to them."""
     recipe = RECIPES[step]
+    if recipe.on_request:
+        return
     groups = [SETTINGS[name] for name in recipe.reads if name in SETTINGS]
     if groups:
         yield dg.AssetDep("settings", partition_mapping=dg.SpecificPartitionsPartitionMapping(groups))

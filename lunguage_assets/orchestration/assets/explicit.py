@@ -12,7 +12,7 @@ from lunguage_assets.current.recipes import BATCH
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.analysis.trust.verification import verify_with_package
 from lunguage_assets.explicit.fit.fitting import fit_with_log
-from lunguage_assets.explicit.fit.probability import load_anchors, require_anchors
+from lunguage_assets.explicit.fit.probability import load_anchors
 from lunguage_assets.explicit.hedges.amendments import newest_only
 from lunguage_assets.explicit.hedges.hedging import hedge_phrases as extract_hedge_phrases
 from lunguage_assets.explicit.hedges.hedging import load_corrections, review_queue, unknown_corrections
@@ -21,7 +21,6 @@ from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary as colle
 from lunguage_assets.explicit.rating.matches import comparison_matches as play_matches
 from lunguage_assets.explicit.rating.order_free import compare_with_order
 from lunguage_assets.explicit.rating.ranking import reference_ranking as rank_phrases
-from lunguage_assets.files import write_csv
 from lunguage_assets.orchestration.assets.step import step_asset
 from lunguage_assets.orchestration.checks.explicit import VERIFIED, verification_result
 from lunguage_assets.orchestration.metadata import Spending, counts, picture, probability_bars
@@ -54,8 +53,7 @@ def extraction(
     spending = Spending(context)
     judge = home.judge(key, spending.note)
     frame = extract_hedge_phrases(findings, judge, load_corrections(home.home.corrections_file))
-    queue = home.home.review_queue(key, batch)
-    write_csv(review_queue(frame), queue)
+    queue = home.keep_review_queue(key, batch, review_queue(frame))
     yield dg.Output(
         frame,
         "hedge_phrases",
@@ -107,7 +105,7 @@ def comparing(
 ) -> Iterator[dg.Output]:
     """Have one judge play all comparisons of the vocabulary."""
     retained = set(hedge_vocabulary.loc[hedge_vocabulary["retained"], "phrase"])
-    require_anchors(retained, load_anchors(home.home.anchor_ratings))
+    home.require_anchors(retained)
     spending = Spending(context)
     judge = home.judge(context.partition_key, spending.note)
     frame = play_matches(hedge_vocabulary, judge, home.settings.explicit)

@@ -16,8 +16,8 @@ from lunguage_assets.implicit.merging.blacklist import load_blacklist
 from lunguage_assets.implicit.merging.deduplicate import deduplicate
 from lunguage_assets.implicit.pathways.pathway_tree import pathway_tree
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
-from lunguage_assets.implicit.resolution.accounting import account, explained_studies
-from lunguage_assets.implicit.resolution.guarantees import violations
+from lunguage_assets.implicit.resolution.accounting import account
+from lunguage_assets.implicit.resolution.guarantees import refuse_violations
 from lunguage_assets.implicit.resolution.resolve import resolve
 from lunguage_assets.orchestration.assets.step import step_asset
 from lunguage_assets.orchestration.metadata import account_of, counts
@@ -154,24 +154,6 @@ def implicit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
     """From findings with a probability to Lunguage++."""
     steps = {"merging": merging, "expansion": expansion, "resolution": resolution}
     return [step_asset(step, compute, partitions, GROUP) for step, compute in steps.items()]
-
-
-def refuse_violations(rows: pd.DataFrame, accounts: pd.DataFrame, reports: pd.DataFrame) -> None:
-    """Raise when a guarantee of implicit.md section 5 does not hold, or the accounts of a study do not
-    balance.
-    """
-    broken = violations(rows, reports["study_id"], explained_studies(accounts))
-    problems = [
-        f"{found.guarantee} ({found.study_id}: {', '.join(found.finding_ids[:5])})" for found in broken
-    ]
-    problems += [
-        f"accounts of {study or 'unreadable study ids'} do not balance"
-        for study in accounts.loc[~accounts["balanced"], "study_id"]
-    ]
-    if problems:
-        raise InvalidTable(
-            f"lunguage_plus_plus: {len(problems)} violations, nothing stored: " + "; ".join(problems[:5])
-        )
 
 
 def _trees(dictionary: PathwayDictionary, diagnoses: list[str]) -> dg.MetadataValue:

@@ -2,39 +2,44 @@
 whole.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
 import dagster as dg
 import pandas as pd
+from dagster_duckdb import DuckDBResource
+from duckdb import DuckDBPyConnection
 from upath import UPath
 
 from lunguage_assets.current.recipes import RECIPES
+from lunguage_assets.current.recipes import RELEASE as STEP
 from lunguage_assets.errors import MethodError
 from lunguage_assets.home.store import (
     PARTITIONED_BY,
     is_stored,
     partition_path,
-    read_sound_batches,
     read_sound_table,
     read_table,
 )
-from lunguage_assets.orchestration.assets.edited import edited_deps
-from lunguage_assets.orchestration.assets.implicit import refuse_violations
-from lunguage_assets.orchestration.metadata import OWNERS, column_schema, counts, picture, plain_failures
+from lunguage_assets.orchestration.metadata import OWNERS, column_schema, counts, picture
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.resources import HomeResource
-from lunguage_assets.pictures.plots import probability_histogram
-from lunguage_assets.release.bundle.bundle import TABLES_PER_BATCH, assemble, write_bundle
+from lunguage_assets.orchestration.withheld import plain_failures
+from lunguage_assets.release.bundle.bundle import Release, write_bundle
 from lunguage_assets.release.bundle.costs import answer_costs
 from lunguage_assets.release.bundle.material import ANALYSES
+from lunguage_assets.release.bundle.newest import TABLES_PER_BATCH, NewestStudies
 from lunguage_assets.release.bundle.provenance import Origin, language_models, read_origin
 from lunguage_assets.tables import HEDGE_VOCABULARY, REFERENCE_RANKING, RELEASE
 
-GROUP = RELEASE_STEP = "release"
+GROUP = "release"
 BUNDLE_OP = "write_release"  # an op must not have the name of a job
+
+MEMORY = "1GB"
+"""What DuckDB may take while a release is written."""
 
 NAMED = 5
 """Batches that an error names."""
@@ -48,21 +53,20 @@ class ReleaseConfig(dg.Config):
 
 
 def release_assets(partitions: Partitions, tables_root: Path | UPath) -> list[dg.AssetsDefinition]:
+    """The release of each ranker."""
     spec = dg.AssetSpec(
-        "release",
+        STEP,
         group_name=GROUP,
         owners=OWNERS,
         kinds={"csv", "parquet"},
         tags={"contains": "report-text"},
         metadata={"dagster/column_schema": column_schema(RELEASE)},
+        code_version=RECIPES[STEP].code,
         deps=[
-            *(
-                dg.AssetDep(wanted.table, partition_mapping=partitions.mapping(RELEASE_STEP, wanted))
-                for wanted in RECIPES[RELEASE_STEP].inputs
-            ),
-            *edited_deps(RELEASE_STEP),
+            dg.AssetDep(wanted.table, partition_mapping=partitions.mapping(STEP, wanted))
+            for wanted in RECIPES[STEP].inputs
+            if not wanted.side
         ],
-        code_version=RECIPES[RELEASE_STEP].code,
         description=(
             "Lunguage++ over all batches as a numbered version (docs/release.md): an open part "
             "with rankings, pathways, aggregates and a report, "
@@ -72,7 +76,7 @@ def release_assets(partitions: Partitions, tables_root: Path | UPath) -> list[dg
         ),
     )
 
-    @dg.multi_asset(name=BUNDLE_OP, specs=[spec], partitions_def=partitions.of(RELEASE_STEP))
+    @dg.multi_asset(name=BUNDLE_OP, specs=[spec], partitions_def=partitions.of(STEP))
     def write_release(
         context: dg.AssetExecutionContext, home: HomeResource, config: ReleaseConfig
     ) -> dg.MaterializeResult:
@@ -82,19 +86,16 @@ def release_assets(partitions: Partitions, tables_root: Path | UPath) -> list[dg
             root = UPath(tables_root)
             ranking = read_sound_table(REFERENCE_RANKING, partition_path(root, "reference_ranking", ranker))
             now = home.standings()
-            made_of = now.made_of(RELEASE_STEP, (ranker,))
-            batches, tables, missing = stored_batches(root, ranker, now.batches)
-            refuse_stale(ranker, batches, now.stale_batches(ranker))
-            released = assemble(ranker, ranking, batches, tables, missing)
-            refuse_violations(
-                *(released.tables[name] for name in ("lunguage_plus_plus", "accounting", "reports"))
-            )
-            written = write_bundle(
-                released,
-                folder,
-                release_origin(home, ranking),
-                *stored_extras(root, ranker, home.judges.extractor),
-            )
+            made_of = now.made_of(STEP, (ranker,))
+            batches, missing = stored_batches(root, ranker, now.batches)
+            refuse_stale(ranker, len(batches), now.stale_batches(ranker))
+            with querying(folder) as connection:
+                written = write_bundle(
+                    Release(ranker, ranking, NewestStudies(connection, batches), tuple(missing)),
+                    folder,
+                    release_origin(home, ranking),
+                    *stored_extras(root, ranker, home.judges.extractor),
+                )
             record = now.note_release(ranker, folder, made_of)
         summary = written.summary
         return dg.MaterializeResult(
@@ -104,16 +105,14 @@ def release_assets(partitions: Partitions, tables_root: Path | UPath) -> list[dg
                 "folder": dg.MetadataValue.path(str(folder)),
                 "version": written.version,
                 "is_new": written.is_new,
-                "report": dg.MetadataValue.path(str(folder / written.version / "open" / "report.html")),
+                "report": dg.MetadataValue.path(str(written.folder / "open" / "report.html")),
                 "versions_removed": ", ".join(written.removed) or "none",
                 "rows_out": summary["rows_out"],
                 "reports": summary["reports"],
                 "batches": ", ".join(summary["batches"]) or "none",
                 "batches_not_included": ", ".join(summary["batches_not_included"]) or "none",
                 "conflicts": counts(summary["conflicts"], "conflict"),
-                "probabilities": picture(
-                    probability_histogram(released.tables["lunguage_plus_plus"]["prob"])
-                ),
+                "probabilities": picture((written.folder / "open/figures/probabilities.png").read_bytes()),
                 "summary": dg.MetadataValue.json(summary),
             },
         )
@@ -121,17 +120,15 @@ def release_assets(partitions: Partitions, tables_root: Path | UPath) -> list[dg
     return [write_release]
 
 
-def refuse_stale(ranker: str, batches: Sequence[str], stale: Mapping[str, Sequence[str]]) -> None:
+def refuse_stale(ranker: str, batches: int, stale: Mapping[str, Sequence[str]]) -> None:
     """Raise when a batch is stale: the release would name settings and files that are not its own."""
     if stale:
         named = "; ".join(f"{batch} ({', '.join(causes)})" for batch, causes in islice(stale.items(), NAMED))
         more = f"; and {len(stale) - NAMED} more" if len(stale) > NAMED else ""
         raise MethodError(
-            f"{len(stale)} of {len(batches)} batches of ranker {ranker!r} are stale: "
-            f"{named}{more}. Launch the job"
-            " `everything`, or run `lunguage run`: both make such batches again. Ask `lunguage "
-            "estimate` first"
-            " when language models judge; or undo the change."
+            f"{len(stale)} of {batches} batches of ranker {ranker!r} are stale: {named}{more}. Launch the"
+            " job `everything`, or run `lunguage run`: both make such batches again. Ask `lunguage estimate`"
+            " first when language models judge; or undo the change."
         )
 
 
@@ -163,19 +160,28 @@ def stored_extras(root: UPath, ranker: str, extractor: str) -> tuple[dict[str, p
 
 def stored_batches(
     root: UPath, ranker: str, keys: list[str]
-) -> tuple[list[str], dict[str, pd.DataFrame], list[str]]:
-    """Keys of the batches that are complete for the ranker, in registration order, their tables together, and
-    keys of the others.
+) -> tuple[dict[str, dict[str, UPath]], list[str]]:
+    """The tables of every batch that is complete for the ranker, in registration order, and keys of the
+    others.
     """
 
-    def path(name: str, key: str) -> UPath:
-        return partition_path(
-            root, name, *(ranker if dimension == "ranker" else key for dimension in PARTITIONED_BY[name])
-        )
+    def paths(key: str) -> dict[str, UPath]:
+        parts = {"ranker": ranker, "report_batch": key}
+        return {
+            name: partition_path(root, name, *(parts[dimension] for dimension in PARTITIONED_BY[name]))
+            for name in TABLES_PER_BATCH
+        }
 
-    complete = [key for key in keys if all(path(name, key).exists() for name in TABLES_PER_BATCH)]
-    tables = {
-        name: read_sound_batches(table, {key: path(name, key) for key in complete})
-        for name, table in TABLES_PER_BATCH.items()
+    found = {key: paths(key) for key in keys}
+    complete = {
+        key: tables for key, tables in found.items() if all(path.exists() for path in tables.values())
     }
-    return complete, tables, [key for key in keys if key not in complete]
+    return complete, [key for key in keys if key not in complete]
+
+
+@contextmanager
+def querying(folder: Path) -> Iterator[DuckDBPyConnection]:
+    """DuckDB with bounded memory. What does not fit is put beside the versions: it may be report text."""
+    spill = {"memory_limit": MEMORY, "temp_directory": str(folder / ".spill.tmp")}
+    with DuckDBResource(database=":memory:", connection_config=spill).get_connection() as connection:
+        yield connection

@@ -13,14 +13,20 @@ from functools import wraps
 from typing import Any
 
 import dagster as dg
+import pandas as pd
 
+from lunguage_assets.current.plan import not_there
 from lunguage_assets.current.recipes import RECIPES, Recipe, dimensions_of
+from lunguage_assets.errors import MethodError
+from lunguage_assets.home.home import Home
 from lunguage_assets.home.record import MadeOf, encode
+from lunguage_assets.home.store import partition_path, read_sound_table
 from lunguage_assets.orchestration.assets.edited import edited_deps
-from lunguage_assets.orchestration.metadata import plain_failures, table_options
+from lunguage_assets.orchestration.metadata import table_options
 from lunguage_assets.orchestration.partitions import Partitions, store_keys
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.pools import JUDGES_POOL
+from lunguage_assets.orchestration.withheld import plain_failures
 from lunguage_assets.tables import TABLES
 
 Compute = Callable[..., Iterator[dg.Output | dg.AssetCheckResult]]
@@ -46,11 +52,6 @@ def step_asset(
         check_specs: checks that the step makes itself.
     """
     recipe = RECIPES[step]
-    deps = [
-        dg.AssetDep(wanted.table, partition_mapping=partitions.mapping(step, wanted))
-        for wanted in recipe.inputs
-    ]
-    read = set(inspect.signature(compute).parameters)
     return dg.multi_asset(
         name=step,
         check_specs=check_specs,
@@ -62,9 +63,9 @@ def step_asset(
                 metadata={"allow_missing_partitions": True} if wanted.on_request else None,
             )
             for wanted in recipe.inputs
-            if wanted.table in read
+            if not wanted.side
         },
-        deps=[*(dep for dep in deps if dep.asset_key.path[-1] not in read), *edited_deps(step)],
+        deps=list(edited_deps(step)),
         outs={
             table: dg.AssetOut(
                 code_version=recipe.code, **table_options(table, group, kinds=(kinds or {}).get(table))
@@ -75,7 +76,8 @@ def step_asset(
 
 
 def _recorded(step: str, recipe: Recipe, compute: Compute) -> Compute:
-    """The function with every output encoded, recorded and given its data version."""
+    """The function; side tables are read for it, outputs encoded, recorded and given a data version."""
+    side = [wanted.table for wanted in recipe.inputs if wanted.side]
 
     @wraps(compute)
     def recorded(
@@ -83,11 +85,26 @@ def _recorded(step: str, recipe: Recipe, compute: Compute) -> Compute:
     ) -> Iterator[dg.Output | dg.AssetCheckResult]:
         keys = store_keys(context.partition_key, recipe.dimensions)
         with plain_failures():
-            made_of = home.standings().made_of(step, keys, by_keys(context, recipe, read))
+            now = home.standings()
+            for table, place in now.places(step, keys):
+                if table in side:
+                    read[table] = _side_table(home.home, table, place)
+            made_of = now.made_of(step, keys, by_keys(recipe, read))
             for output in compute(context, home=home, **read):
                 yield _encoded(output, keys, made_of) if isinstance(output, dg.Output) else output
 
+    shown = inspect.signature(compute)
+    recorded.__signature__ = shown.replace(  # type: ignore[attr-defined]
+        parameters=[parameter for name, parameter in shown.parameters.items() if name not in side]
+    )
     return recorded
+
+
+def _side_table(home: Home, table: str, keys: Sequence[str]) -> pd.DataFrame:
+    try:
+        return read_sound_table(TABLES[table], partition_path(home.tables, table, *keys))
+    except FileNotFoundError:
+        raise MethodError(not_there(table, keys)) from None
 
 
 def _encoded(output: dg.Output, keys: Sequence[str], made_of: MadeOf) -> dg.Output:
@@ -100,7 +117,7 @@ def _encoded(output: dg.Output, keys: Sequence[str], made_of: MadeOf) -> dg.Outp
     )
 
 
-def by_keys(context: dg.AssetExecutionContext, recipe: Recipe, read: Mapping[str, Any]) -> dict[str, Any]:
+def by_keys(recipe: Recipe, read: Mapping[str, Any]) -> dict[str, Any]:
     """Frames that were read, those of several partitions by the keys of the store."""
     found: dict[str, Any] = {}
     for wanted in recipe.inputs:

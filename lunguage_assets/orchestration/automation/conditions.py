@@ -71,7 +71,7 @@ def _extracts(now: Standings, judge: str) -> bool:
     return judge == now.judges.extractor and (judge in collected or not collected)
 
 
-def condition(home: HomeResource) -> dg.AutomationCondition:
+def condition(home: HomeResource, table: str) -> dg.AutomationCondition:
     """When a step of a batch is requested: something that it reads is there anew, and all of it is sound."""
     automatic = dg.AutomationCondition
     stick, by_hand = dg.AssetSelection.assets("hedge_vocabulary", "reference_ranking"), _by_hand()
@@ -79,7 +79,9 @@ def condition(home: HomeResource) -> dg.AutomationCondition:
     unranked = automatic.any_deps_match(automatic.missing()).allow(
         dg.AssetSelection.assets("reference_ranking")
     )
-    news = (automatic.newly_missing() | automatic.any_deps_updated().ignore(stick | by_hand)).since(
+    unseen = automatic.missing() & automatic.initial_evaluation()  # taken in while nobody looked
+    arrived = automatic.newly_missing() | unseen if table == "hedge_phrases" else automatic.newly_missing()
+    news = (arrived | automatic.any_deps_updated().ignore(stick | by_hand)).since(
         automatic.newly_requested() | automatic.newly_updated() | unranked
     )
     unsound = automatic.any_checks_match(
@@ -125,7 +127,7 @@ def automated(
     def attach(spec: dg.AssetSpec) -> dg.AssetSpec:
         table = spec.key.path[-1]
         if table in carried:
-            return spec.replace_attributes(automation_condition=condition(home))
+            return spec.replace_attributes(automation_condition=condition(home, table))
         if table == RELEASE and late is not None:
             return dg.apply_freshness_policy(spec, late)
         if table in rebuilt:

@@ -10,10 +10,10 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice, pairwise
 
 import dagster as dg
-from dagster._utils.schedules import cron_string_iterator, is_valid_cron_schedule
 
 from lunguage_assets.current.standing import Standings
 from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.orchestration.dagster_private import cron_string_iterator, is_valid_cron_schedule
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.settings import AutomationSettings

@@ -1,80 +1,98 @@
-"""Asset checks: the expectation suite of every table, the conflict-free guarantees, the accounts.
+"""Checks of stored tables: the rules of every table, the guarantees of the result, the accounts.
 
-A check reports on the partition of the run it is part of: which rule, how many rows, and the keys of failing
-rows. The guarantees are blocking; they are also asserted before a table is stored and when the release reads
-it, because blocking checks do not reach assets with other partitions.
+The guarantees are blocking; they are also asserted before a table is stored and when the release reads it,
+because blocking checks do not reach assets with other partitions.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import dagster as dg
-import pandas as pd
 
-from lunguage_assets.current.plan import STEPS_OF_JOB
+from lunguage_assets.current.plan import first_job
 from lunguage_assets.implicit.resolution.accounting import explained_studies
 from lunguage_assets.implicit.resolution.guarantees import violations
-from lunguage_assets.orchestration.checks.beliefs import belief_checks
-from lunguage_assets.orchestration.checks.corpus import corpus_checks
-from lunguage_assets.orchestration.checks.current import current_checks
-from lunguage_assets.orchestration.checks.drift import drift_checks
-from lunguage_assets.orchestration.checks.explicit import explicit_checks
-from lunguage_assets.orchestration.checks.judges import judge_checks
-from lunguage_assets.orchestration.checks.report import EXAMPLES, examples, markdown, result, where_stored
-from lunguage_assets.orchestration.jobs import tables_of_job
-from lunguage_assets.orchestration.partitions import Partitions
-from lunguage_assets.orchestration.resources import HomeResource
-from lunguage_assets.quality.validation import RuleResult, validate
+from lunguage_assets.orchestration.checks.look import Check, Found, Look, check
+from lunguage_assets.orchestration.checks.report import EXAMPLES, examples, markdown
+from lunguage_assets.quality.suites import derived_rules
+from lunguage_assets.quality.validation import RuleResult, record_results, schema_results, suite_results
 from lunguage_assets.tables import TABLES
 
-JOB_OF = {table: job for job in reversed(STEPS_OF_JOB) for table in tables_of_job(job)}
-"""Table -> the first of the jobs that make it."""
-
 _RESOLVE_AGAIN = (
-    "Launch `expand` for this ranker and batch: it stores nothing unless every guarantee "
-    "holds, so the file was changed after it was stored. If it is refused "
-    "there, too, report it with the keys. The release leaves this result alone until then: "
-    "it asserts the same."
+    "Launch `expand` for this ranker and batch: it stores nothing unless every guarantee holds, so the file "
+    "was changed after it was stored. If it is refused there, too, report it with the keys. The release "
+    "leaves this result alone until then: it asserts the same."
 )
 _ACCOUNT_AGAIN = (
-    "Launch `expand` for this ranker and batch. If studies are still not accounted for, "
-    "report it with their ids: rows were lost or "
-    "doubled, and the result must not be used."
+    "Launch `expand` for this ranker and batch. If studies are still not accounted for, report it with "
+    "their ids: rows were lost or doubled, and the result must not be used."
 )
 
 
-def expectation_check(table: str, partitions: Partitions) -> dg.AssetChecksDefinition:
-    """The table's Great Expectations suite as a check of the materialised partition."""
+def expectations(table: str) -> Check:
+    """The rules of a table: those of its schema, which the store has asserted, and those written by hand."""
 
-    @dg.asset_check(
-        asset=dg.AssetKey(table),
-        name="expectations",
-        description=f"The rules of expectations/{table}.json: columns, empty values, codes, ranges, forms, "
-        "keys, and rules written by hand.",
-        partitions_def=partitions.of(table),
+    def look(at: Look) -> Found:
+        frame, schema, job = at.table(table), TABLES[table], first_job(table)
+        by_suite = suite_results(schema, frame, job, by_hand=not at.all_rules)
+        by_store = [] if at.all_rules else schema_results(schema, frame, job)
+        results = [*record_results(schema, at.path(table), job), *by_store, *by_suite]
+        return rules_found(len(derived_rules(schema)), results, len(by_suite), len(frame))
+
+    return Check(
+        table,
+        "expectations",
+        f"The rules of expectations/{table}.json: columns, empty values, codes, ranges, forms, keys, and "
+        "rules written by hand.",
+        look,
     )
-    def expectations(
-        context: dg.AssetCheckExecutionContext, home: HomeResource, frame: pd.DataFrame
-    ) -> dg.AssetCheckResult:
-        results = validate(TABLES[table], frame, JOB_OF[table])
-        return suite_result(context, results, len(frame), where_stored(context, home.home, table))
-
-    return expectations
 
 
-def suite_result(
-    context: dg.AssetCheckExecutionContext, results: Sequence[RuleResult], rows: int, links: Mapping[str, Any]
-) -> dg.AssetCheckResult:
-    """A check result whose report is a table of failing rules with the keys of failing rows."""
-    failing = [r for r in results if not r.success]
+def rules_found(asserted: int, results: Sequence[RuleResult], by_suite: int, rows: int) -> Found:
+    """What the rules of a table found: a table of failing rules with the keys of failing rows.
+
+    Args:
+        asserted: rules that follow from the schema.
+        results: of the rules that were evaluated; of the store's, only those that fail.
+        by_suite: how many of the suite's rules Great Expectations ran.
+        rows: that the partition has.
+    """
+    failing = [rule for rule in results if not rule.success]
+    said = f"Asserted when written: {asserted} rules. Run by Great Expectations now: {by_suite} rules."
     report = markdown(
         ["rule", "column", "rows", "keys", "why", "what to do"],
         ((r.rule, r.column, r.failing_rows, examples(r.failing_keys), r.why, r.remedy) for r in failing),
-        f"All {len(results)} rules hold for {rows} rows.",
+        f"{said} All hold for {rows} rows.",
     )
-    metadata = {"rows": rows, "rules": len(results), "failing_rules": len(failing), "report": report, **links}
-    remedy = " ".join(dict.fromkeys(r.remedy for r in failing))
-    return result(context, not failing, metadata, remedy, dg.AssetCheckSeverity.ERROR)
+    metadata = {
+        "rows": rows,
+        "rules_asserted_when_written": asserted,
+        "rules_run_by_great_expectations": by_suite,
+        "failing_rules": len(failing),
+        "report": report,
+    }
+    remedy = " ".join(dict.fromkeys(rule.remedy for rule in failing))
+    return Found(not failing, metadata, remedy, dg.AssetCheckSeverity.ERROR)
+
+
+@check(
+    "lunguage_plus_plus",
+    "conflict_free",
+    "No finding twice at one place and time, no polarity clash, every generated row under a living parent "
+    "and one stated root, every reference to an existing row, every delivered study present or explained.",
+    blocking=True,
+)
+def conflict_free(look: Look) -> Found:
+    """The guarantees of implicit.md section 5."""
+    frame = look.table("lunguage_plus_plus")
+    explained = explained_studies(look.table("accounting"))
+    found = violations(frame, look.table("reports")["study_id"], explained)
+    report = markdown(
+        ["guarantee", "study", "rows"],
+        ((v.guarantee, v.study_id, examples(v.finding_ids)) for v in found[:EXAMPLES]),
+        f"All guarantees hold for {len(frame)} rows.",
+    )
+    metadata = {"rows": len(frame), "violations": len(found), "report": report}
+    return Found(not found, metadata, _RESOLVE_AGAIN, dg.AssetCheckSeverity.ERROR)
 
 
 _ACCOUNT = (
@@ -91,84 +109,26 @@ _ACCOUNT = (
 )
 
 
-def guarantee_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
-    """The blocking checks of implicit.md section 5."""
-
-    @dg.asset_check(
-        asset=dg.AssetKey("lunguage_plus_plus"),
-        name="conflict_free",
-        blocking=True,
-        description=(
-            "No finding twice at one place and time, no polarity clash, every generated row "
-            "under a living parent and one stated root, "
-            "every reference to an existing row, every delivered study present or explained."
-        ),
-        partitions_def=partitions.of("lunguage_plus_plus"),
-        additional_ins={
-            "accounting": dg.AssetIn(),
-            "reports": dg.AssetIn(partition_mapping=partitions.batch_only),
-        },
-    )
-    def conflict_free(
-        context: dg.AssetCheckExecutionContext,
-        home: HomeResource,
-        frame: pd.DataFrame,
-        accounting: pd.DataFrame,
-        reports: pd.DataFrame,
-    ) -> dg.AssetCheckResult:
-        found = violations(frame, reports["study_id"], explained_studies(accounting))
-        metadata = {
-            "rows": len(frame),
-            "violations": len(found),
-            "report": markdown(
-                ["guarantee", "study", "rows"],
-                ((v.guarantee, v.study_id, examples(v.finding_ids)) for v in found[:EXAMPLES]),
-                f"All guarantees hold for {len(frame)} rows.",
-            ),
-            **where_stored(context, home.home, "lunguage_plus_plus"),
-        }
-        return result(context, not found, metadata, _RESOLVE_AGAIN, dg.AssetCheckSeverity.ERROR)
-
-    @dg.asset_check(
-        asset=dg.AssetKey("accounting"),
-        name="accounts_balance",
-        blocking=True,
-        description="For every study: rows in = originals out + merged + removed + excluded + rejected; and "
-        "every delivered study is listed.",
-        partitions_def=partitions.of("accounting"),
-        additional_ins={"reports": dg.AssetIn(partition_mapping=partitions.batch_only)},
-    )
-    def accounts_balance(
-        context: dg.AssetCheckExecutionContext, home: HomeResource, frame: pd.DataFrame, reports: pd.DataFrame
-    ) -> dg.AssetCheckResult:
-        unbalanced = frame[~frame["balanced"]]
-        unlisted = sorted(set(reports["study_id"]) - set(frame["study_id"]))
-        rows = [
-            (study or "unreadable study ids", *numbers)
-            for study, *numbers in unbalanced[list(_ACCOUNT)].itertuples(index=False)
-        ]
-        rows += [(study, "not listed", *[""] * (len(_ACCOUNT) - 2)) for study in unlisted]
-        metadata = {
-            "studies": len(frame),
-            "unbalanced": len(unbalanced),
-            "unlisted": len(unlisted),
-            "report": markdown(_ACCOUNT, rows[:EXAMPLES], f"The accounts of {len(frame)} studies balance."),
-            **where_stored(context, home.home, "accounting"),
-        }
-        return result(context, not rows, metadata, _ACCOUNT_AGAIN, dg.AssetCheckSeverity.ERROR)
-
-    return [conflict_free, accounts_balance]
-
-
-def all_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
-    """Every check that is not made by an asset itself."""
-    return [
-        *(expectation_check(table, partitions) for table in TABLES),
-        *guarantee_checks(partitions),
-        *corpus_checks(partitions),
-        *explicit_checks(partitions),
-        *judge_checks(partitions),
-        *belief_checks(partitions),
-        *drift_checks(partitions),
-        *current_checks(partitions),
+@check(
+    "accounting",
+    "accounts_balance",
+    "For every study: rows in = originals out + merged + removed + excluded + rejected; and every delivered "
+    "study is listed.",
+    blocking=True,
+)
+def accounts_balance(look: Look) -> Found:
+    frame = look.table("accounting")
+    unbalanced = frame[~frame["balanced"]]
+    unlisted = sorted(set(look.table("reports")["study_id"]) - set(frame["study_id"]))
+    rows = [
+        (study or "unreadable study ids", *numbers)
+        for study, *numbers in unbalanced[list(_ACCOUNT)].itertuples(index=False)
     ]
+    rows += [(study, "not listed", *[""] * (len(_ACCOUNT) - 2)) for study in unlisted]
+    metadata = {
+        "studies": len(frame),
+        "unbalanced": len(unbalanced),
+        "unlisted": len(unlisted),
+        "report": markdown(_ACCOUNT, rows[:EXAMPLES], f"The accounts of {len(frame)} studies balance."),
+    }
+    return Found(not rows, metadata, _ACCOUNT_AGAIN, dg.AssetCheckSeverity.ERROR)

@@ -13,7 +13,7 @@ from lunguage_assets.errors import ConfigurationError, LunguageError, MethodErro
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.orchestration.dagster_private import add_backfill, silent_daemons
 from lunguage_assets.orchestration.jobs import tables_of_job
-from lunguage_assets.orchestration.partitions import partition_key
+from lunguage_assets.orchestration.partitions import Partitions, partition_key
 
 _NEEDED_DAEMONS = ("BACKFILL", "QUEUED_RUN_COORDINATOR")
 
@@ -57,9 +57,7 @@ def plan_backfill(
     ]
 
 
-def queue(
-    definitions: dg.Definitions, instance: dg.DagsterInstance, stages: Sequence[Stage], title: str
-) -> str:
+def queue(partitions: Partitions, instance: dg.DagsterInstance, stages: Sequence[Stage], title: str) -> str:
     """Hand stages to the daemon as one Dagster backfill; its id.
 
     Raises:
@@ -71,7 +69,8 @@ def queue(
         for table in tables_of_job(stage.job):
             keys.setdefault(table, []).append(str(partition_key(dimensions_of(table), stage.keys)))
     count = sum(map(len, keys.values()))
-    return add_backfill(definitions, instance, keys, title, f"{count} partitions of {len(keys)} assets.")
+    asked = {table: (partitions.of(table), chosen) for table, chosen in keys.items()}
+    return add_backfill(instance, asked, title, f"{count} partitions of {len(keys)} assets.")
 
 
 def require_daemon(instance: dg.DagsterInstance) -> None:

@@ -12,23 +12,26 @@ from typing import Any
 
 from celery import Celery
 from celery.result import AsyncResult
-from dagster import DagsterInvariantViolationError, DagsterRun
-from dagster._core.launcher import CheckRunHealthResult, ResumeRunContext, WorkerStatus
-from dagster._grpc.types import ResumeRunArgs
-from dagster._serdes import pack_value
+from dagster import DagsterRun
 from dagster_celery.config import TASK_RESUME_JOB_NAME
 from dagster_celery.launcher import CeleryRunLauncher
 from dagster_celery.tags import DAGSTER_CELERY_TASK_ID_TAG
 from typing_extensions import override
 
+from lunguage_assets.orchestration.dagster_private import (
+    CheckRunHealthResult,
+    ResumeRunContext,
+    WorkerStatus,
+    resume_arguments,
+)
+
 CELERY_SETTINGS: dict[str, Any] = {
     "accept_content": ["json"],
     "broker_connection_retry_on_startup": True,
     "result_expires": 30 * 24 * 3600,
-    # A run leaves the queue when it starts, and waits there, not with a busy worker, until then. Redis would
-    # hand a run that is
-    # acknowledged at its end to a second worker after an hour (its visibility timeout), also while the first
-    # is alive.
+    # A run leaves the queue when it starts, and waits there, not with a busy worker, until then. Redis
+    # would hand a run that is acknowledged at its end to a second worker after an hour (its visibility
+    # timeout), also while the first is alive.
     "task_acks_late": False,
     "worker_disable_prefetch": True,
     "worker_prefetch_multiplier": 1,
@@ -74,17 +77,8 @@ class WatchedCeleryLauncher(CeleryRunLauncher):
         not take.
         """
         run = context.dagster_run
-        if run.job_code_origin is None:
-            raise DagsterInvariantViolationError(f"run {run.run_id} does not say where its job is defined")
-        arguments = ResumeRunArgs(
-            job_origin=run.job_code_origin,
-            run_id=run.run_id,
-            instance_ref=self._instance.get_ref(),
-            set_exit_code_on_failure=True,
-        )
-        task = self.celery.signature(
-            TASK_RESUME_JOB_NAME, kwargs={"resume_job_args_packed": pack_value(arguments)}, immutable=True
-        )
+        given = {"resume_job_args_packed": resume_arguments(self._instance, run)}
+        task = self.celery.signature(TASK_RESUME_JOB_NAME, kwargs=given, immutable=True)
         self._launch_celery_task_run(run=run, task_signature=task, routing_key=TASK_RESUME_JOB_NAME)
 
     @override

@@ -8,9 +8,10 @@ annotations.
 import dagster as dg
 
 from lunguage_assets.current.plan import Request, plan
-from lunguage_assets.orchestration.metadata import plain_failures
+from lunguage_assets.orchestration.partitions import build_partitions
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.backfill import queue
+from lunguage_assets.orchestration.withheld import plain_failures
 
 OP = "hand_over_everything"  # an op must not have the name of a job
 
@@ -30,8 +31,6 @@ def hand_over_everything(
     context: dg.OpExecutionContext, home: HomeResource, config: EverythingConfig
 ) -> None:
     """Plan what is not current, and hand it to the daemon as one backfill."""
-    from lunguage_assets.orchestration.build import build_defs  # it imports this module
-
     with plain_failures():
         home.judges.members(config.ranker)
         stages = plan(home.standings(), Request(config.ranker, rebuild=config.rebuild_ranking))
@@ -40,7 +39,9 @@ def hand_over_everything(
         if not stages:
             context.add_output_metadata({"note": "Everything is current: nothing to do."})
             return
-        backfill = queue(build_defs(home), context.instance, stages, f"everything for {config.ranker}")
+        backfill = queue(
+            build_partitions(home.judges), context.instance, stages, f"everything for {config.ranker}"
+        )
     context.add_output_metadata({"backfill": backfill, "stages": len(stages)})
 
 

@@ -14,46 +14,55 @@ import dagster as dg
 
 from lunguage_assets.data_files import dagster_yaml
 from lunguage_assets.files import replace_text
-from lunguage_assets.home.home import Home
+from lunguage_assets.home.home import ENVIRONMENT_VARIABLE, Home
 from lunguage_assets.orchestration.runs.workers import is_gone, worker_of
+from lunguage_assets.orchestration.withheld import REDACTION_VARIABLE, redaction
 
-_UNMARKED = {
-    "29097bb855be440cf8ffac14815c4a9338b85998463b9a37bee0cfc95a99b78f",
-    "e188819f86c621425d96ffc8260373b5baab4ba79b807ca2266de797809b888c",
-}
-"""SHA-256 of the configurations that were copied before copies were marked."""
+DAGSTER_VARIABLE = "DAGSTER_HOME"
 
 Configuration = Literal["packaged", "outdated", "edited", "elsewhere", "missing"]
 
 
 @contextmanager
 def dagster_instance(home: Home) -> Iterator[dg.DagsterInstance]:
-    """The persistent instance; sets `DAGSTER_HOME` to the home's own unless it is set already."""
-    prepare_dagster_home(home)
+    """The persistent instance of a home, or the one that `$DAGSTER_HOME` names."""
+    folder = prepare_dagster_home(home)
     with _opening(home):
-        instance = dg.DagsterInstance.get()
+        instance = dg.DagsterInstance.from_config(str(folder))
     with instance:
         yield instance
 
 
-def prepare_dagster_home(home: Home) -> None:
-    """Point `DAGSTER_HOME` at the home and put the instance configuration there; one that nobody edited is
-    renewed.
+def prepare_dagster_home(home: Home) -> Path:
+    """Put the instance configuration into a home, and renew one that nobody edited; the instance's folder.
+
+    A folder that `$DAGSTER_HOME` names is left alone.
     """
     home.create()
-    if not os.environ.get("DAGSTER_HOME"):
-        os.environ["DAGSTER_HOME"] = str(home.dagster)
-    if configuration_of(home) in ("missing", "outdated"):
-        packaged = dagster_yaml().read_text(encoding="utf-8")
-        marks = dict.fromkeys([*_marks(home), _hash(packaged)])
-        replace_text(
-            _mark(home), "".join(f"{mark}\n" for mark in marks)
-        )  # first: a configuration without its mark would count as edited
-        replace_text(home.dagster / "dagster.yaml", packaged)
-    if not (home.dagster / "history").exists() and configuration_of(home) != "elsewhere":
-        with _opening(home), dg.DagsterInstance.get():
-            # so that the databases are there before webserver, daemon and commands open them, each for itself
+    state = configuration_of(home)
+    if state in ("missing", "outdated"):
+        home.dagster.mkdir(parents=True, exist_ok=True)
+        replace_text(home.dagster / "dagster.yaml", _sealed(dagster_yaml().read_text(encoding="utf-8")))
+    if state != "elsewhere" and not (home.dagster / "history").exists():
+        # The databases must be there before webserver, daemon and commands open them, each for itself.
+        with _opening(home), dg.DagsterInstance.from_config(str(home.dagster)):
             pass
+    return _folder(home)
+
+
+def environment_of_children(home: Home) -> dict[str, str]:
+    """The environment in which Dagster's own commands serve a home: its folder, its instance, its secrecy."""
+    corpus = home.corpus()
+    return {
+        **os.environ,
+        ENVIRONMENT_VARIABLE: str(home.root),
+        DAGSTER_VARIABLE: str(prepare_dagster_home(home)),
+        REDACTION_VARIABLE: redaction(corpus.data_class if corpus is not None else None),
+    }
+
+
+def _folder(home: Home) -> Path:
+    return Path(os.environ.get(DAGSTER_VARIABLE) or home.dagster)
 
 
 @contextmanager
@@ -70,58 +79,41 @@ def configuration_of(home: Home) -> Configuration:
     """How the instance configuration in use stands to the packaged one; an `outdated` copy is an older one
     that nobody edited.
     """
-    if Path(os.environ.get("DAGSTER_HOME") or home.dagster) != home.dagster:
-        return "elsewhere"
     file = home.dagster / "dagster.yaml"
+    if _folder(home) != home.dagster:
+        return "elsewhere"
     if not file.exists():
         return "missing"
-    present = _hash(file.read_text(encoding="utf-8"))
-    if present == _hash(dagster_yaml().read_text(encoding="utf-8")):
+    present = file.read_text(encoding="utf-8")
+    if present == _sealed(dagster_yaml().read_text(encoding="utf-8")):
         return "packaged"
-    return "outdated" if present in {*_marks(home), *_UNMARKED} else "edited"
+    return "outdated" if present == _sealed(present.rpartition(_SEAL)[0]) else "edited"
 
 
 def examination(home: Home) -> list[tuple[str, str]]:
     """What a person should know of the instance's configuration: severity and message."""
     state = configuration_of(home)
     if state == "elsewhere":
-        return [
-            (
-                "ok",
-                f"Dagster's instance is configured in {os.environ['DAGSTER_HOME']} "
-                "($DAGSTER_HOME), which this package leaves alone",
-            )
-        ]
-    if state != "edited":
-        return [
-            (
-                "ok",
-                "Dagster's instance has the packaged configuration"
-                + (", renewed at the next command" if state == "outdated" else ""),
-            )
-        ]
-    return [
-        (
-            "warning",
-            f"{home.dagster / 'dagster.yaml'} was edited and is not renewed; this version's is "
-            f"{dagster_yaml()}."
-            " Take over from there what you need, or delete yours: the next command then puts "
-            "the packaged one there.",
+        told = f"Dagster's instance is configured in {_folder(home)} ($DAGSTER_HOME), "
+        told += "which this package leaves alone"
+    elif state == "edited":
+        file = home.dagster / "dagster.yaml"
+        told = (
+            f"{file} was edited and is not renewed; this version's is {dagster_yaml()}. Take over from there"
+            " what you need, or delete yours: the next command then puts the packaged one there."
         )
-    ]
+    else:
+        told = "Dagster's instance has the packaged configuration"
+        told += ", renewed at the next command" if state == "outdated" else ""
+    return [("warning" if state == "edited" else "ok", told)]
 
 
-def _mark(home: Home) -> Path:
-    """Names the hashes of the packaged configurations that were copied."""
-    return home.dagster / "dagster.yaml.sha256"
+_SEAL = "# Renewed with the package as long as nobody edits it: "
 
 
-def _marks(home: Home) -> list[str]:
-    return _mark(home).read_text(encoding="ascii").split() if _mark(home).exists() else []
-
-
-def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+def _sealed(text: str) -> str:
+    """A configuration with its own hash as the last line, by which it is known not to be edited."""
+    return f"{text}{_SEAL}{hashlib.sha256(text.encode('utf-8')).hexdigest()}\n"
 
 
 def close_abandoned_runs(instance: dg.DagsterInstance) -> int:

@@ -8,8 +8,8 @@ was killed would count as running for ever; and it can stop only what a living c
 from __future__ import annotations
 
 import dagster as dg
-from dagster._core.launcher import CheckRunHealthResult, WorkerStatus
 
+from lunguage_assets.orchestration.dagster_private import CheckRunHealthResult, WorkerStatus
 from lunguage_assets.orchestration.runs.workers import interrupt, is_gone, worker_of
 
 
@@ -17,8 +17,7 @@ class LocalRunLauncher(dg.DefaultRunLauncher):
     """Runs in processes of the code server, watched by their process numbers.
 
     Runs of the command line, which no code server started, are watched and stopped too. Of a process on
-    another machine
-    nothing can be told: it counts as running.
+    another machine nothing can be told: it counts as running.
     """
 
     @property

@@ -195,7 +195,8 @@ class Runner:
         return outcome
 
     def _is_current_by_now(self, stage: Stage, wanted: Request) -> bool:
-        if wanted.rebuild and stage.job in ("build_vocabulary", "compare", "rank") or stage.job == "analyse":
+        asked_for = ("build_vocabulary", "compare", "rank") if wanted.rebuild else ()
+        if stage.job in (*asked_for, "analyse"):
             return False
         now = self._home.standings()
         if stage.job == "release":

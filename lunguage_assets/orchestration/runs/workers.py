@@ -1,19 +1,19 @@
 """Which process executes a run, and whether it still lives: nobody else notices when a process on this
 machine is killed.
 
-A process is known by its machine, its number and the moment it started, counted from the start of the
-machine: numbers are used again, and clocks are set.
+A process is known by its machine, its number, and the seconds from the start of the machine to its own.
+Numbers are used again. The time of day alone would not do: clocks are set, and a living process would
+seem another one.
 """
 
 from __future__ import annotations
 
-import os
-import re
 import signal
 import socket
-from pathlib import Path
+from contextlib import suppress
 
 import dagster as dg
+import psutil
 
 PROCESS_TAG = "lunguage/process"
 """Run tag: the process that executes the run."""
@@ -26,13 +26,13 @@ before, and with them its process.
 NO_RETRY = {"dagster/max_retries": "0"}
 """Run tag of runs that only their own process could execute again."""
 
-_PID = re.compile(r"(?:Started process for run|Executing steps in process|parent process) \(pid: (\d+)\)")
-"""What Dagster logs when a code server starts a run, and when a run begins its first step."""
+_SAME_START_S = 2.0
+"""The start of the machine is known to the second, and its last digit may change between two looks."""
 
 
 def this_process() -> str:
     """The present process, for `PROCESS_TAG`."""
-    return _named(os.getpid())
+    return _named(psutil.Process())
 
 
 def executed_here(run_id: str) -> dict[str, str]:
@@ -41,110 +41,74 @@ def executed_here(run_id: str) -> dict[str, str]:
 
 
 def is_gone(process: str) -> bool:
-    """Whether a process of this machine has ended; False for one that cannot be judged from here."""
-    found = _on_this_machine(process)
-    return found is not None and not _is_same(*found)
-
-
-def worker_of(instance: dg.DagsterInstance, run: dg.DagsterRun) -> str | None:
-    """The process that executes a run, as its tag says, else as the log says of a run of this machine; None:
-    not known.
-
-    What the log says is noted in the tag.
+    """Whether a process of this machine has ended; False for one of another machine, which nobody here
+    sees.
     """
-    if (
-        PROCESS_TAG in run.tags
-        and run.tags.get(OWNER_TAG, run.run_id if run.parent_run_id is None else "") == run.run_id
-    ):
-        return run.tags[PROCESS_TAG]
-    pid = _logged_pid(instance, run) if _is_of_this_machine(instance, run) else None
-    if pid is None:
-        return None
-    process = _named(pid) if _is_python(pid) else f"{socket.gethostname()}:{pid}:ended"
-    instance.add_run_tags(run.run_id, {PROCESS_TAG: process, OWNER_TAG: run.run_id})
-    return process
+    return _is_here(process) and _living(process) is None
 
 
 def interrupt(process: str) -> bool:
     """Ask a process of this machine to stop, as Ctrl-C does; whether it could be asked."""
-    found = _on_this_machine(process)
-    if found is None or not _is_same(*found):
-        return False
-    try:
-        os.kill(found[0], signal.SIGINT)
-    except (ProcessLookupError, PermissionError):
-        return False
-    return True
+    found = _living(process) if _is_here(process) else None
+    if found is not None:
+        with suppress(psutil.Error):
+            found.send_signal(signal.SIGINT)
+            return True
+    return False
 
 
-def _named(pid: int) -> str:
-    return f"{socket.gethostname()}:{pid}:{_start(pid)}"
+def worker_of(instance: dg.DagsterInstance, run: dg.DagsterRun) -> str | None:
+    """The process that executes a run: as its tag says, else as the log says. None: not known.
 
-
-def _on_this_machine(process: str) -> tuple[int, str] | None:
-    """Number and start of a process of this machine. Runs of older versions have no start."""
-    host, _, rest = process.partition(":")
-    pid, _, start = rest.partition(":")
-    return (int(pid), start) if host == socket.gethostname() and pid.isdecimal() else None
-
-
-def _is_same(pid: int, start: str) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return not start  # another user's: not ours, if we know when ours started
-    return not start or start == _start(pid)
-
-
-def _start(pid: int) -> str:
-    """Boot of the machine and ticks from there to the start of a process; empty where there is no /proc."""
-    try:
-        ticks = (
-            Path(f"/proc/{pid}/stat")
-            .read_text(encoding="utf-8", errors="replace")
-            .rpartition(")")[2]
-            .split()[19]
-        )
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    except (OSError, IndexError):
-        return ""
-    return f"{boot[:8]}-{ticks}"
-
-
-def _is_python(pid: int) -> bool:
-    """Whether the process can be a run's worker; one that is gone, or something else under the same number,
-    cannot.
+    What the log says is noted in the tag.
     """
-    command = Path(f"/proc/{pid}/cmdline")
-    try:
-        return (
-            b"python" in command.read_bytes()
-            if command.parent.parent.joinpath("self").exists()
-            else _is_same(pid, "")
-        )
-    except OSError:
-        return False
+    if run.tags.get(OWNER_TAG) == run.run_id:
+        return run.tags[PROCESS_TAG]
+    process = _logged_process(instance, run) if _is_launched_here(instance, run) else None
+    if process is not None:
+        instance.add_run_tags(run.run_id, {PROCESS_TAG: process, OWNER_TAG: run.run_id})
+    return process
 
 
-def _is_of_this_machine(instance: dg.DagsterInstance, run: dg.DagsterRun) -> bool:
-    """Whether a code server here has started the run, or a command of Dagster's, which says of no machine but
-    uses the same SQLite files.
-    """
-    from dagster._core.storage.runs.sqlite import (
-        SqliteRunStorage,
-    )  # takes a second to import, and definitions load this module
-
-    server = run.tags.get(".dagster/grpc_info")
-    if server is None:
-        return isinstance(instance.run_storage, SqliteRunStorage)
-    return '"localhost"' in server or '"127.0.0.1"' in server
+def _named(process: psutil.Process) -> str:
+    return f"{socket.gethostname()}:{process.pid}:{_start(process):.0f}"
 
 
-def _logged_pid(instance: dg.DagsterInstance, run: dg.DagsterRun) -> int | None:
+def _start(process: psutil.Process) -> float:
+    """Seconds from the start of the machine to that of a process."""
+    return process.create_time() - psutil.boot_time()
+
+
+def _is_here(process: str) -> bool:
+    return process.partition(":")[0] == socket.gethostname()
+
+
+def _living(process: str) -> psutil.Process | None:
+    """The process of this name, unless it has ended or its number is another's now."""
+    _, pid, start = process.split(":")
+    with suppress(psutil.Error, ValueError):
+        found = psutil.Process(int(pid))
+        if abs(_start(found) - float(start)) <= _SAME_START_S and found.status() != psutil.STATUS_ZOMBIE:
+            return found
+    return None
+
+
+def _is_launched_here(instance: dg.DagsterInstance, run: dg.DagsterRun) -> bool:
+    """Whether the code server that started a run is on this machine, or a command of Dagster's started it."""
+    server = run.tags.get(".dagster/grpc_info", "localhost")
+    return isinstance(instance.run_launcher, dg.DefaultRunLauncher) and (
+        "localhost" in server or "127.0.0.1" in server
+    )
+
+
+def _logged_process(instance: dg.DagsterInstance, run: dg.DagsterRun) -> str | None:
+    """The process that the log of a run names first; a later one under the same number is another."""
     for entry in instance.all_logs(run.run_id, of_type=dg.DagsterEventType.ENGINE_EVENT):
-        found = _PID.search(entry.message or "") or _PID.search(entry.user_message or "")
-        if found:
-            return int(found.group(1))
+        noted = entry.get_dagster_event().engine_event_data.metadata.get("pid")
+        if noted is not None:
+            with suppress(psutil.Error):
+                found = psutil.Process(int(noted.value))
+                if found.create_time() <= entry.timestamp + _SAME_START_S:
+                    return _named(found)
+            return f"{socket.gethostname()}:{noted.value}:ended"
     return None

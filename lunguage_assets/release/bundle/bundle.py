@@ -2,151 +2,106 @@
 and a restricted part.
 
 What is in a version is decided here; how versions lie beside each other is `versions.py`, what the open part
-may show `disclosure.py`.
+may show `disclosure.py`, which rows there are `newest.py`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from lunguage_assets.errors import MethodError
+from lunguage_assets.errors import InvalidTable, MethodError
 from lunguage_assets.files import replace_text, write_csv
-from lunguage_assets.home.store import write_table
+from lunguage_assets.implicit.resolution.guarantees import refuse_violations
+from lunguage_assets.pictures.plots import thinned
 from lunguage_assets.release.bundle.bundle_dictionary import bundle_dictionary
-from lunguage_assets.release.bundle.changes import CHANGES, change_log, changed_inputs, changed_rows
+from lunguage_assets.release.bundle.changes import row_changes
 from lunguage_assets.release.bundle.disclosure import Disclosure
-from lunguage_assets.release.bundle.material import ANALYSES, Material, shown_analyses
+from lunguage_assets.release.bundle.material import Material, shown_analyses
+from lunguage_assets.release.bundle.newest import NewestStudies
 from lunguage_assets.release.bundle.notes import readme, use_of_open, use_of_restricted
 from lunguage_assets.release.bundle.provenance import Origin, deciding, provenance, provenance_text
-from lunguage_assets.release.bundle.summary import summarise
-from lunguage_assets.release.bundle.versions import (
-    SUMS,
-    Version,
-    content_digest,
-    file_digest,
-    version_name,
-    writing,
-)
-from lunguage_assets.release.report.documents import write_documents, write_paper_tables
+from lunguage_assets.release.bundle.totals import Totals
+from lunguage_assets.release.bundle.versions import content_digest, file_digest, writing
+from lunguage_assets.release.growing import flat, growing_csv, growing_parquet
+from lunguage_assets.release.report.documents import write_paper_tables, writing_labels
 from lunguage_assets.release.report.paper_tables import PaperTables
 from lunguage_assets.release.report.published import published_frame, released_rows
+from lunguage_assets.release.report.published_tables import load_published_tables
 from lunguage_assets.release.report.report import figures_of, report_page, report_sections
 from lunguage_assets.release.report.report_figures import write_figures
-from lunguage_assets.tables import (
-    ACCOUNTING,
-    CONFLICTS,
-    FITTED_PROBABILITIES,
-    LUNGUAGE_PLUS_PLUS,
-    PATHWAY_MATCHES,
-    REJECTED,
-    RELEASE,
-    REPORTS,
-    RESOLUTION_LOG,
-)
-from lunguage_assets.tables.schema import Table
+from lunguage_assets.tables import FITTED_PROBABILITIES, RELEASE
 
-TABLES_PER_BATCH = {
-    table.name: table
-    for table in (
-        REPORTS,
-        REJECTED,
-        FITTED_PROBABILITIES,
-        PATHWAY_MATCHES,
-        LUNGUAGE_PLUS_PLUS,
-        RESOLUTION_LOG,
-        CONFLICTS,
-        ACCOUNTING,
-    )
-}
-"""What the release needs of every batch."""
+SUMMARY = "restricted/summary.json"
+ROWS = "restricted/Lunguage_plus_plus.parquet"
+_PLAIN = ("resolution_log", "conflicts", "pathway_matches", "accounting", "rejected")
+"""Tables that are written as they are stored."""
 
 
 @dataclass(frozen=True)
 class Release:
-    """Tables over all batches, of each study only the newest version; `superseded` counts the older ones left
-    out.
-    """
+    """A ranker's ranking, and of each study the newest delivery over its batches."""
 
     ranker: str
     ranking: pd.DataFrame
-    batches: tuple[str, ...]
-    missing_batches: tuple[str, ...]
-    superseded: int
-    tables: Mapping[str, pd.DataFrame]
+    studies: NewestStudies
+    missing_batches: tuple[str, ...] = ()
 
+    @property
+    def batches(self) -> tuple[str, ...]:
+        return self.studies.batches
 
-def assemble(
-    ranker: str,
-    ranking: pd.DataFrame,
-    batches: Sequence[str],
-    tables: Mapping[str, pd.DataFrame],
-    missing_batches: Sequence[str] = (),
-) -> Release:
-    """Take every study from its newest batch.
+    def require_one_ranking(self) -> None:
+        """Refuse batches that do not belong together.
 
-    Args:
-        ranker: whose release it is.
-        ranking: its present ranking.
-        batches: keys, oldest first.
-        tables: `TABLES_PER_BATCH` with the rows of all these batches in that order, and the column
-            `report_batch`.
-        missing_batches: keys of those that are not complete.
-
-    Raises:
-        MethodError: the batches were made with different rankings, with another than the present one, or in
-            different modes.
-    """
-    rows, accounting = tables["lunguage_plus_plus"], tables["accounting"]
-    versions = set(rows["ranking_version"])
-    if len(versions) > 1:
-        raise MethodError(
-            f"the batches of ranker {ranker!r} were fitted with {len(versions)} different rankings. "
-            "Materialise fitted_probabilities and what follows for the stale batches, or run "
-            "`lunguage run` again."
+        Raises:
+            MethodError: the batches were made with different rankings, with another than the present one, or
+                in different modes.
+        """
+        found = self.studies.query(
+            f"SELECT DISTINCT ranking_version, mode FROM {self.studies.stored('lunguage_plus_plus')}"
         )
-    if versions - {str(ranking["ranking_version"].iloc[0])}:
-        raise MethodError(
-            f"the batches of ranker {ranker!r} were fitted with an older ranking than its present one. "
-            "Launch the job `refit` for them, or run `lunguage run` again."
-        )
-    modes = set(rows["mode"])
-    if len(modes) > 1:
-        raise MethodError(
-            f"the batches of ranker {ranker!r} were resolved in modes {sorted(modes)}. Run "
-            "`lunguage run` again: it makes them alike."
-        )
-    delivered = accounting.loc[accounting["study_id"] != "", ["study_id", "report_batch"]].drop_duplicates()
-    newest = dict(
-        zip(delivered["study_id"], delivered["report_batch"], strict=True)
-    )  # of each study, the last one stays
-
-    def of_newest(table: pd.DataFrame) -> pd.DataFrame:
-        wanted = table["study_id"].map(newest).fillna(table["report_batch"])
-        return table[(wanted == table["report_batch"]).to_numpy(dtype=bool)].reset_index(drop=True)
-
-    chosen = {name: of_newest(tables[name]) for name in TABLES_PER_BATCH}
-    return Release(
-        ranker, ranking, tuple(batches), tuple(missing_batches), len(delivered) - len(newest), chosen
-    )
+        versions, modes = ({str(row[place]) for row in found} for place in (0, 1))
+        if len(versions) > 1:
+            raise MethodError(
+                f"the batches of ranker {self.ranker!r} were fitted with {len(versions)} different rankings. "
+                "Materialise fitted_probabilities and what follows for the stale batches, or run "
+                "`lunguage run` again."
+            )
+        if versions - {str(self.ranking["ranking_version"].iloc[0])}:
+            raise MethodError(
+                f"the batches of ranker {self.ranker!r} were fitted with an older ranking than its present "
+                "one. Launch the job `refit` for them, or run `lunguage run` again."
+            )
+        if len(modes) > 1:
+            raise MethodError(
+                f"the batches of ranker {self.ranker!r} were resolved in modes {sorted(modes)}. Run "
+                "`lunguage run` again: it makes them alike."
+            )
 
 
 @dataclass(frozen=True)
 class Written:
-    """What writing a release came to: its version, whether that is a new one, and which older ones were
-    removed.
+    """What writing a release came to: the folder of its version, whether that is a new one, and which older
+    ones were removed.
     """
 
-    version: str
+    folder: Path
     is_new: bool
     removed: tuple[str, ...]
     summary: Mapping[str, Any]
+
+    @property
+    def version(self) -> str:
+        return self.folder.name
 
 
 def write_bundle(
@@ -156,75 +111,95 @@ def write_bundle(
     analyses: Mapping[str, pd.DataFrame] | None = None,
     examples: pd.Series | None = None,
 ) -> Written:
-    """Write the release as a version below `folder`, unless one with this content is there, and give its
-    files their plain names.
+    """Write the release as a version below `folder`, unless one with this content is there, and let `LATEST`
+    name it.
 
     Args:
-        release: the tables over all batches.
+        release: the newest deliveries over all batches.
         folder: `release/<ranker>`.
         origin: what it was made with.
         analyses: tables of `ANALYSES` that there are.
         examples: how often each hedging phrase was extracted, by phrase.
 
     Raises:
+        MethodError: the batches do not belong together.
+        InvalidTable: a stored row breaks a rule, or the result a guarantee; no version is made.
         ConfigurationError: a sealed version with this content has lost a file.
     """
+    release.require_one_ranking()
     with writing(folder) as versions, versions.staging() as staging:
-        rows = released_rows(release.tables["lunguage_plus_plus"], release.ranker, release.ranking)
-        summary = summarise(release)
-        counted = _write_restricted(release, rows, summary, origin, staging / "restricted")
-        material = _material(release, summary, counted, origin, rows, analyses or {}, examples)
+        totals = _write_restricted(release, staging / "restricted")
+        statistics, patients = origin.dictionary.statistics(), release.studies.patients
+        counted = totals.paper.tables(statistics, load_published_tables(), patients)
+        write_paper_tables(counted, staging / "restricted")
+        material = _material(release, totals, counted, origin, analyses or {}, examples)
+        replace_text(staging / SUMMARY, _json(material.summary))
         _write_open(material, staging / "open")
         content = _content(staging)
         identity = content_digest(content | {"open/provenance.json": _deciding_digest(material.provenance)})
         version = versions.with_content(identity)
         is_new = version is None
         if version is None:
-            name = version_name(versions.next_number(), identity)
-            _write_changes(material, rows, versions.before(), name, staging)
-            _write_documents(material, name, staging)
-            version = versions.seal(staging, name)
+            before = versions.current()
+            changes = None if before is None else row_changes(release.studies, before / ROWS, staging / ROWS)
+            against = {"version": before.name, "rows": changes} if before is not None else None
+            replace_text(staging / SUMMARY, _json(dict(material.summary) | {"against": against}))
+            del content[SUMMARY]
+            _write_documents(material, versions.next_name(), identity, against, staging)
+            version = versions.seal(staging, identity, content)
         else:
-            versions.require_whole(version, staging, content)
-        versions.make_current(version, plain_names(version.folder), last="summary.json")
+            sizes = {path: (staging / path).stat().st_size for path in content if path != SUMMARY}
+            versions.require_whole(version, sizes)
+        versions.make_current(version)
         removed = versions.retire(origin.settings.release.keep)
-    return Written(version.name, is_new, tuple(removed), summary)
+    return Written(
+        version, is_new, tuple(removed), json.loads((version / SUMMARY).read_text(encoding="utf-8"))
+    )
 
 
-def plain_names(version: Path) -> dict[str, str]:
-    """The files of a version that stand beside the versions too: plain name -> path; of a file in both parts
-    the restricted one.
-    """
-    kept_inside = {"USE.md", SUMS}
-    names = {name: name for name in ("README.md", "CHANGELOG.md")}
-    for part in ("open", "restricted"):
-        names |= {
-            path.name: f"{part}/{path.name}"
-            for path in (version / part).iterdir()
-            if path.is_file() and path.name not in kept_inside
-        }
-    return names
+def _write_restricted(release: Release, folder: Path) -> Totals:
+    """Rows of single studies; what is written has passed its rules and guarantees."""
+    studies, totals = release.studies, Totals()
+    studies.require_unique()
+    with ExitStack() as stack:
+        plain = {name: stack.enter_context(growing_csv(folder / f"{name}.csv")) for name in _PLAIN}
+        for tables in studies.parts("batch", _PLAIN):
+            for name, append in plain.items():
+                append(tables[name])
+    with writing_labels(folder) as labels:
+        for tables in studies.parts("study", Totals.TABLES):
+            totals.add(tables)
+            labels.add(tables)
+    with (
+        growing_csv(folder / "Lunguage_plus_plus.csv") as csv,
+        growing_parquet(RELEASE, folder / "Lunguage_plus_plus.parquet") as parquet,
+    ):
+        for tables in studies.parts("patient", ("lunguage_plus_plus", "accounting", "reports")):
+            rows, accounts, reports = tables.values()
+            refuse_violations(rows, accounts, reports)
+            _refuse_missing(rows, accounts)
+            released = released_rows(rows, release.ranker, release.ranking)
+            csv(published_frame(released, reports))
+            parquet(released[RELEASE.names])
+    return totals
 
 
-def _write_restricted(
-    release: Release, rows: pd.DataFrame, summary: Mapping[str, Any], origin: Origin, folder: Path
-) -> PaperTables:
-    """Rows of single studies and exact counts; returns the paper's tables, exact."""
-    write_csv(published_frame(rows, release.tables["reports"]), folder / "Lunguage_plus_plus.csv")
-    write_table(RELEASE, rows[RELEASE.names], folder / "Lunguage_plus_plus.parquet")
-    for name in ("resolution_log", "conflicts", "pathway_matches", "accounting", "rejected"):
-        write_csv(_flat(release.tables[name]), folder / f"{name}.csv")
-    counted = write_documents(release.tables, folder, origin.dictionary)
-    replace_text(folder / "summary.json", json.dumps(summary, indent=2) + "\n")
-    return counted
+def _refuse_missing(rows: pd.DataFrame, accounts: pd.DataFrame) -> None:
+    """Raise `InvalidTable` unless every study has as many LUNGUAGE_PLUS_PLUS rows as its account says."""
+    found = rows["study_id"].value_counts().reindex(accounts["study_id"], fill_value=0).to_numpy()
+    wrong = accounts.loc[found != accounts["rows_out"].to_numpy(), "study_id"].tolist()
+    if wrong or len(rows) != found.sum():
+        raise InvalidTable(
+            f"lunguage_plus_plus: not the rows that accounting counted, for instance of {wrong[:5]}. Launch "
+            "`expand` for their batches."
+        )
 
 
 def _material(
     release: Release,
-    summary: Mapping[str, Any],
+    totals: Totals,
     counted: PaperTables,
     origin: Origin,
-    rows: pd.DataFrame,
     analyses: Mapping[str, pd.DataFrame],
     examples: pd.Series | None,
 ) -> Material:
@@ -232,25 +207,48 @@ def _material(
     shown, stale = shown_analyses(analyses, release.ranking)
     often = examples if examples is not None else pd.Series(dtype="int64")
     hashes = {name: hashlib.sha256(_csv(frame)).hexdigest() for name, frame in shown.items()}
-    encoders = sorted(set(rows["encoder"]))
     return Material(
         ranker=release.ranker,
-        summary=summary,
-        tables=release.tables,
+        summary=totals.summary(release),
+        totals=totals,
         counted=disclosure.tables(counted),
+        points=FITTED_PROBABILITIES.frame()
+        if disclosure.withholds
+        else _points(release.studies, totals.placed),
+        all_mu=np.empty(0) if disclosure.withholds else _places(release.studies),
         ranking=release.ranking,
         shown_ranking=disclosure.phrases(release.ranking, often),
         analyses=shown,
         stale_analyses=stale,
         origin=origin,
-        provenance=provenance(origin, release.ranker, release.ranking, release.batches, hashes, encoders),
+        provenance=provenance(
+            origin, release.ranker, release.ranking, release.batches, hashes, sorted(totals.encoders)
+        ),
         disclosure=disclosure,
     )
 
 
+def _points(studies: NewestStudies, placed: int) -> pd.DataFrame:
+    """FITTED_PROBABILITIES rows that are drawn one by one (`calibration_plot`), few of many."""
+    wanted = ", ".join(map(str, [-1, *thinned(placed).tolist()]))
+    columns = "finding_id, mu, p, p_low, p_high"
+    return pd.DataFrame(
+        studies.values(
+            f"SELECT {columns} FROM (SELECT {columns}, "
+            "row_number() OVER (ORDER BY mu, finding_id) - 1 AS place "
+            f"FROM {studies.rows('fitted_probabilities')} WHERE mu IS NOT NULL) WHERE place IN ({wanted})"
+        )
+    )
+
+
+def _places(studies: NewestStudies) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """mu of every placed finding, eight bytes each."""
+    return studies.values(f"SELECT mu FROM {studies.rows('fitted_probabilities')} WHERE mu IS NOT NULL")["mu"]
+
+
 def _write_open(material: Material, folder: Path) -> None:
     """Rankings, knowledge, aggregates: no row of any report."""
-    write_csv(_flat(material.shown_ranking), folder / "ranking.csv")
+    write_csv(flat(material.shown_ranking), folder / "ranking.csv")
     for name, file in (("pathways", material.origin.pathways), ("blacklist", material.origin.blacklist)):
         replace_text(folder / f"{name}.yaml", file.read_text(encoding="utf-8"))
     rounded = (
@@ -259,9 +257,8 @@ def _write_open(material: Material, folder: Path) -> None:
         else ""
     )
     write_paper_tables(material.counted, folder, rounded)
-    for name in ANALYSES:
-        if name in material.analyses:
-            write_csv(_flat(material.analyses[name]), folder / f"{name}.csv")
+    for name, frame in material.analyses.items():
+        write_csv(flat(frame), folder / f"{name}.csv")
 
 
 def _content(staging: Path) -> dict[str, str]:
@@ -276,42 +273,9 @@ def _deciding_digest(values: Mapping[str, Any]) -> str:
     return hashlib.sha256(provenance_text(deciding(values)).encode("utf-8")).hexdigest()
 
 
-def _write_changes(
-    material: Material, rows: pd.DataFrame, before: Version | None, name: str, staging: Path
+def _write_documents(
+    material: Material, name: str, identity: str, against: Mapping[str, Any] | None, staging: Path
 ) -> None:
-    """`CHANGELOG.md`, and `restricted/changes.csv` for those who may see rows."""
-    released = before.folder / "restricted" / "Lunguage_plus_plus.parquet" if before is not None else None
-    known = released is None or released.exists()
-    changed = (
-        changed_rows(_released_before(released) if released is not None else None, rows) if known else None
-    )
-    write_csv(changed if changed is not None else CHANGES.frame(), staging / "restricted" / "changes.csv")
-    inputs, earlier = [], ""
-    if before is not None:
-        recorded = json.loads((before.folder / "open" / "provenance.json").read_text(encoding="utf-8"))
-        inputs = changed_inputs(deciding(recorded), deciding(material.provenance))
-        earlier = (before.folder / "CHANGELOG.md").read_text(encoding="utf-8")
-    log = change_log(
-        name, before.name if before is not None else None, changed, inputs, material.disclosure, earlier
-    )
-    replace_text(staging / "CHANGELOG.md", log)
-
-
-def _released_before(path: Path) -> pd.DataFrame:
-    """A released Parquet, perhaps of an older schema: its columns that there still are, unchanged in type."""
-    import pyarrow.parquet as pq
-
-    with path.open("rb") as stream:
-        stored = pq.ParquetFile(stream).read()
-    columns = tuple(
-        c
-        for c in RELEASE.columns
-        if c.name in stored.column_names and stored.schema.field(c.name).type == c.arrow.type
-    )
-    return Table(RELEASE.name, "", columns, RELEASE.key).from_arrow(stored)
-
-
-def _write_documents(material: Material, name: str, staging: Path) -> None:
     """What is written about the content: report, dictionary, provenance with costs, README, and what each
     part may be used for.
     """
@@ -325,16 +289,12 @@ def _write_documents(material: Material, name: str, staging: Path) -> None:
     )
     replace_text(staging / "open" / "USE.md", use_of_open(material.origin, material.disclosure))
     replace_text(staging / "restricted" / "USE.md", use_of_restricted(material.origin))
-    replace_text(
-        staging / "README.md", readme(name, material.origin, material.provenance, material.disclosure)
-    )
+    replace_text(staging / "README.md", readme(f"{name} ({identity[:8]})", against, material))
 
 
 def _csv(frame: pd.DataFrame) -> bytes:
-    return _flat(frame).to_csv(index=False, lineterminator="\n").encode("utf-8")
+    return flat(frame).to_csv(index=False, lineterminator="\n").encode("utf-8")
 
 
-def _flat(frame: pd.DataFrame) -> pd.DataFrame:
-    """Lists joined by '; ', for a CSV."""
-    lists = [name for name in frame.columns if frame[name].dtype == object]
-    return frame.assign(**{name: ["; ".join(values) for values in frame[name]] for name in lists})
+def _json(values: Mapping[str, Any]) -> str:
+    return json.dumps(values, indent=2) + "\n"

@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from lunguage_assets.quality.dictionary import table_section
-from lunguage_assets.release.bundle.changes import CHANGES
 from lunguage_assets.release.bundle.material import ANALYSES
 from lunguage_assets.tables import (
     ACCOUNTING,
@@ -69,7 +68,6 @@ RESTRICTED_TABLES: Mapping[str, Table] = {
     "rejected.csv": _over_batches(REJECTED),
     "labels.csv": LABELS,
     "labels.parquet": LABELS,
-    "changes.csv": CHANGES,
 }
 COUNTED_TABLES: Mapping[str, Table] = {
     "table_certainty.csv": CERTAINTY_TABLE,

@@ -14,7 +14,9 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from lunguage_assets.explicit.hedges.shown import shown_phrase
 from lunguage_assets.release.report.paper_tables import PaperTables
@@ -132,18 +134,12 @@ class Disclosure:
         ]
         return ranking.assign(phrase=pd.Series(told, index=ranking.index, dtype="str"))
 
-    def histogram_of(self, p: pd.Series, bins: int) -> pd.Series:
-        """Values whose histogram over [0, 1] has rounded heights: of patients' findings no single one is
-        shown; else the values themselves.
-        """
+    def height(self, count: int) -> int:
+        """A count as a bar that may be drawn: of patients' findings no single one is shown."""
         if not self.withholds:
-            return p
-        numbers = (p * bins).clip(upper=bins - 1).astype("int64").value_counts().sort_index()
-        heights = {
-            int(number): 0 if count < self.threshold else self.rounded(int(count))
-            for number, count in numbers.items()
-        }  # type: ignore[call-overload]
-        return pd.Series(
-            [(number + 0.5) / bins for number, height in heights.items() for _ in range(height)],
-            dtype="float64",
-        )
+            return count
+        return 0 if count < self.threshold else self.rounded(count)
+
+    def heights(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The bars of a histogram as they may be drawn."""
+        return np.array([self.height(int(count)) for count in counts], dtype=np.int64)

@@ -9,12 +9,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from lunguage_assets.explicit.fit.probability import Anchor, load_anchors
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
 from lunguage_assets.release.bundle.disclosure import Disclosure
 from lunguage_assets.release.bundle.provenance import Origin
+from lunguage_assets.release.bundle.totals import Totals
 from lunguage_assets.release.report.paper_tables import PaperTables
 from lunguage_assets.tables import (
     FIT_VALIDATION,
@@ -35,15 +38,18 @@ ANALYSES = {
 class Material:
     """Everything that report and open tables are made from.
 
-    `tables` are those of the release, exact, of which only counts may be shown; `counted` the paper's tables
-    as they may be shown; `ranking` exact, `shown_ranking` with phrases as they may be shown; `analyses` those
-    of `ANALYSES` that belong to this ranking.
+    `totals` and `summary` are exact; `counted` the paper's tables as they may be shown; `points` the fitted
+    findings that are drawn one by one and `all_mu` the places of all of them, of patients none; `ranking`
+    exact, `shown_ranking` with phrases as they may be shown; `analyses` those of `ANALYSES` that belong to
+    this ranking.
     """
 
     ranker: str
     summary: Mapping[str, Any]
-    tables: Mapping[str, pd.DataFrame] = field(repr=False)
+    totals: Totals = field(repr=False)
     counted: PaperTables = field(repr=False)
+    points: pd.DataFrame = field(repr=False)
+    all_mu: NDArray[np.float64] = field(repr=False)
     ranking: pd.DataFrame = field(repr=False)
     shown_ranking: pd.DataFrame = field(repr=False)
     analyses: Mapping[str, pd.DataFrame] = field(repr=False)
@@ -91,9 +97,3 @@ def shown_analyses(
             (experts["first"] == "") & (experts["measure"] != "with expert")
         ].reset_index(drop=True)
     return shown, False
-
-
-def shown_probabilities(material: Material) -> pd.DataFrame:
-    """FITTED_PROBABILITIES rows that may be drawn one by one: of patients none."""
-    fitted = material.tables["fitted_probabilities"]
-    return fitted.iloc[:0] if material.disclosure.withholds else fitted

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lunguage_assets.release.bundle.disclosure import Disclosure
+from lunguage_assets.release.bundle.material import Material
 from lunguage_assets.release.bundle.provenance import Origin
 
 _README = """# Lunguage++ of {corpus}, {version}
@@ -27,23 +28,21 @@ Markers to Implicit Reasoning Pathways" (arXiv 2511.04506).
 | | |
 |---|---|
 | `open/` | no row of any report: `report.html` (tables and figures, opens offline), `ranking.csv`, the paper's tables, pathways and blacklist, analyses, figures, `data_dictionary.md`, `provenance.json` |
-| `restricted/` | rows of single studies: `Lunguage_plus_plus.csv` and `.parquet`, labels, resolution log, conflicts, pathway matches, accounts, rejected rows, exact counts, `changes.csv` |
-| `CHANGELOG.md` | what is new against the version before, in counts, and why |
+| `restricted/` | rows of single studies: `Lunguage_plus_plus.csv` and `.parquet`, labels, resolution log, conflicts, pathway matches, accounts, rejected rows, exact counts |
 | `SHA256SUMS` | checksums of everything: `sha256sum -c SHA256SUMS`; each part has its own, so that it can be passed on alone |
 
-What each part may be used for is in its `USE.md`. {counts} The folder above the versions has the files of the current one (`LATEST` names it) by their
-plain names; treat it as the restricted part.
+What each part may be used for is in its `USE.md`. {counts} {against}
 
 ## How to cite
 
-Cite the paper above, the corpus ({corpus}), and this version: "Lunguage++ of {corpus}, version {version}, {software}". The part of the name after the hyphen
-stands for the content: the same content has the same name wherever it was made.
-"""
+Cite the paper above, the corpus ({corpus}), and this version: "Lunguage++ of {corpus}, version {version}, {software}". The part in brackets
+stands for the content: the same content has the same wherever it was made.
+"""  # noqa: E501
 
 _OPEN_SYNTHETIC = """# Use of the open part
 
 The reports are invented, so nothing here is about a patient. It shows what the software makes, and no results.
-"""
+"""  # noqa: E501
 
 _OPEN_CREDENTIALED = """# Use of the open part
 
@@ -52,10 +51,10 @@ Aggregates of reports that are under a data use agreement: counts, rankings of h
 
 Whether aggregates may be published is for your agreement and your institution to say; for data from PhysioNet, publishing results is what the agreement
 is for, re-identifying anybody is what it forbids. Look through it before you pass it on: names of batches, of the corpus and of judges are yours.
-"""
+"""  # noqa: E501
 
 _ROUNDED = """Counts of rows, studies and patients are rounded to multiples of {n}, and those from 1 to {last} say only `<{n}`; statistics of fewer than {n} findings and values of single ones are left
-out; hedging phrases of fewer than {n} findings are not spelled out; no single finding is drawn. Exact counts are in the restricted part."""
+out; hedging phrases of fewer than {n} findings are not spelled out; no single finding is drawn. Exact counts are in the restricted part."""  # noqa: E501
 
 _EXACT = (
     "**Counts are exact, small ones too** (`small_cells = 1` in settings.toml): a count of "
@@ -65,7 +64,7 @@ _EXACT = (
 _RESTRICTED_SYNTHETIC = """# Use of the restricted part
 
 The reports are invented. With reports of patients this part would hold their text and rows of single studies, so it is kept apart here too.
-"""
+"""  # noqa: E501
 
 _RESTRICTED_CREDENTIALED = """# Use of the restricted part
 
@@ -75,11 +74,18 @@ row-level data derived from them falls under the same agreement.
 - Only for people who have signed the data use agreement of the corpus (for MIMIC-CXR and Lunguage the PhysioNet Credentialed Health Data Use Agreement).
 - Do not pass it on, do not publish it, do not put it into a public or shared place, and send no text of it to a service that keeps what it is sent.
 - A derived data set is shared through the repository of the corpus, under the same agreement.
-"""
+"""  # noqa: E501
 
 
-def readme(version: str, origin: Origin, provenance: Mapping[str, Any], disclosure: Disclosure) -> str:
-    """`README.md` of a version: what it is, what to know before using it, what is where, how to cite it."""
+def readme(version: str, against: Mapping[str, Any] | None, material: Material) -> str:
+    """`README.md` of a version: what it is, what to know before using it, what is where, how to cite it.
+
+    Args:
+        version: its name, and the beginning of what stands for its content.
+        against: the version before and the rows that changed (`row_changes`); None for the first one.
+        material: what it was made from.
+    """
+    origin, provenance, disclosure = material.origin, material.provenance, material.disclosure
     included = [key for key, batch in provenance["batches"].items() if batch["included"]]
     software = provenance["software"]
     more = (
@@ -102,7 +108,17 @@ def readme(version: str, origin: Origin, provenance: Mapping[str, Any], disclosu
         judges=", ".join(provenance["members"]) or "no judges",
         more=more,
         counts=_counts(origin, disclosure),
+        against=_against(against, disclosure),
     )
+
+
+def _against(against: Mapping[str, Any] | None, disclosure: Disclosure) -> str:
+    if against is None:
+        return "This is the first version."
+    if against["rows"] is None:
+        return f"The rows of {against['version']} are no longer there, so they were not compared."
+    told = ", ".join(f"{disclosure.shown(count)} {change}" for change, count in against["rows"].items())
+    return f"Rows against {against['version']}: {told}. Compare the two `provenance.json` for the reason."
 
 
 def _counts(origin: Origin, disclosure: Disclosure) -> str:

@@ -123,7 +123,7 @@ def provenance(
     members = [str(key) for key in ranking["judges"].iloc[0]]
     first = ranking.iloc[0]
     return {
-        "bundle": 1,
+        "bundle": 2,
         "software": {
             "name": DISTRIBUTION,
             "version": metadata.version(DISTRIBUTION),

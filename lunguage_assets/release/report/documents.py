@@ -1,25 +1,20 @@
-"""Labels and the paper's tables as files of the release: Parquet, CSV, and pages that a person reads
-first.
-"""
+"""Labels and the paper's tables as files of the release: Parquet, CSV, and pages that a person reads."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
-from lunguage_assets.corpus.vocabulary import Vocabulary
-from lunguage_assets.files import replace_file, replace_text, write_csv
-from lunguage_assets.home.store import write_table
-from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
+from lunguage_assets.documents import markdown_table
+from lunguage_assets.files import replace_text, write_csv
+from lunguage_assets.release.growing import Append, growing_csv, growing_parquet
 from lunguage_assets.release.labels.label_file import load_label_list
 from lunguage_assets.release.labels.labels import study_labels
-from lunguage_assets.release.report.paper_tables import PaperTables, paper_tables
-from lunguage_assets.release.report.published_tables import load_published_tables
-from lunguage_assets.tables import TERMS
+from lunguage_assets.release.report.paper_tables import PaperTables
 from lunguage_assets.tables.labels import LABELS
 from lunguage_assets.tables.paper import CERTAINTY_TABLE, CONFLICT_TABLE, EXPANSION_TABLE
 
@@ -48,7 +43,7 @@ names of CheXpert).
 ## Counts
 
 {counts}
-"""
+"""  # noqa: E501
 
 _TABLES_PAGE = """# The paper's tables on this corpus
 
@@ -78,43 +73,47 @@ _TABLES_PAGE = """# The paper's tables on this corpus
 """
 
 
-def write_documents(
-    tables: Mapping[str, pd.DataFrame], folder: Path, dictionary: PathwayDictionary | None = None
-) -> PaperTables:
-    """All files of this module for the tables of a release: labels, and the paper's tables, which are
-    returned.
-
-    Args:
-        tables: `reports`, `pathway_matches`, `lunguage_plus_plus`, `resolution_log`, `conflicts` and
-            `accounting`, by name.
-        folder: where the release is.
-        dictionary: the pathways that expanded the findings; None: the packaged ones.
-    """
-    labels = study_labels(
-        tables["lunguage_plus_plus"], tables["pathway_matches"], tables["reports"], load_label_list()
-    )
-    write_labels(labels, folder)
-    used = dictionary or load_dictionary(None, Vocabulary.from_terms(TERMS.frame()))
-    counted = paper_tables(tables, used.statistics(), load_published_tables())
-    write_paper_tables(counted, folder)
-    return counted
+@contextmanager
+def writing_labels(folder: Path) -> Iterator[LabelFiles]:
+    """`labels.parquet` and `labels.csv`, written some studies after others, and the page `LABELS.md`."""
+    with (
+        growing_csv(folder / "labels.csv") as csv,
+        growing_parquet(LABELS, folder / "labels.parquet") as parquet,
+    ):
+        files = LabelFiles(csv, parquet)
+        yield files
+    replace_text(folder / "LABELS.md", files.page())
 
 
-def write_labels(labels: pd.DataFrame, folder: Path) -> None:
-    """`labels.parquet`, `labels.csv` and the page `LABELS.md` that says what they are; each replaced as a
-    whole.
-    """
-    write_table(LABELS, labels, folder / "labels.parquet")
-    replace_file(
-        folder / "labels.csv",
-        lambda stream: labels.to_csv(stream, index=False, lineterminator="\n", chunksize=100_000),
-    )
-    counted = labels.groupby(["label", "source"], sort=False).size().unstack(fill_value=0)
-    counted = counted.reindex(columns=list(LABELS.column("source").choices), fill_value=0).reset_index()
-    page = _LABELS_PAGE.format(
-        studies=labels["study_id"].nunique(), labels=labels["label"].nunique(), counts=markdown_table(counted)
-    )
-    replace_text(folder / "LABELS.md", page)
+class LabelFiles:
+    """The labels of some studies after those of others (`writing_labels`)."""
+
+    TABLES = ("lunguage_plus_plus", "pathway_matches", "reports")
+
+    def __init__(self, csv: Append, parquet: Append) -> None:
+        self._csv, self._parquet = csv, parquet
+        self._listed = load_label_list()
+        self._studies = 0
+        self._counts: Counter[tuple[str, str]] = Counter()
+
+    def add(self, tables: Mapping[str, pd.DataFrame]) -> None:
+        """Write the labels of some studies, whole ones, whose tables are named in `TABLES`."""
+        rows, matches, reports = (tables[name] for name in self.TABLES)
+        labels = study_labels(rows, matches, reports, self._listed)
+        self._parquet(labels)
+        self._csv(labels)
+        self._studies += labels["study_id"].nunique()
+        self._counts.update(zip(labels["label"].tolist(), labels["source"].tolist(), strict=True))
+
+    def page(self) -> str:
+        """`LABELS.md`."""
+        used = list(dict.fromkeys(label for label, _ in self._counts))  # in the order of the list
+        sources = LABELS.column("source").choices
+        counts = pd.DataFrame(
+            {"label": used}
+            | {source: [self._counts[label, str(source)] for label in used] for source in sources}
+        )
+        return _LABELS_PAGE.format(studies=self._studies, labels=len(used), counts=markdown_table(counts))
 
 
 def write_paper_tables(tables: PaperTables, folder: Path, note: str = "") -> None:
@@ -147,48 +146,3 @@ def without_empty_published(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.drop(
         columns=[name for name in frame.columns if name.startswith("published") and frame[name].isna().all()]
     )
-
-
-def markdown_table(frame: pd.DataFrame, headings: Mapping[str, str] | None = None) -> str:
-    """A frame as a Markdown table: numbers to the right, at most three decimals, missing values empty."""
-    names = [str(name) for name in frame.columns]
-    shown = [(headings or {}).get(name, name.replace("_", " ")) for name in names]
-    numeric = [is_numeric(frame[name]) for name in names]
-    lines = [_line(shown), _line(["---:" if right else "---" for right in numeric])]
-    lines += [
-        _line([_escaped(cell_text(value)) for value in values])
-        for values in frame.itertuples(index=False, name=None)
-    ]
-    return "\n".join(lines)
-
-
-def is_numeric(values: pd.Series) -> bool:
-    """Whether a column holds numbers only, among them counts of which only a bound is said ("<5")."""
-    if pd.api.types.is_numeric_dtype(values):
-        return not pd.api.types.is_bool_dtype(values)
-    counts = [value for value in values.tolist() if value is not None] if values.dtype == object else []
-    return bool(counts) and all(
-        isinstance(value, int | float) or (isinstance(value, str) and value.startswith("<"))
-        for value in counts
-    )
-
-
-def _line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cells) + " |"
-
-
-def cell_text(value: Any) -> str:
-    """A value as a reader of a table sees it: thousands apart, at most three decimals, nothing for a missing
-    value.
-    """
-    if value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value)):
-        return ""
-    if isinstance(value, float):
-        return f"{value:,.3f}".rstrip("0").rstrip(".")
-    if isinstance(value, int) and not isinstance(value, bool):
-        return f"{value:,}"
-    return str(value)
-
-
-def _escaped(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")

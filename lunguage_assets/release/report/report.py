@@ -14,10 +14,11 @@ from typing import Any
 import pandas as pd
 
 from lunguage_assets.data_files import resource
+from lunguage_assets.documents import cell_text, is_numeric
 from lunguage_assets.implicit.pathways.pathway_tree import Branch, pathway_tree
 from lunguage_assets.release.bundle.costs import ANSWER_COSTS
 from lunguage_assets.release.bundle.material import Material
-from lunguage_assets.release.report.documents import cell_text, is_numeric, without_empty_published
+from lunguage_assets.release.report.documents import without_empty_published
 from lunguage_assets.release.report.report_figures import (
     Figure,
     Missing,
@@ -210,9 +211,7 @@ def _ranking(material: Material) -> ReportTable:
 
 
 def _certainty(material: Material) -> ReportTable:
-    total = material.disclosure.shown(
-        int((material.tables["lunguage_plus_plus"]["source"] == "original").sum())
-    )
+    total = material.disclosure.shown(material.totals.sources["original"])
     caption = (
         f"{CERTAINTY_TABLE.description} Rows; p from 0 to 1. n = {total} stated rows, past ones "
         f"included.{_rounded(material)}"
@@ -228,8 +227,7 @@ def _certainty(material: Material) -> ReportTable:
 
 
 def _expansion(material: Material) -> ReportTable:
-    rows = material.tables["lunguage_plus_plus"]
-    added = material.disclosure.shown(int((rows["source"] == "expansion").sum()))
+    added = material.disclosure.shown(material.totals.sources["expansion"])
     caption = (
         f"{EXPANSION_TABLE.description} Rows, but for the first four counts. n = {added} "
         f"generated rows in the result.{_rounded(material)}"
@@ -244,7 +242,7 @@ def _expansion(material: Material) -> ReportTable:
 
 
 def _conflicts(material: Material) -> ReportTable:
-    n = material.disclosure.shown(len(material.tables["conflicts"]))
+    n = material.disclosure.shown(material.totals.conflicts.total())
     caption = (
         f"{CONFLICT_TABLE.description} Groups of rows; merged and removed: rows. n = {n} "
         f"groups.{_rounded(material)}"

@@ -3,33 +3,30 @@
 from __future__ import annotations
 
 import base64
-import io
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.fit.probability import calibrate
 from lunguage_assets.explicit.hedges.shown import shown_phrase
+from lunguage_assets.pictures.conflict_bars import conflict_bars
 from lunguage_assets.pictures.heat_maps import agreement_heat_map, correlation_heat_map
 from lunguage_assets.pictures.plots import (
+    P_EDGES,
     calibration_plot,
-    probability_histogram,
+    probability_bars,
     ranking_plot,
     robustness_plot,
     validation_curves,
     validation_spread,
 )
-from lunguage_assets.release.bundle.material import Material, shown_probabilities
+from lunguage_assets.release.bundle.material import Material
 from lunguage_assets.tables import CONFLICT_SOURCES, CONFLICT_TYPES
 
-_BINS = 20  # of the histogram of p
-_COLOURS = ("#0072B2", "#E69F00", "#6F6F6F")  # Okabe and Ito
-_HATCHES = ("", "///", "...")
 _NOT_RUN = "Not run for this version: `lunguage analyse`, then the release again."
 _STALE = "Left out: it was made with another ranking. Run `lunguage analyse`, then the release again."
 _NO_MATCHES = "Nothing to show: the published ranking has no recorded comparisons."
@@ -86,8 +83,7 @@ def explicit_figures(material: Material) -> Iterator[Figure | Missing]:
         "reference_ranking",
         ranking_plot(material.shown_ranking),
     )
-    fitted = material.tables["fitted_probabilities"]
-    placed = material.disclosure.shown(int(fitted["mu"].notna().sum()))
+    placed = material.disclosure.shown(material.totals.placed)
     anchors = [replace(anchor, phrase=shown_phrase(anchor.phrase)) for anchor in material.anchors]
     drawn = (
         "findings with their 95% intervals"
@@ -103,7 +99,7 @@ def explicit_figures(material: Material) -> Iterator[Figure | Missing]:
             f"the anchors with its 95% band; {drawn}. n = {placed} findings with a place.",
             "fitted_probabilities, reference_ranking, anchors",
             calibration_plot(
-                shown_probabilities(material), calibrate(material.ranking, material.anchors), anchors
+                material.points, calibrate(material.ranking, material.anchors), anchors, material.all_mu
             ),
         )
     except MethodError:
@@ -119,10 +115,10 @@ def explicit_figures(material: Material) -> Iterator[Figure | Missing]:
         "probabilities.png",
         "Probabilities of tentative findings",
         "Histogram of p",
-        f"p of all tentative findings, in steps of {1 / _BINS:g}. n = "
-        f"{material.disclosure.shown(len(fitted))} tentative findings.{rounded}",
+        f"p of all tentative findings, in steps of {P_EDGES[1]:g}. n = "
+        f"{material.disclosure.shown(material.totals.tentative)} tentative findings.{rounded}",
         "fitted_probabilities",
-        probability_histogram(material.disclosure.histogram_of(fitted["p"], _BINS)),
+        probability_bars(material.disclosure.heights(material.totals.p_heights)),
     )
 
 
@@ -196,16 +192,11 @@ def analysis_figures(material: Material) -> Iterator[Figure | Missing]:
 
 def conflict_figure(material: Material) -> Figure:
     """Conflicts before resolution by type and by which kinds of rows meet."""
-    conflicts = material.tables["conflicts"]
-    crossed = conflicts.groupby(["conflict_type", "source"]).size()
-    counts = {
-        (kind, source): int(crossed.get((kind, source), 0))
+    crossed = material.totals.conflicts
+    shown = {
+        (kind, source): material.disclosure.height(crossed[kind, source])
         for kind in CONFLICT_TYPES
         for source in CONFLICT_SOURCES
-    }
-    shown = {
-        cell: count if not material.disclosure.withholds else _drawn(material, count)
-        for cell, count in counts.items()
     }
     rounded = (
         f" Rounded to multiples of {material.disclosure.threshold}." if material.disclosure.withholds else ""
@@ -215,49 +206,17 @@ def conflict_figure(material: Material) -> Figure:
         "Conflicts by type",
         "Bars: conflicts of each type, by the kinds of rows that meet",
         "Groups of rows that disagree about, or repeat, the same finding at the same place, "
-        f"before resolution. n = {material.disclosure.shown(len(conflicts))} groups.{rounded}",
+        f"before resolution. n = {material.disclosure.shown(crossed.total())} groups.{rounded}",
         "conflicts",
         conflict_bars(shown),
     )
 
 
-def _drawn(material: Material, count: int) -> int:
-    return 0 if count < material.disclosure.threshold else material.disclosure.rounded(count)
-
-
-def conflict_bars(counts: dict[tuple[str, str], int]) -> bytes:
-    """PNG: a group of stacked bars per type, a part per source, told apart by colour and hatching."""
-    from matplotlib.figure import Figure as Canvas
-
-    canvas = Canvas(figsize=(7.0, 3.6), layout="constrained")
-    axes = canvas.subplots()
-    places, left = np.arange(len(CONFLICT_TYPES)), np.zeros(len(CONFLICT_TYPES))
-    for source, colour, hatch in zip(CONFLICT_SOURCES, _COLOURS, _HATCHES, strict=True):
-        widths = np.array([counts[kind, source] for kind in CONFLICT_TYPES], dtype=np.float64)
-        axes.barh(
-            places, widths, left=left, color=colour, hatch=hatch, edgecolor="white", height=0.7, label=source
-        )
-        left += widths
-    axes.set_yticks(places, CONFLICT_TYPES)
-    axes.invert_yaxis()
-    axes.set_xlabel("conflicts (groups of rows)")
-    axes.set_xlim(0, max(float(left.max()), 1.0) * 1.05)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(axis="x", alpha=0.3)
-    axes.set_axisbelow(True)
-    axes.legend(fontsize=8)
-    stream = io.BytesIO()
-    canvas.savefig(stream, format="png", dpi=110, metadata={"Software": None})
-    return stream.getvalue()
-
-
-def write_figures(figures: list[Figure], folder: Path) -> None:
+def write_figures(figures: Iterable[Figure], folder: Path) -> None:
     """Each as a PNG of its own."""
-    from lunguage_assets.files import replace_file
-
+    folder.mkdir(parents=True, exist_ok=True)
     for figure in figures:
-        png = figure.png
-        replace_file(folder / figure.file, lambda stream, png=png: stream.write(png))  # type: ignore[misc]
+        (folder / figure.file).write_bytes(figure.png)
 
 
 def _agreement_n(material: Material) -> str:

@@ -32,6 +32,7 @@ from lunguage_assets.home.store import (
 )
 from lunguage_assets.implicit.resolution.resolve import Resolution
 from lunguage_assets.orchestration.assets import explicit, implicit
+from lunguage_assets.release.bundle.versions import current_version
 from lunguage_assets.tables import FITTED_PROBABILITIES, HEDGE_PHRASES, HEDGE_VOCABULARY, LUNGUAGE_PLUS_PLUS
 
 
@@ -153,7 +154,9 @@ def stored(small: SmallHome, table: str) -> set[str]:
 
 
 def released_studies(small: SmallHome) -> set[str]:
-    (file,) = (small.home.release / "panel").glob("Lunguage_plus_plus.parquet")
+    version = current_version(small.home.release / "panel")
+    assert version is not None
+    file = version / "restricted" / "Lunguage_plus_plus.parquet"
     return set(pq.read_table(file, columns=["study_id"])["study_id"].to_pylist())
 
 

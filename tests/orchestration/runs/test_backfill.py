@@ -19,6 +19,8 @@ from dagster._daemon.types import DaemonHeartbeat
 from dagster._time import get_current_timestamp
 from hypothesis import given
 from hypothesis import strategies as st
+from lunguage_assets.orchestration.latest import made
+from lunguage_assets.orchestration.runs.stages import Stage, on_batch
 from platform_support import contents
 
 from lunguage_assets.cli.main import commands
@@ -29,11 +31,9 @@ from lunguage_assets.home.store import PARTITIONED_BY
 from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.checks.membership import PANEL_COMPLETE
-from lunguage_assets.orchestration.latest import made
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
 from lunguage_assets.orchestration.runs.backfill import NoDaemon, plan_backfill, queue_backfill
 from lunguage_assets.orchestration.runs.everything import OP, PARENT_TAG
-from lunguage_assets.orchestration.runs.stages import Stage, on_batch
 
 pytestmark = pytest.mark.lengthy
 
@@ -282,7 +282,7 @@ def test_a_backfill_makes_all_partitions_of_the_new_judge(backfilled: Backfilled
             ), table
     ranking = pd.read_parquet(tables / "reference_ranking" / "new.parquet")
     assert len(ranking) == len(pd.read_parquet(tables / "reference_ranking" / "panel.parquet"))
-    assert (backfilled.home / "release" / "new" / "Lunguage_plus_plus.csv").exists()
+    assert (backfilled.home / "release" / "new" / "v1" / "restricted" / "Lunguage_plus_plus.csv").exists()
     assert "'new' ranks alone; the panel is unchanged" in backfilled.said[0]
 
 
@@ -370,7 +370,7 @@ def test_the_job_everything_does_what_is_left_as_runs_of_its_own(
         assert [run.job_name for run in inner][::-1][:2] == ["ingest", "extract_hedges"]
         assert {run.job_name for run in inner} >= {"ingest", "rank", "fit", "expand", "release"}
         assert all(run.is_success for run in inner)
-        assert (home.release / "panel" / "Lunguage_plus_plus.csv").exists()
+        assert (home.release / "panel" / "v1" / "restricted" / "Lunguage_plus_plus.csv").exists()
         before, moved = contents(home.root / "tables"), moments(instance)
         again = job.execute_in_process(instance=instance)
         assert [
@@ -385,10 +385,9 @@ def test_the_job_everything_does_what_is_left_as_runs_of_its_own(
 def test_two_hundred_registered_batches_are_planned_in_no_more_queries_than_two(
     five_reports: Path, tmp_path: Path, judges
 ) -> None:
+    from lunguage_assets.orchestration.inventory import Inventory
     from sqlalchemy import event
     from sqlalchemy.engine import Engine
-
-    from lunguage_assets.orchestration.inventory import Inventory
 
     def queries(home: Home, instance: dg.DagsterInstance) -> int:
         seen: list[int] = []

@@ -1,0 +1,64 @@
+"""What a person should know of the judges before a run; for `lunguage doctor`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+from typing import Literal
+
+from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.judges.binding_record import BindingRecord
+from lunguage_assets.judges.configuration import JudgesConfiguration
+from lunguage_assets.judges.policy import preflight
+from lunguage_assets.judges.providers import provider_of
+from lunguage_assets.judges.slots import ModelSlot
+from lunguage_assets.settings import DataClass
+
+Message = tuple[Literal["ok", "warning", "refusal"], str]
+
+
+def examination(
+    configuration: JudgesConfiguration,
+    data_class: DataClass,
+    today: date,
+    environ: Mapping[str, str],
+    record: BindingRecord | None = None,
+) -> list[Message]:
+    """Severity and message, judge by judge of the active preset.
+
+    Looks at policy, retirement dates, prices, environment variables, installed SDKs and what the keys stand
+    for in a home (`record`); nothing is sent.
+    """
+    lines: list[Message] = []
+    for key in configuration.active_judges:
+        slot = configuration.judges[key]
+        if record is not None and (other := record.problem(key, slot)) is not None:
+            lines.append(("refusal", other))
+        elif isinstance(slot, ModelSlot):
+            lines += _of_model(key, slot, data_class, today, environ)
+        else:
+            lines.append(("ok", f"judge {key!r} is rule-based: no network, no key, no cost"))
+    return lines
+
+
+def _of_model(
+    key: str, slot: ModelSlot, data_class: DataClass, today: date, environ: Mapping[str, str]
+) -> list[Message]:
+    found: list[Message] = []
+    for problem in preflight(key, slot, environ, data_class, today):
+        found.append((problem.severity, problem.message))
+    try:
+        provider_of(key, slot, environ)
+    except ConfigurationError as error:
+        found.append(("refusal", str(error)))
+    if slot.price is None:
+        unpriced = f"judge {key!r} has no price: its cost is not known and no budget can be kept with it"
+        found.append(("warning", unpriced))
+    if slot.batch_allowed and data_class == "credentialed":
+        kept = (
+            "its provider keeps batches until they are collected, for up to a month; see that "
+            "its zero retention covers them"
+        )
+        found.append(("warning", f"judge {key!r} may use batches: {kept}"))
+    fine = f"judge {key!r}: {slot.provider}, model {slot.model!r}, may receive {data_class} text"
+    return found or [("ok", fine)]

@@ -1,0 +1,210 @@
+"""What one attempt to get an answer is: its key, its record, and the rule by which recorded attempts settle a
+question.
+
+How attempts are stored is in `ledger.py`, how they come about in `engine.py`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.judges.requests import RETRYABLE, FailureKind, ModelBinding, Request
+
+TRIES = 5
+"""Readable or not, a model is asked this often for one answer; then the answer is invalid for good
+(explicit.md section 2).
+"""
+
+Flaw = Literal["unreadable", "refused", "wrong_model"]
+"""What is wrong with a reply that came, and was paid, but is not used."""
+
+COUNTED: frozenset[str] = frozenset({"unreadable", "refused"})
+"""Flaws that use up a try. A reply of another model than the requested one says nothing about the requested
+one.
+"""
+
+FAILURES: tuple[str, ...] = (
+    *sorted(RETRYABLE),
+    "rejected",
+    "authentication",
+    "unreadable",
+    "refused",
+    "wrong_model",
+)
+"""Every value of the failure column; null there is a valid answer."""
+
+
+def request_key(binding: ModelBinding, request: Request) -> str:
+    """SHA-256 (64 hex digits) of the canonical JSON of everything that decides an answer: the ledger's key.
+
+    Raises:
+        ConfigurationError: a parameter that JSON cannot hold.
+    """
+    content = {
+        # In the key, because each changes what a model answers, or which of its answers is meant:
+        "provider": binding.provider,
+        # the same model name on Azure or Vertex is another deployment
+        "endpoint_class": binding.endpoint_class,
+        "model": binding.model,  # as requested
+        "parameters": _parameters(binding.parameters),
+        "template_version": request.prompt.template_version,
+        "mode": request.mode,
+        "stage": request.task,
+        "system": request.prompt.system,
+        "user": request.prompt.user,
+        "labels": list(request.labels),  # their order counts: mode enum sends it
+        "replicate": request.replicate,  # separates repeated draws of one question
+        # Not in the key:
+        # - aliases: they decide whether an answer is accepted, not what it is;
+        # - the slot's name and the panel: two slots with one binding are the same judge, and a renamed slot
+        # keeps its answers;
+        # - URL, region, API key, organisation: another door to the same model (a group shares paid answers
+        # across accounts);
+        # - limits, time-outs, retries, prices, budget, data class, attestations: they decide when and
+        # whether, not what;
+        # - the returned model, tokens, time, attempt number: they are results.
+    }
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def _parameters(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Order does not count; a name given twice would hide one of its values."""
+    named = dict(pairs)
+    if len(named) != len(pairs):
+        raise ConfigurationError(
+            "a judge's parameters name one parameter twice; expected every name once. Mend the judges file."
+        )
+    return {_name(name): _canonical(name, value) for name, value in named.items()}
+
+
+def _name(name: object) -> str:
+    if not isinstance(name, str):
+        raise ConfigurationError(
+            f"a judge's parameters have a name of type {type(name).__name__}; expected text. Mend "
+            "the judges file."
+        )
+    return name
+
+
+def _canonical(name: str, value: Any) -> Any:
+    """JSON values in one form: 1 and 1.0 are the same setting, a list and a tuple are the same list."""
+    if value is None or isinstance(value, bool | str | int):
+        return value
+    if isinstance(value, float) and value - value == 0:
+        return int(value) if value.is_integer() else value
+    if isinstance(value, Mapping):
+        return {_name(inner): _canonical(name, item) for inner, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_canonical(name, item) for item in value]
+    raise ConfigurationError(
+        f"parameter {name!r} of a judge is of type {type(value).__name__}; expected text, a "
+        "finite number, true or false, a list or a table."
+        " Mend the judges file."
+    )
+
+
+def storable(text: str) -> str:
+    """The text without what a database refuses (NUL, lone surrogates): a paid answer is recorded whatever it
+    holds.
+    """
+    return text.replace("\x00", "\ufffd").encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+
+
+def moment(time: datetime) -> str:
+    """A time as the ledger stores it: UTC, microseconds, fixed width, so that text order is time order."""
+    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def now() -> str:
+    return moment(datetime.now(UTC))
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One attempt as it is recorded.
+
+    `failure` is null for a valid answer, a `Flaw` for a reply that is not used, a `FailureKind` when no reply
+    came. `cost_usd` is null
+    when it cannot be known: no price, or a failure that may have been billed. Tokens are those billed;
+    `output_tokens` includes `reasoning_tokens`. `receipt` names the attempt itself: recording or importing it
+    twice stores it once.
+    """
+
+    key: str
+    judge: str
+    stage: str
+    model: str
+    answer: str | None = field(default=None, repr=False)
+    failure: FailureKind | Flaw | None = None
+    returned_model: str | None = None
+    input_tokens: int = 0
+    output_tokens: int = 0
+    reasoning_tokens: int = 0
+    cost_usd: float | None = None
+    latency_s: float = 0.0
+    time: str = field(default_factory=now)
+    prompt: str | None = field(default=None, repr=False)
+    receipt: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+    @property
+    def valid(self) -> bool:
+        return self.failure is None
+
+
+def adopted(attempt: Attempt, failure: Flaw | None) -> Attempt:
+    """A reply of another model as one of the requested model, whose name it has turned out to be: recorded
+    again, and not paid again.
+
+    It takes its place after everything recorded before, so that no question that is settled changes; the
+    receipt follows from the first one's, so that it is stored once, whoever adopts it.
+    """
+    receipt = hashlib.sha256(f"adopted {attempt.receipt}".encode("ascii")).hexdigest()[:32]
+    unpaid: dict[str, Any] = {
+        "input_tokens": 0,
+        "output_tokens": 0,
+        "reasoning_tokens": 0,
+        "cost_usd": 0.0,
+        "latency_s": 0.0,
+    }
+    return replace(attempt, failure=failure, receipt=receipt, time=now(), **unpaid)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """How a question is settled: its first valid answer, or invalid after the last try. It never changes once
+    it is so.
+
+    `tries` counts the replies up to there; failures without a reply are not counted, so that a run with
+    failures settles a question exactly as one without.
+    """
+
+    key: str
+    answer: str | None = field(repr=False)
+    valid: bool
+    tries: int
+
+
+def settle(key: str, replies: Sequence[tuple[str | None, str | None]], tries: int = TRIES) -> Entry | None:
+    """The entry that recorded replies (answer, failure), in the order of recording, amount to; None while the
+    question is open.
+
+    Only the first replies up to the settling one matter, so nothing recorded later, by whomever, changes an
+    entry that was used.
+    """
+    counted = 0
+    for answer, failure in replies:
+        if failure is None:
+            return Entry(key, answer, True, counted + 1)
+        if failure in COUNTED:
+            counted += 1
+            if counted == tries:
+                return Entry(key, answer, False, counted)
+    return None

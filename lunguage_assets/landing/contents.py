@@ -1,0 +1,149 @@
+"""What is in a delivery: its files under published names, and whether they can be used.
+
+All of this comes before registration, because a batch never changes.
+"""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+import pyarrow.parquet as pq
+
+from lunguage_assets.corpus.columns import map_columns, study_id
+from lunguage_assets.corpus.delivery import (
+    DECLARATION,
+    FINDINGS,
+    FINDINGS_PARQUET,
+    CorpusDeclaration,
+    find_delivery,
+)
+from lunguage_assets.corpus.intake import read_files
+from lunguage_assets.corpus.log import IntakeLog
+from lunguage_assets.corpus.records import read_records
+from lunguage_assets.errors import InputError, LunguageError
+from lunguage_assets.home.home import Corpus, Home
+from lunguage_assets.home.store import partition_path
+from lunguage_assets.landing.entries import Entry, Later
+
+_REPORTED = ["file", "row", "study_id", "column", "reason", "expected", "remedy"]
+"""Columns of the list of rejected rows: no cell of the delivery but the study's id."""
+
+
+class NoUsableRow(InputError):
+    """Every row of a delivery was rejected; their list says why."""
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What could be read of a delivery; `unusable` when no row can be used."""
+
+    studies: frozenset[str]
+    rows: int
+    rejected: pd.DataFrame
+    unusable: NoUsableRow | None
+
+
+def fetch(entry: Entry, folder: Path) -> dict[str, str]:
+    """Copy a delivery into an empty folder under the published names; these -> delivered names.
+
+    Packed files are unpacked, so that the same content packed twice is the same delivery.
+
+    Raises:
+        InputError: a packed file is damaged, or one file comes in two forms.
+        Later: a file cannot be read, or the disk is full.
+    """
+    folder.mkdir(parents=True)
+    originals = {}
+    for file in entry.files:
+        single = FINDINGS_PARQUET if file.name.lower().endswith(".parquet") else FINDINGS
+        target = folder / ((file.published if entry.is_folder else None) or single)
+        if target.exists():
+            remedy = "Remove all but the one to use."
+            raise InputError(file.name, f"{target.name} in two forms", "each file once", remedy)
+        originals[target.name] = file.name
+        try:
+            with file.path.open("rb") as source, target.open("wb") as copy:
+                packed = file.name.lower().endswith(".gz")
+                shutil.copyfileobj(gzip.GzipFile(fileobj=source) if packed else source, copy)
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            found = f"a file that cannot be unpacked ({type(error).__name__})"
+            raise InputError(file.name, found, "a whole .gz file", "Deliver it again.") from None
+        except Exception as error:  # every file system has errors of its own
+            raise Later(f"it cannot be read at present ({type(error).__name__})") from None
+    return originals
+
+
+def examine(folder: Path) -> Contents:
+    """Read all files of a fetched delivery as the intake will.
+
+    Raises:
+        InputError: a file cannot be used as a whole.
+    """
+    delivery = find_delivery(folder)
+    file, log = delivery.findings.name, IntakeLog()
+    try:
+        studies = read_files(delivery, log).studies
+    except (LunguageError, OSError, MemoryError):
+        raise
+    except Exception as error:  # of one delivery; the others must go on
+        found = f"something that the readers do not expect ({type(error).__name__})"
+        raise InputError(file, found, "a Lunguage file", "Report this.") from None
+    rejected = log.rejected_frame().rename(columns={"line": "row"})[_REPORTED]
+    rows = sum(study.rows_delivered for study in studies.values()) + int((rejected["study_id"] == "").sum())
+    unusable = None
+    if not any(study.rows for study in studies.values()):
+        first = rejected.iloc[0]
+        unusable = NoUsableRow(
+            file,
+            f"{len(rejected)} rows of which none can be used",
+            f"at least one usable row (of the first: {first['expected']})",
+            "The list of rejected rows says for each what is wrong. Mend them and deliver the file again.",
+            row=int(first["row"]),
+            column=str(first["column"]) or None,
+        )
+    return Contents(frozenset(studies), rows, rejected, unusable)
+
+
+def studies_of(home: Home, batch: str) -> set[str]:
+    """Studies of a registered batch: from its table, before its ingestion from its findings.
+
+    Empty when the findings cannot be read; the ingestion reports that.
+    """
+    table = partition_path(home.tables, "reports", batch)
+    if table.exists():
+        with table.open("rb") as stream:
+            return set(pq.read_table(stream, columns=["study_id"]).column(0).to_pylist())
+    try:
+        header, records = read_records(home.delivery(batch).findings, ("subject_id", "study_id"))
+        place = map_columns(header, "").position["study_id"]
+        written = (record.values[place].strip() for record in records if place < len(record.values))
+        return {study for value in written if (study := study_id(value)) is not None}
+    except InputError:
+        return set()
+
+
+def corpus_of(declared: CorpusDeclaration, present: Corpus | None) -> Corpus:
+    """The corpus of a delivery; one without a name belongs to the home's own if the class agrees.
+
+    Raises:
+        InputError: the home holds another corpus.
+    """
+    agrees = present is not None and present.data_class == declared.data_class
+    name = declared.name or (present.name if present is not None and agrees else "unnamed")
+    corpus = Corpus(name, declared.data_class)
+    if present is None or corpus == present:
+        return corpus
+    undeclared = "" if declared.is_declared else ", as text without a declaration is"
+    raise InputError(
+        DECLARATION,
+        f"corpus {corpus.name!r} ({corpus.data_class}{undeclared})",
+        f"corpus {present.name!r} ({present.data_class}), which the home holds",
+        f"Correct or add {DECLARATION} in the folder of the delivery or in the landing folder, or let "
+        "another home take it.",
+        column="name" if agrees else "data_class",
+    )

@@ -1,0 +1,164 @@
+"""Which checks look together, and the jobs that look again at what is stored.
+
+A table's checks run with the job that makes it, in one step per group. `quality_of_...` runs checks alone,
+with all rules by Great Expectations: on request, and at night for what was made since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import dagster as dg
+
+from lunguage_assets.current.plan import STEPS_OF_JOB
+from lunguage_assets.home.store import PARTITIONED_BY
+from lunguage_assets.orchestration.checks.beliefs import beliefs_in_range, fits_in_range
+from lunguage_assets.orchestration.checks.corpus import intake_accepted
+from lunguage_assets.orchestration.checks.current import fits_current
+from lunguage_assets.orchestration.checks.drift import expansion_drift, intake_drift, p_drift
+from lunguage_assets.orchestration.checks.explicit import (
+    answers_valid,
+    judge_is_even,
+    pairs_informed,
+    pairs_reviewed,
+)
+from lunguage_assets.orchestration.checks.judges import JUDGES_ALIVE, agreement_usual
+from lunguage_assets.orchestration.checks.look import RULES_TAG, Check, looked_at_together
+from lunguage_assets.orchestration.checks.membership import panel_complete
+from lunguage_assets.orchestration.checks.tables import accounts_balance, conflict_free, expectations
+from lunguage_assets.orchestration.jobs import tables_of_job
+from lunguage_assets.orchestration.partitions import Partitions
+from lunguage_assets.settings import AutomationSettings
+
+GROUPS: dict[str, tuple[str, ...]] = {
+    f"check_{job}": tables_of_job(job) for job in STEPS_OF_JOB if job not in ("refit", "release")
+}
+"""Step -> tables that one job makes together, whose checks it makes."""
+
+CHECKS: tuple[Check, ...] = (
+    *(expectations(table) for tables in GROUPS.values() for table in tables),
+    conflict_free,
+    accounts_balance,
+    intake_accepted,
+    pairs_reviewed,
+    judge_is_even,
+    answers_valid,
+    pairs_informed,
+    *JUDGES_ALIVE,
+    agreement_usual,
+    panel_complete,
+    fits_current,
+    fits_in_range,
+    beliefs_in_range,
+    intake_drift,
+    p_drift,
+    expansion_drift,
+)
+
+QUALITY: dict[str, tuple[str, ...]] = {
+    "quality_of_batch": ("report_batch",),
+    "quality_of_phrases": ("judge", "report_batch"),
+    "quality_of_judge": ("judge",),
+    "quality_of_ranker": ("ranker",),
+    "quality_of_result": ("ranker", "report_batch"),
+}
+"""Job -> partitions of the tables at which it looks."""
+
+NEWEST = "lunguage/newest"
+"""Run tag of a nightly look: number of the event with which the newest table it looks at was made."""
+
+
+def all_checks(partitions: Partitions) -> list[dg.AssetChecksDefinition]:
+    """Every check that is not made by an asset itself."""
+    alone = {dimensions: job for job, dimensions in QUALITY.items()}
+    return [
+        looked_at_together(
+            step,
+            alone[PARTITIONED_BY[tables[0]]],
+            tables,
+            [check for check in CHECKS if check.table in tables],
+            partitions,
+        )
+        for step, tables in GROUPS.items()
+    ]
+
+
+def quality_jobs(
+    checks: Sequence[dg.AssetChecksDefinition], partitions: Partitions
+) -> list[dg.UnresolvedAssetJobDefinition]:
+    """A job per kind of partition that only checks. Its partitions come from its configuration: Dagster gives
+    a job without assets none.
+    """
+    return [
+        dg.define_asset_job(
+            job,
+            selection=dg.AssetSelection.checks(*_keys(checks, partitions.by_dimensions[dimensions])),
+            config=dg.PartitionedConfig(
+                partitions_def=partitions.by_dimensions[dimensions],
+                run_config_for_partition_key_fn=lambda _: {},
+            ),
+            tags=RULES_TAG,
+            description=f"Look again at what is stored of one {' and '.join(dimensions)}: every check, all "
+            "rules by Great Expectations. Makes no table.",
+        )
+        for job, dimensions in QUALITY.items()
+    ]
+
+
+def _keys(
+    checks: Sequence[dg.AssetChecksDefinition], partitions: dg.PartitionsDefinition
+) -> list[dg.AssetCheckKey]:
+    return [spec.key for made in checks for spec in made.check_specs if spec.partitions_def == partitions]
+
+
+def quality_schedules(
+    checks: Sequence[dg.AssetChecksDefinition], partitions: Partitions, settings: AutomationSettings
+) -> list[dg.ScheduleDefinition]:
+    """At night, each job looks at what was made since its last nightly look, when automation is enabled."""
+
+    def schedule(job: str, keys: Sequence[dg.AssetCheckKey]) -> dg.ScheduleDefinition:
+        @dg.schedule(
+            name=f"nightly_{job}",
+            job_name=job,
+            cron_schedule=settings.nightly,
+            execution_timezone=settings.time_zone,
+            default_status=dg.DefaultScheduleStatus.RUNNING
+            if settings.enabled
+            else dg.DefaultScheduleStatus.STOPPED,
+            description=f"Runs `{job}` for every partition that was made since its last nightly look.",
+        )
+        def nightly(context: dg.ScheduleEvaluationContext) -> Iterator[dg.RunRequest]:
+            yield from looks_due(context.instance, job, keys)
+
+        return nightly
+
+    return [
+        schedule(job, _keys(checks, partitions.by_dimensions[dimensions]))
+        for job, dimensions in QUALITY.items()
+    ]
+
+
+def looks_due(
+    instance: dg.DagsterInstance, job: str, checks: Sequence[dg.AssetCheckKey]
+) -> Iterator[dg.RunRequest]:
+    """A run per partition of which something was made since the job's last nightly look: the checks of the
+    tables that are there.
+    """
+    made: dict[str, dict[dg.AssetKey, int]] = {}
+    for table in sorted({check.asset_key for check in checks}):
+        moments = instance.get_latest_storage_id_by_partition(
+            table, dg.DagsterEventType.ASSET_MATERIALIZATION
+        )
+        for partition, moment in moments.items():
+            made.setdefault(partition, {})[table] = moment
+    runs = instance.get_runs(dg.RunsFilter(job_name=job))
+    looked_at = {(run.tags.get("dagster/partition"), run.tags.get(NEWEST)) for run in runs}
+    for partition, tables in sorted(made.items()):
+        newest = str(max(tables.values()))
+        if (partition, newest) not in looked_at:
+            yield dg.RunRequest(
+                run_key=f"{job} {partition} {newest}",
+                partition_key=partition,
+                asset_check_keys=[check for check in checks if check.asset_key in tables],
+                tags={NEWEST: newest},
+            )

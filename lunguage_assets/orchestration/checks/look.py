@@ -1,0 +1,183 @@
+"""A look at the stored tables of one partition, and checks that look together in one step of a run.
+
+A check reads the stored tables itself. Inputs of a Dagster step would cost two events each, and a step per
+check ten: with one step per group a check costs three. It reads columns and types asserted, and lets broken
+rows in: it is there to say which.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import dagster as dg
+import pandas as pd
+from upath import UPath
+
+from lunguage_assets.current.plan import first_job, not_there
+from lunguage_assets.errors import InvalidTable, LunguageError
+from lunguage_assets.home.home import Home
+from lunguage_assets.home.store import PARTITIONED_BY, partition_path, read_table
+from lunguage_assets.orchestration.partitions import Partitions, store_keys
+from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.orchestration.withheld import plain_failures
+from lunguage_assets.settings import CheckSettings
+from lunguage_assets.tables import TABLES
+
+RULES_TAG = {"lunguage/rules": "all"}
+"""Run tag with which Great Expectations runs the rules of the schemas too."""
+
+
+class NotStored(LunguageError):
+    """A partition that a check would look at has not been materialised."""
+
+
+class Look:
+    """The stored tables of one partition, each read once.
+
+    Args:
+        resource: the home.
+        keys: of the partition, by dimension.
+        all_rules: Great Expectations runs the rules of the schemas too.
+    """
+
+    def __init__(self, resource: HomeResource, keys: Mapping[str, str], *, all_rules: bool = False) -> None:
+        self.resource, self.keys, self.all_rules = resource, dict(keys), all_rules
+        self._read: dict[UPath, pd.DataFrame] = {}
+
+    @cached_property
+    def home(self) -> Home:
+        return self.resource.home
+
+    @cached_property
+    def limits(self) -> CheckSettings:
+        """From where on checks warn."""
+        return self.resource.settings.checks
+
+    def path(self, table: str, **others: str) -> UPath:
+        """File of a table's partition with the keys of this look, as far as `others` names no other."""
+        keys = self.keys | others
+        return partition_path(self.home.tables, table, *(keys[name] for name in PARTITIONED_BY[table]))
+
+    def table(self, table: str, **others: str) -> pd.DataFrame:
+        """Rows of a table's partition, as of `path`; columns and types asserted.
+
+        Raises:
+            NotStored: it has not been materialised.
+            InvalidTable: it was written under another schema.
+        """
+        path = self.path(table, **others)
+        if path not in self._read:
+            try:
+                self._read[path] = read_table(TABLES[table], path)
+            except FileNotFoundError:
+                keys = [(self.keys | others)[name] for name in PARTITIONED_BY[table]]
+                raise NotStored(not_there(table, keys)) from None
+        return self._read[path]
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a check found. `remedy` says what to do where it does not pass."""
+
+    passed: bool
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    remedy: str = ""
+    severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.WARN
+
+
+@dataclass(frozen=True)
+class Check:
+    """A check of a table: what it says, and the function that looks."""
+
+    table: str
+    name: str
+    description: str
+    look: Callable[[Look], Found]
+    blocking: bool = False
+
+    def __call__(self, look: Look) -> Found:
+        """What it finds; what keeps it from looking is a finding too, with what to do first."""
+        try:
+            return self.look(look)
+        except NotStored as missing:
+            return Found(False, {"note": str(missing)}, str(missing))
+        except InvalidTable as error:
+            again = f"Launch `{first_job(self.table)}` on this partition again, then what follows from it."
+            return Found(False, {"note": str(error)}, again, dg.AssetCheckSeverity.ERROR)
+        except LunguageError as error:
+            return Found(False, {"note": str(error)}, "Mend what the note names, then look again.")
+
+    @property
+    def key(self) -> dg.AssetCheckKey:
+        return dg.AssetCheckKey(dg.AssetKey(self.table), self.name)
+
+    def spec(self, partitions: Partitions) -> dg.AssetCheckSpec:
+        return dg.AssetCheckSpec(
+            self.name,
+            asset=self.table,
+            description=self.description,
+            blocking=self.blocking,
+            partitions_def=partitions.of(self.table),
+        )
+
+    def result(self, look: Look) -> dg.AssetCheckResult:
+        """What it finds, with the partition and the file it looked at."""
+        found = self(look)
+        about = {"partition": "|".join(look.keys.values()), **found.metadata}
+        link = {"table": dg.MetadataValue.path(str(look.path(self.table)))}
+        advice = {} if found.passed else {"remedy": found.remedy}
+        return dg.AssetCheckResult(
+            asset_key=self.key.asset_key,
+            check_name=self.name,
+            passed=found.passed,
+            severity=found.severity,
+            metadata=about | link | advice,
+        )
+
+
+def check(
+    table: str, name: str, description: str, *, blocking: bool = False
+) -> Callable[[Callable[[Look], Found]], Check]:
+    """Make a function that looks a check of a table."""
+    return lambda look: Check(table, name, description, look, blocking)
+
+
+def looked_at_together(
+    name: str, alone: str, tables: Sequence[str], checks: Sequence[Check], partitions: Partitions
+) -> dg.AssetChecksDefinition:
+    """One step of a run for the checks of tables that are made together; those that block come first.
+
+    Args:
+        name: of the step.
+        alone: job in which a person can run it for a partition.
+        tables: of the same partitions.
+        checks: of these tables.
+        partitions: of all tables.
+    """
+    (dimensions,) = {PARTITIONED_BY[table] for table in tables}
+    in_order = sorted(checks, key=lambda check: not check.blocking)
+
+    @dg.multi_asset_check(
+        name=name,
+        specs=[check.spec(partitions) for check in in_order],
+        description=f"Look at what is stored of {', '.join(tables)}.",
+        can_subset=True,
+    )
+    def look_at_them(
+        context: dg.AssetCheckExecutionContext, home: HomeResource
+    ) -> Iterator[dg.AssetCheckResult]:
+        if not context.has_partition_key:
+            raise dg.Failure(
+                "These checks look at one partition, and none was chosen. Launch the job "
+                f"`{alone}`, and choose a partition there.",
+                allow_retries=False,
+            )
+        keys = dict(zip(dimensions, store_keys(context.partition_key, dimensions), strict=True))
+        look = Look(home, keys, all_rules=RULES_TAG.items() <= context.run.tags.items())
+        with plain_failures():
+            for check in in_order:
+                if check.key in context.selected_asset_check_keys:
+                    yield check.result(look)
+
+    return look_at_them

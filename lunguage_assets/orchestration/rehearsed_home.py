@@ -1,0 +1,140 @@
+"""A home for an estimate: the real one is read, and nothing is written or sent.
+
+Tables are kept in memory, the delivery is read where it lies, and every language model is stood in for by a
+rehearsal judge, which counts what it is asked.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pandas as pd
+from pydantic import PrivateAttr
+from upath import UPath
+
+from lunguage_assets.corpus.delivery import Delivery
+from lunguage_assets.current.recipes import RECIPES
+from lunguage_assets.errors import MethodError
+from lunguage_assets.explicit.fit.probability import load_anchors, require_anchors
+from lunguage_assets.home.home import Batch, Home, Registration
+from lunguage_assets.judges.asking.progress import Progress
+from lunguage_assets.judges.binding_record import BindingRecord
+from lunguage_assets.judges.estimating.rehearsal import RehearsalJudge
+from lunguage_assets.judges.ledger.reading import LedgerReader
+from lunguage_assets.judges.opening import make_judge
+from lunguage_assets.judges.prompts import load_prompts
+from lunguage_assets.judges.protocol import Judge
+from lunguage_assets.judges.slots import ModelSlot
+from lunguage_assets.orchestration.resources import HomeResource
+
+STEPS = ("intake", "extraction", "collecting", "comparing", "ranking", "fitting")
+"""The explicit half, upstream first: what asks judges, and what it reads."""
+
+
+@dataclass(frozen=True)
+class MemoryHome(Home):
+    """A home with a registration that is not made, and its tables in memory."""
+
+    registration: Registration = field(kw_only=True)
+    place: UPath = field(kw_only=True)
+
+    @property
+    def tables(self) -> UPath:
+        """In memory."""
+        return self.place
+
+    def registered(self) -> list[Batch]:
+        """All batches after the registration, oldest first."""
+        known = super().registered()
+        return [*known, self.registration.batch] if self.registration.is_new else known
+
+    def batch(self, key: str) -> Batch:
+        """A batch, also the one that is not registered yet."""
+        return self.registration.batch if key == self.registration.batch.key else super().batch(key)
+
+    def delivery(self, key: str) -> Delivery:
+        """Files of a batch, where they lie."""
+        return self.registration.delivery if key == self.registration.batch.key else super().delivery(key)
+
+
+class RehearsedHome(HomeResource):
+    """`HomeResource` whose language models are rehearsal judges."""
+
+    _home: MemoryHome = PrivateAttr()
+    _judges_asked: dict[str, RehearsalJudge] = PrivateAttr(default_factory=dict)
+    _remarks: list[str] = PrivateAttr(default_factory=list)
+
+    @property
+    def home(self) -> MemoryHome:
+        """The home with its tables in memory."""
+        return self._home
+
+    @property
+    def rehearsed(self) -> dict[str, RehearsalJudge]:
+        """Rehearsal judges by key."""
+        return self._judges_asked
+
+    @property
+    def remarks(self) -> list[str]:
+        """What would stop a run that went as this rehearsal does."""
+        return self._remarks
+
+    def judge(self, key: str, progress: Callable[[Progress], None] | None = None) -> Judge:
+        """The rehearsal judge of a language model; rule-based judges answer themselves."""
+        return self._judges_asked.get(key) or make_judge(key, self.judges)
+
+    def require_anchors(self, phrases: Collection[str]) -> None:
+        """Note a missing anchor: made-up phrases are not those of a run."""
+        try:
+            require_anchors(set(phrases), load_anchors(self.home.anchor_ratings))
+        except MethodError as error:
+            self._remarks.append(
+                f"With phrases like those of this rehearsal a run would stop before the comparisons: {error}"
+            )
+
+    def keep_review_queue(self, judge: str, batch: str, queue: pd.DataFrame) -> Path:
+        """Where a run would keep the queue; nothing is written."""
+        return self.home.review_queue(judge, batch)
+
+
+@contextmanager
+def rehearsed(resource: HomeResource, registration: Registration, ranker: str) -> Iterator[RehearsedHome]:
+    """The rehearsed home of a resource, with copies of the stored tables that an estimate reads.
+
+    Raises:
+        ConfigurationError: a judge's key stands for another model in this home.
+    """
+    fields = {name: getattr(resource, name) for name in type(resource).model_fields if name != "root"}
+    home = RehearsedHome(root=str(resource.home.root), **fields)
+    place = UPath(f"memory://lunguage-{uuid.uuid4().hex}/tables")
+    home._home = MemoryHome(resource.home.root, registration=registration, place=place)
+    configuration, prompts = resource.judges, load_prompts(resource.prompts)
+    asked = dict.fromkeys((configuration.extractor, *configuration.members(ranker)))
+    slots = {key: slot for key in asked if isinstance(slot := configuration.judges[key], ModelSlot)}
+    for key in asked:
+        BindingRecord(resource.home.binding_file).require(key, configuration.judges[key])
+    recorded = LedgerReader.at(resource.ledger_place) if slots else None
+    home._judges_asked = {key: RehearsalJudge(key, slot, prompts, recorded) for key, slot in slots.items()}
+    _copy_tables(resource.home, place)
+    try:
+        yield home
+    finally:
+        if place.exists():
+            place.fs.rm(place.path, recursive=True)
+        if recorded is not None:
+            recorded.close()
+
+
+def _copy_tables(home: Home, place: UPath) -> None:
+    """Copy what the explicit half has stored; records come with it, so that what is current stays so."""
+    for step in STEPS:
+        for table in RECIPES[step].tables:
+            folder = UPath(home.tables) / table
+            for file in sorted(folder.rglob("*.parquet"), key=str) if folder.exists() else ():
+                goal = place / table / str(file)[len(str(folder)) :].lstrip("/")
+                goal.parent.mkdir(parents=True, exist_ok=True)
+                goal.write_bytes(file.read_bytes())

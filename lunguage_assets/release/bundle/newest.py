@@ -1,0 +1,226 @@
+"""The rows of a release: the newest delivery of every study over the stored batches, in parts, by SQL.
+
+The easy version, all batches in one frame, needs memory for the whole corpus. Here a part holds every table
+of at most `STUDIES_AT_ONCE` studies, and what is counted is added up over the parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from duckdb import DuckDBPyConnection
+from numpy.typing import NDArray
+from upath import UPath
+
+from lunguage_assets.errors import InvalidTable
+from lunguage_assets.home.store import is_stored
+from lunguage_assets.home.table_place import is_local
+from lunguage_assets.tables import (
+    ACCOUNTING,
+    CONFLICTS,
+    FITTED_PROBABILITIES,
+    LUNGUAGE_PLUS_PLUS,
+    PATHWAY_MATCHES,
+    REJECTED,
+    REPORTS,
+    RESOLUTION_LOG,
+)
+from lunguage_assets.tables.schema import Table
+
+TABLES_PER_BATCH = {
+    table.name: table
+    for table in (
+        REPORTS,
+        REJECTED,
+        FITTED_PROBABILITIES,
+        PATHWAY_MATCHES,
+        LUNGUAGE_PLUS_PLUS,
+        RESOLUTION_LOG,
+        CONFLICTS,
+        ACCOUNTING,
+    )
+}
+"""What the release needs of every batch."""
+
+STUDIES_AT_ONCE = 2_000
+
+Order = Literal["batch", "study", "patient"]
+Tables = Mapping[str, pd.DataFrame]
+
+_ORDERS: Mapping[Order, str] = {
+    "batch": "batch_number, study_id",
+    "study": "study_id, batch_number",
+    "patient": "subject_id, sequence, study_id, batch_number",
+}
+
+
+class NewestStudies:
+    """The newest delivery of every study over stored batches.
+
+    A delivered row without a readable study is of no newer delivery: it is kept from every batch.
+    """
+
+    def __init__(
+        self, connection: DuckDBPyConnection, batches: Mapping[str, Mapping[str, UPath | Path]]
+    ) -> None:
+        """Choose the deliveries; `batches` are the paths of `TABLES_PER_BATCH` by batch, oldest first.
+
+        Raises:
+            InvalidTable: a partition was written under another schema.
+        """
+        self.batches = tuple(batches)
+        self._connection = connection
+        self._kept: dict[str, pd.DataFrame] = {}
+        self._files = {
+            name: [_for_sql(connection, table, paths[name]) for paths in batches.values()]
+            for name, table in TABLES_PER_BATCH.items()
+        }
+        self._choose()
+
+    def _choose(self) -> None:
+        """Make the temporary tables `deliveries` and `newest`: study and batch."""
+        deliveries = " UNION ".join(
+            f"SELECT study_id, batch_number FROM {self.stored(name)}" for name in TABLES_PER_BATCH
+        )
+        self._connection.execute(f"CREATE OR REPLACE TEMP TABLE deliveries AS {deliveries}")
+        self._connection.execute(
+            "CREATE OR REPLACE TEMP TABLE newest AS "
+            "SELECT study_id, batch_number, coalesce(subject_id, '') AS subject_id, "
+            "coalesce(sequence, 0) AS sequence FROM ("
+            "SELECT study_id, max(batch_number) AS batch_number "
+            "FROM deliveries WHERE study_id <> '' GROUP BY study_id "
+            "UNION ALL SELECT study_id, batch_number FROM deliveries WHERE study_id = '') "
+            f"LEFT JOIN (SELECT study_id, batch_number, subject_id, sequence FROM {self.stored('reports')}) "
+            "USING (study_id, batch_number)"
+        )
+
+    def stored(self, name: str) -> str:
+        """SQL for all stored rows of a table, older deliveries too, with `batch_number` and `row`."""
+        if not self._files[name]:
+            self._connection.register(f"no_{name}", TABLES_PER_BATCH[name].arrow.empty_table())
+            return f"(SELECT *, 0 AS batch_number, 0 AS row FROM no_{name})"
+        files = ", ".join(map(quoted, self._files[name]))
+        return (
+            "(SELECT *, file_index::BIGINT AS batch_number, file_row_number AS row "
+            f"FROM read_parquet([{files}]))"
+        )
+
+    def rows(self, name: str) -> str:
+        """SQL for the rows of a table in the release, for counting."""
+        return f"(SELECT * FROM {self.stored(name)} SEMI JOIN newest USING (study_id, batch_number))"
+
+    def query(self, sql: str) -> list[tuple[Any, ...]]:
+        """The rows of a query: counts, never the corpus."""
+        return self._connection.execute(sql).fetchall()
+
+    def values(self, sql: str) -> Mapping[str, NDArray[Any]]:
+        """The columns of a query as arrays."""
+        return {
+            name: np.asarray(values) for name, values in self._connection.execute(sql).fetchnumpy().items()
+        }
+
+    @property
+    def superseded(self) -> int:
+        """Deliveries of studies that came again."""
+        again = "SELECT count(*) - count(DISTINCT study_id) FROM deliveries WHERE study_id <> ''"
+        return int(self.query(again)[0][0])
+
+    @property
+    def patients(self) -> int:
+        return int(self.query(f"SELECT count(DISTINCT subject_id) FROM {self.rows('reports')}")[0][0])
+
+    def parts(self, order: Order, names: Sequence[str]) -> Iterator[Tables]:
+        """Tables of some studies after those of others, with the column `report_batch`; at least one part.
+
+        Args:
+            order: of the studies: by batch, by id, or by patient and time.
+            names: of the tables. Within a part their rows are in the order of the batches and of their files.
+
+        Raises:
+            InvalidTable: rows break a value rule; names the file and keys, never a value.
+        """
+        count = self._parts()
+        self._connection.execute(
+            f"CREATE OR REPLACE TEMP TABLE in_{order} AS SELECT study_id, batch_number, "
+            f"(row_number() OVER (ORDER BY {_ORDERS[order]}) - 1) // {STUDIES_AT_ONCE} AS part FROM newest"
+        )
+        for part in range(count):
+            yield {name: self._part(name, order, part, is_whole=count == 1) for name in names}
+
+    def _parts(self) -> int:
+        (studies,) = self.query("SELECT count(*) FROM newest")[0]
+        return max(1, -(-int(studies) // STUDIES_AT_ONCE))
+
+    def _part(self, name: str, order: Order, part: int, *, is_whole: bool) -> pd.DataFrame:
+        if name in self._kept:
+            return self._kept[name]
+        table = TABLES_PER_BATCH[name]
+        columns = ", ".join(f'"{column}"' for column in table.names)
+        found = self._connection.sql(
+            f"SELECT {columns}, batch_number AS batch FROM {self.stored(name)} "
+            f"SEMI JOIN (SELECT * FROM in_{order} WHERE part = {part}) USING (study_id, batch_number) "
+            "ORDER BY batch_number, row"
+        ).to_arrow_table()
+        batch = np.array(self.batches, dtype=object)[found.column("batch").to_numpy()]
+        frame = table.from_arrow(found).assign(report_batch=pd.Series(batch, dtype="str"))
+        if problems := table.violations(frame, ["report_batch"]):
+            raise InvalidTable(self._broken(table, frame, problems))
+        if is_whole:  # a corpus of one part is read once
+            self._kept[name] = frame
+        return frame
+
+    def _broken(self, table: Table, frame: pd.DataFrame, problems: Sequence[str]) -> str:
+        """The message for rows that break value rules, with the first file that has such rows."""
+        place = dict(zip(self.batches, self._files[table.name], strict=True))
+        batches = (
+            str(batch) for batch, rows in frame.groupby("report_batch", sort=False) if table.violations(rows)
+        )
+        return (
+            f"table {table.name}, file {place[next(batches)]}: {'; '.join(problems)}. "
+            "Materialise it again before anything reads it."
+        )
+
+    def require_unique(self) -> None:
+        """Refuse keys that occur twice in a batch, also in different parts.
+
+        Raises:
+            InvalidTable: names the file.
+        """
+        if self._parts() == 1:  # its rules see all rows together
+            return
+        for name, table in TABLES_PER_BATCH.items():
+            for group in (table.key, *table.unique):
+                columns = ", ".join(f'"{column}"' for column in group)
+                twice = self.query(
+                    f"SELECT batch_number FROM {self.rows(name)} "
+                    f"GROUP BY batch_number, {columns} HAVING count(*) > 1 LIMIT 1"
+                )
+                if twice:
+                    raise InvalidTable(
+                        f"table {name}, file {self._files[name][twice[0][0]]}: rows break "
+                        f"'({', '.join(group)}) is unique'. Materialise it again before anything reads it."
+                    )
+
+
+def _for_sql(connection: DuckDBPyConnection, table: Table, path: UPath | Path) -> str:
+    """A partition as DuckDB opens it, its schema asserted; a remote one through the home's file system."""
+    if not is_stored(table, path):
+        raise InvalidTable(
+            f"table {table.name}: the stored partition {path} was written under another schema. "
+            "Materialise it again."
+        )
+    if is_local(path):
+        return str(path)
+    remote = UPath(path)
+    if remote.protocol not in connection.list_filesystems():
+        connection.register_filesystem(remote.fs)
+    return str(remote)
+
+
+def quoted(text: str | Path) -> str:
+    """A text as SQL writes it."""
+    return "'" + str(text).replace("'", "''") + "'"

@@ -1,0 +1,79 @@
+"""`lunguage land`: one pass without a daemon, told to a person."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from click.testing import CliRunner, Result
+from landing_drops import DECLARED, Landing, csv
+
+from lunguage_assets.cli.main import commands
+from lunguage_assets.errors import ConfigurationError, LunguageError
+from lunguage_assets.home.home import Home
+from lunguage_assets.orchestration.partitions import REPORT_BATCH
+
+
+@pytest.fixture
+def on_disk(tmp_path: Path) -> Landing:
+    (tmp_path / "landing").mkdir()
+    return Landing(str(tmp_path / "landing"), Home(tmp_path / "home"))
+
+
+@pytest.fixture(autouse=True)
+def own_instance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LUNGUAGE_LANDING", raising=False)
+    (tmp_path / "instance").mkdir()
+    monkeypatch.setenv("DAGSTER_HOME", str(tmp_path / "instance"))
+    monkeypatch.setenv("LUNGUAGE_HOME", "")  # the command names its home to the processes that it starts
+
+
+def lunguage_land(landing: Landing, *arguments: str) -> Result:
+    return CliRunner().invoke(commands, ["land", "--home", str(landing.home.root), *arguments])
+
+
+def test_it_registers_what_lies_there_says_what_became_of_each_and_fails_for_what_was_put_aside(
+    on_disk: Landing,
+) -> None:
+    on_disk.drop("corpus.toml", DECLARED)
+    on_disk.drop("a.csv", csv(1, 2))
+    on_disk.drop("same.csv", csv(1, 2))
+    on_disk.drop("bad.csv", b"x,y\n1,2\n")
+    on_disk.drop("notes.txt", "for people")
+    on_disk.drop("f/Lunguage_vocab.csv", "")
+    told = lunguage_land(on_disk, "--url", on_disk.url, "--now")
+    lines = [line.split("  ")[0] for line in told.output.splitlines()]
+    assert lines == [
+        "registered",
+        "skipped",
+        "quarantined",
+        "waiting",
+        "passed over",
+        "Landing folder: 1 registered, 1 skipped (content known), 1 quarantined, 1 waiting, "
+        "1 of other kinds.",
+    ]
+    assert "column" not in told.output.splitlines()[0]
+    assert isinstance(told.exception, LunguageError)
+    assert "REASON.txt" in str(told.exception)
+    with dg.DagsterInstance.get() as instance:
+        assert instance.get_dynamic_partitions(REPORT_BATCH.name) == ["a"]
+
+
+def test_without_now_it_waits_until_a_later_call_finds_the_files_unchanged(on_disk: Landing) -> None:
+    on_disk.home.create()
+    on_disk.home.settings_file.write_text(f'[landing]\nurl = "{on_disk.url}"\nstable_s = 0\n')
+    on_disk.drop("a.csv", csv(1))
+    assert "waiting      a.csv: it may still be written to" in lunguage_land(on_disk).output
+    assert "registered   a from a.csv: 1 studies" in lunguage_land(on_disk).output
+    last = lunguage_land(on_disk)
+    assert (last.exit_code, last.output) == (
+        0,
+        "Landing folder: 1 landed before.\n",
+    )
+
+
+def test_without_a_landing_folder_it_says_how_to_name_one(on_disk: Landing) -> None:
+    told = lunguage_land(on_disk)
+    assert isinstance(told.exception, ConfigurationError)
+    assert "Say --url" in str(told.exception)

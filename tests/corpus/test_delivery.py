@@ -1,0 +1,111 @@
+"""Finding the files of a delivery, and telling deliveries apart."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from delivered_rows import COLUMNS, as_csv, row
+
+from lunguage_assets.corpus.delivery import CorpusDeclaration, content_hash, find_delivery
+from lunguage_assets.corpus.intake import take_in
+from lunguage_assets.errors import InputError
+from lunguage_assets.settings import CorpusSettings
+
+TEXT = as_csv([row(0), row(1, sent='Two\nlines, "quoted".')])
+
+
+def test_files_are_found_by_name_in_any_case_and_compressed(tmp_path: Path) -> None:
+    (tmp_path / "LUNGUAGE.CSV.GZ").write_bytes(gzip.compress(TEXT.encode()))
+    (tmp_path / "lunguage_VOCAB.csv").write_text(
+        "category,target_term,normed_term\nPF,x,y\n", encoding="utf-8"
+    )
+    (tmp_path / "notes.txt").write_text("something else", encoding="utf-8")
+    delivery = find_delivery(tmp_path)
+    assert delivery.findings.name == "LUNGUAGE.CSV.GZ"
+    assert delivery.vocabulary is not None
+    assert (delivery.metadata, delivery.reports) == (None, None)
+    assert len(take_in(delivery, CorpusSettings()).findings) == 2
+
+
+def test_parquet_findings_read_like_the_same_csv(tmp_path: Path) -> None:
+    csv_folder, parquet_folder = tmp_path / "c", tmp_path / "p"
+    csv_folder.mkdir()
+    parquet_folder.mkdir()
+    (csv_folder / "Lunguage.csv").write_text(TEXT, encoding="utf-8")
+    frame = pd.DataFrame([row(0), row(1, sent='Two\nlines, "quoted".')], columns=COLUMNS).replace("", None)
+    frame["sequence"] = frame["sequence"].astype(float)
+    frame.to_parquet(parquet_folder / "Lunguage.parquet")
+    first, second = (
+        take_in(find_delivery(folder), CorpusSettings()) for folder in (csv_folder, parquet_folder)
+    )
+    pd.testing.assert_frame_equal(first.findings, second.findings)
+
+
+def test_a_folder_without_findings_is_refused_with_what_is_there(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such folder"):
+        find_delivery(tmp_path / "nowhere")
+    (tmp_path / "other.csv").write_text("a,b\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"found other.csv; expected a file Lunguage.csv"):
+        find_delivery(tmp_path)
+
+
+def test_a_file_that_is_there_twice_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "Lunguage.csv").write_text(TEXT, encoding="utf-8")
+    (tmp_path / "lunguage.csv.gz").write_bytes(gzip.compress(TEXT.encode()))
+    with pytest.raises(InputError, match=r"expected one Lunguage\.csv"):
+        find_delivery(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "declared"),
+    [
+        (None, CorpusDeclaration("", "credentialed", False)),
+        ('name = "invented"\n', CorpusDeclaration("invented", "credentialed", False)),
+        ('name = "invented"\ndata_class = "synthetic"\n', CorpusDeclaration("invented", "synthetic", True)),
+    ],
+)
+def test_undeclared_text_counts_as_patient_data(
+    tmp_path: Path, text: str | None, declared: CorpusDeclaration
+) -> None:
+    (tmp_path / "Lunguage.csv").write_text(TEXT, encoding="utf-8")
+    if text is not None:
+        (tmp_path / "corpus.toml").write_text(text, encoding="utf-8")
+    assert find_delivery(tmp_path).declared == declared
+
+
+@pytest.mark.parametrize(
+    "text", ['data_class = "public"\n', "data_class = synthetic\n", 'dataclass = "synthetic"\n', "name = 3\n"]
+)
+def test_a_wrong_declaration_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "Lunguage.csv").write_text(TEXT, encoding="utf-8")
+    (tmp_path / "corpus.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=r"corpus\.toml"):
+        find_delivery(tmp_path)
+
+
+def test_the_hash_follows_names_and_bytes_and_nothing_else(tmp_path: Path) -> None:
+    def delivered(name: str, **files: str) -> str:
+        folder = tmp_path / name
+        folder.mkdir()
+        for stem, text in files.items():
+            (folder / f"{stem}.csv").write_text(text, encoding="utf-8")
+        return content_hash(find_delivery(folder))
+
+    first = delivered("a", Lunguage="one", reports="two")
+    assert delivered("b", Lunguage="one", reports="two", unrelated="x") == first
+    others = [
+        delivered("c", Lunguage="onet", reports="wo"),
+        delivered("d", Lunguage="one"),
+        delivered("e", Lunguage="one", Lunguage_vocab="two"),
+    ]
+    assert len({first, *others}) == 4
+
+
+def test_an_empty_findings_file_is_refused(tmp_path: Path) -> None:
+    for content, message in ((b"", "an empty file"), (TEXT.splitlines()[0].encode(), "no data row")):
+        (tmp_path / "Lunguage.csv").write_bytes(content)
+        with pytest.raises(InputError, match=message):
+            take_in(find_delivery(tmp_path), CorpusSettings())

@@ -1,0 +1,165 @@
+"""A delivery as a whole: nothing disappears, nothing depends on order, nothing bad harms anything good."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from another_process import printed_here_and_elsewhere
+from delivered_rows import COLUMNS, Deliver, as_csv, row
+from hypothesis import HealthCheck, given
+from hypothesis import strategies as st
+from profiles import examples
+
+from lunguage_assets.corpus.delivery import find_delivery
+from lunguage_assets.corpus.intake import Intake, take_in
+from lunguage_assets.settings import CorpusSettings
+from lunguage_assets.tables import FINDINGS, TABLES
+
+ENTS = ["opacity", "effusions", "edema", "nodules", "ptx"]
+
+
+def corpus(count: int, seed: int = 0) -> list[dict[str, str]]:
+    """Invented rows of several studies and sections, with references and tentative ones."""
+    dice = random.Random(seed)
+    rows = []
+    for number in range(count):
+        ent = dice.choice(ENTS)
+        study = number // 5
+        rows.append(
+            row(
+                number,
+                study_id=f"s{50000000 + study}",
+                subject_id=f"p{10000000 + study // 2}",
+                sequence=str(1 + study % 2),
+                report=f"Invented report\nnumber {study}.",
+                section=dice.choice(["hist", "find", "impr"]),
+                ent=ent,
+                normed_ent="",
+                sent=f"Possible {ent}, invented.",
+                dx_status=dice.choice(["positive", "negative"]),
+                dx_certainty=dice.choice(["definitive", "tentative"]),
+                evidence=dice.choice(["", f"{dice.choice(ENTS)}, idx{dice.randrange(count)}", "haze"]),
+                location=dice.choice(["", "RUL", "left, base"]),
+            )
+        )
+    return rows
+
+
+def intake_of(folder: Path, content: str) -> Intake:
+    (folder / "Lunguage.csv").write_text(content, encoding="utf-8", newline="")
+    return take_in(find_delivery(folder), CorpusSettings())
+
+
+def test_every_table_is_valid_and_sorted(deliver: Deliver) -> None:
+    rows = [*corpus(40), row(3), row(50, section="?")]
+    random.Random(1).shuffle(rows)
+    intake = deliver(rows)
+    for name in ("reports", "findings", "rejected", "intake_notes", "terms"):
+        TABLES[name].to_arrow(getattr(intake, name))
+    order = list(zip(intake.findings["study_id"], intake.findings["row"], strict=True))
+    assert order == sorted(order)
+    assert intake.reports["study_id"].is_monotonic_increasing
+
+
+def test_the_order_of_the_rows_in_the_file_does_not_matter(deliver: Deliver) -> None:
+    rows = corpus(60)
+    first = deliver(rows)
+    shuffled = list(rows)
+    random.Random(2).shuffle(shuffled)
+    second = deliver(shuffled)
+    pd.testing.assert_frame_equal(first.findings, second.findings)
+    pd.testing.assert_frame_equal(first.reports, second.reports)
+
+
+def test_newlines_and_a_byte_order_mark_do_not_matter(tmp_path: Path) -> None:
+    rows = [values | {"report": "One line."} for values in corpus(20)]
+    first = intake_of(tmp_path, as_csv(rows))
+    second = intake_of(tmp_path, "\ufeff" + as_csv(rows, newline="\r\n"))
+    pd.testing.assert_frame_equal(first.findings, second.findings)
+
+
+BREAK = st.sampled_from(["section", "dx_status", "cat", "ent_idx", "", "subject_id", "study_id", "ent"])
+
+
+@given(st.lists(st.tuples(st.integers(0, 39), BREAK), max_size=12))
+@examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_rows_are_found_or_rejected_and_bad_ones_change_no_good_one(
+    tmp_path: Path, broken: list[tuple[int, str]]
+) -> None:
+    rows = [values | {"evidence": ""} for values in corpus(40)]
+    whole = intake_of(tmp_path, as_csv(rows)).findings.set_index("row")
+    for number, column in broken:
+        rows[number] = rows[number] | {column: "" if column == "ent" else "?"}
+    intake = intake_of(tmp_path, as_csv(rows))
+    bad = {number for number, _ in broken}
+    assert set(intake.rejected["line"]) == {number + 1 for number in bad}
+    assert len(intake.findings) + len(intake.rejected) == len(rows)
+    unread = int((intake.rejected["study_id"] == "").sum())
+    assert intake.reports["rows_delivered"].sum() + unread == len(rows)
+    assert intake.reports["rows_rejected"].sum() + unread == len(intake.rejected)
+    kept = intake.findings.set_index("row")
+    same = [name for name in FINDINGS.names if name not in ("row", "same_name_in_sentence")]
+    pd.testing.assert_frame_equal(kept[same], whole.loc[kept.index, same])
+
+
+@pytest.mark.parametrize("harm", ["quote", "cut", "bytes", "merge"])
+def test_one_damaged_record_costs_one_row_whatever_the_damage(tmp_path: Path, harm: str) -> None:
+    rows = [values | {"report": "One line."} for values in corpus(30)]
+    lines = as_csv(rows).encode().splitlines(keepends=True)
+    damage = {
+        "quote": lambda line: line.replace(b",Possible", b',"Possible', 1).replace(
+            b'""Possible', b'"Possible'
+        ),
+        "cut": lambda line: line[: len(line) // 3] + b"\n",
+        "bytes": lambda line: line.replace(b"invented", b"invent\xe9d"),
+        "merge": lambda line: line.rstrip() + b",more,values\n",
+    }
+    lines[11] = (
+        damage[harm](lines[11].replace(b'"Possible', b"Possible").replace(b'invented."', b"invented."))
+        if harm == "quote"
+        else damage[harm](lines[11])
+    )
+    (tmp_path / "Lunguage.csv").write_bytes(b"".join(lines))
+    intake = take_in(find_delivery(tmp_path), CorpusSettings())
+    assert intake.rejected["line"].tolist() == [11]
+    assert sorted(intake.findings["row"]) == [number for number in range(30) if number != 10]
+    assert int(intake.reports["rows_delivered"].sum()) == 30
+
+
+def test_the_same_bytes_give_the_same_tables_in_another_process(tmp_path: Path) -> None:
+    """No hash seed, no dictionary order: what is stored is a function of the files."""
+    intake_of(tmp_path, as_csv(corpus(30)))
+    program = (
+        "from pathlib import Path\n"
+        "from lunguage_assets.corpus.delivery import find_delivery\n"
+        "from lunguage_assets.corpus.intake import take_in\n"
+        "from lunguage_assets.settings import CorpusSettings\n"
+        f"i = take_in(find_delivery(Path({str(tmp_path)!r})), CorpusSettings())\n"
+        "print(i.findings.to_json(), i.intake_notes.to_json(), i.reports.to_json())\n"
+    )
+    here, elsewhere = printed_here_and_elsewhere(program)
+    assert here == elsewhere
+
+
+def test_a_thousand_reports_cost_little_more_than_ten_times_a_hundred(tmp_path: Path) -> None:
+    """Linear cost, measured in work rather than in seconds: calls made while reading."""
+    import cProfile
+    import pstats
+
+    def calls(count: int) -> int:
+        (tmp_path / "Lunguage.csv").write_text(as_csv(corpus(count)), encoding="utf-8", newline="")
+        profile = cProfile.Profile()
+        profile.runcall(take_in, find_delivery(tmp_path), CorpusSettings())
+        return pstats.Stats(profile).total_calls
+
+    intake_of(tmp_path, as_csv(corpus(20)))
+    small, large = calls(200), calls(2000)
+    assert large < 12 * small
+
+
+def test_the_columns_of_the_published_file_are_all_known(deliver: Deliver) -> None:
+    intake = deliver(as_csv(corpus(5), COLUMNS))
+    assert not set(intake.intake_notes["reason"]) & {"column-ignored", "column-missing"}

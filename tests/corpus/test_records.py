@@ -1,0 +1,223 @@
+"""One broken record costs itself and nothing after it."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lunguage_assets.corpus.records import UNCLOSED, Record, read_records
+from lunguage_assets.errors import InputError
+
+IDS = ("subject_id", "study_id")
+HEADER = "row,subject_id,study_id,text\n"
+
+
+def read(folder: Path, content: str | bytes, name: str = "f.csv") -> list[Record]:
+    (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    return list(read_records(folder / name, IDS)[1])
+
+
+def line(number: int, text: str = "good") -> str:
+    return f"{number},p10000001,s5000000{number},{text}\n"
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_any_newline_and_a_byte_order_mark_are_read(tmp_path: Path, newline: str, mark: bytes) -> None:
+    text = HEADER + line(1, '"two\nlines, and ""quotes"""') + "\n" + line(2)
+    records = read(tmp_path, mark + text.replace("\n", newline).encode())
+    assert [record.number for record in records] == [1, 2]
+    assert records[0].values[3] == f'two{newline}lines, and "quotes"'
+    assert not any(record.broken for record in records)
+
+
+def test_a_compressed_file_reads_the_same_and_a_cut_one_is_refused(tmp_path: Path) -> None:
+    packed = gzip.compress((HEADER + "".join(line(n, "x" * 50) for n in range(1, 9))).encode())
+    assert len(read(tmp_path, packed, "f.csv.gz")) == 8
+    with pytest.raises(InputError, match="cannot be unpacked"):
+        read(tmp_path, packed[: len(packed) // 2], "f.csv.gz")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "an empty file"),
+        (b"\n\n", "an empty file"),
+        (HEADER.encode(), "no data row"),
+        (HEADER.encode("utf-16"), "not UTF-8"),
+        ("row,caf\u00e9\n1,2\n".encode("latin-1"), "not UTF-8"),
+        (b"a;b;c\n1;2;3\n", "a single column"),
+        (b"a,b,a\n1,2,3\n", "repeated columns"),
+        (b'a,"b\n1,2\n', "header line that cannot be read"),
+    ],
+)
+def test_a_file_that_is_unusable_as_a_whole_is_refused_with_the_reason(
+    tmp_path: Path, content: bytes, message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        read(tmp_path, content)
+
+
+def test_an_unclosed_quote_costs_only_its_own_record(tmp_path: Path) -> None:
+    records = read(
+        tmp_path, HEADER + line(1) + line(2, '"never closed') + "".join(line(n) for n in range(3, 8))
+    )
+    assert [record.broken for record in records] == ["", "unclosed-quote", "", "", "", "", ""]
+    assert [record.values[0] for record in records] == list("1234567")
+    assert records[1].raw == line(2, '"never closed').strip()
+
+
+def test_an_unclosed_quote_that_a_later_one_closes_swallows_nothing(tmp_path: Path) -> None:
+    """The text parses, with the right number of values, and three records would be gone without a trace."""
+    text = HEADER + line(1, '"opened') + line(2) + line(3) + line(4, 'closed"') + line(5)
+    assert [len(row) for row in csv.reader(io.StringIO(text))] == [4, 4, 4]
+    records = read(tmp_path, text)
+    assert [(record.values[0], record.broken) for record in records if not record.broken] == [
+        ("2", ""),
+        ("3", ""),
+        ("4", ""),
+        ("5", ""),
+    ]
+    assert [record.number for record in records if record.broken == "unclosed-quote"] == [1]
+
+
+@pytest.mark.parametrize("ids", ["10000001.0,50000001.0", "10000001,50000001", ' P10000001 ,"s50000001"'])
+@pytest.mark.parametrize("header", [HEADER, "row,Subject ID,STUDY_ID,text\n"])
+def test_an_unclosed_quote_swallows_nothing_however_ids_are_written(
+    tmp_path: Path, ids: str, header: str
+) -> None:
+    content = header + f'1,{ids},"open\n2,{ids},good\n3,{ids},stray"\n4,{ids},good\n'
+    assert [(record.number, record.broken) for record in read(tmp_path, content)] == [
+        (1, UNCLOSED),
+        (2, ""),
+        (3, ""),
+        (4, ""),
+    ]
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["Secret text,Secret text\n1,2\n", "Secret text\n1\n", '"Secret text,b\n1,2\n', "Secret t\u00e9xt,b\n"],
+)
+def test_a_file_without_a_header_line_shows_none_of_its_text(tmp_path: Path, content: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read(tmp_path, content.encode("latin-1"))
+    assert "ecret" not in str(caught.value)
+
+
+def test_a_parquet_file_with_a_repeated_column_is_refused(tmp_path: Path) -> None:
+    pq.write_table(pa.table([["1"], ["2"]], names=["sent", "sent"]), tmp_path / "f.parquet")
+    with pytest.raises(InputError, match="repeated columns"):
+        read_records(tmp_path / "f.parquet")
+
+
+def test_a_parquet_file_with_damaged_data_is_refused_with_the_remedy(tmp_path: Path) -> None:
+    pq.write_table(
+        pa.table({"a": ["Secret"] * 5000, "b": [f"{i}" for i in range(5000)]}),
+        tmp_path / "f.parquet",
+        compression="zstd",
+    )
+    content = bytearray((tmp_path / "f.parquet").read_bytes())
+    content[200:2000] = b"\xff" * 1800
+    (tmp_path / "f.parquet").write_bytes(content)
+    with pytest.raises(InputError, match=r"damaged data.*Deliver it again") as caught:
+        list(read_records(tmp_path / "f.parquet")[1])
+    assert "Secret" not in str(caught.value)
+
+
+def test_a_broken_record_of_several_lines_is_one_record(tmp_path: Path) -> None:
+    text = HEADER + line(1, '"A long text,\nwith, commas\nand ""quotes"" and" more') + line(2)
+    records = read(tmp_path, text)
+    assert [record.broken for record in records] == ["unclosed-quote", ""]
+    assert records[0].raw.count("\n") == 2
+
+
+def test_too_few_and_too_many_values_are_told_with_the_whole_record(tmp_path: Path) -> None:
+    records = read(tmp_path, HEADER + "1,p1,s1\n" + line(2, "a,b") + line(3))
+    assert [(record.broken, record.found) for record in records[:2]] == [
+        ("wrong-number-of-values", "3 values"),
+        ("wrong-number-of-values", "5 values"),
+    ]
+    assert records[1].raw == line(2, "a,b").strip()
+    assert not records[2].broken
+
+
+def test_broken_bytes_cost_their_record_and_are_kept_as_they_are(tmp_path: Path) -> None:
+    content = (
+        (HEADER + line(1)).encode()
+        + line(2, "caf\u00e9").encode("latin-1")
+        + line(3, "caf\u00e9").encode()
+        + b"4,p1,s1,a\x00b\n"
+    )
+    records = read(tmp_path, content)
+    assert [record.broken for record in records] == ["", "broken-encoding", "", "broken-encoding"]
+    assert "caf\\xe9" in records[1].raw
+    assert records[2].values[3] == "caf\u00e9"
+    assert "a\\x00b" in records[3].raw
+
+
+def test_text_that_lost_its_characters_before_is_not_accepted_silently(tmp_path: Path) -> None:
+    assert read(tmp_path, HEADER + line(1, "caf\ufffd"))[0].broken == "broken-encoding"
+
+
+def test_a_file_that_is_mostly_broken_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="do not fit the header"):
+        read(tmp_path, HEADER + "only,three,values\n" * 1500)
+
+
+def test_an_unclosed_quote_in_every_record_stays_linear(tmp_path: Path) -> None:
+    text = HEADER + "".join(line(1, "good") + line(2, '"bad') for _ in range(900))
+    records = read(tmp_path, text)
+    assert sum(not record.broken for record in records) == 900
+    assert sum(record.broken == "unclosed-quote" for record in records) == 900
+
+
+TEXT = st.text(
+    alphabet=st.characters(blacklist_categories=("Cs", "Cc"), blacklist_characters="\ufffd")
+    | st.sampled_from('",\n\r'),
+    max_size=12,
+)
+
+
+@given(st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=6))
+def test_whatever_text_was_written_is_read_back(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[tuple[str, str]]
+) -> None:
+    written = [[str(n), "p10000001", "s50000001", *pair] for n, pair in enumerate(texts)]
+    out = io.StringIO(newline="")
+    csv.writer(out).writerows([["row", "subject_id", "study_id", "a", "b"], *written])
+    records = read(tmp_path_factory.mktemp("records"), out.getvalue())
+    assert [record.values for record in records] == written
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["good", '"quoted, text"', '"two\nlines"', '"open', 'stray"quote', "a,b", 'end"', '""', '"']
+        ),
+        min_size=1,
+        max_size=9,
+    )
+)
+def test_good_records_survive_any_neighbours(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[str]
+) -> None:
+    """Records alternate between any text and a good one: every good one is there, and every begun record is
+    accounted for.
+    """
+    content = HEADER + "".join(
+        f"{2 * n},p10000001,s50000001,{text}\n{2 * n + 1},p10000001,s50000001,fine\n"
+        for n, text in enumerate(texts)
+    )
+    records = read(tmp_path_factory.mktemp("records"), content)
+    fine = [record.values[0] for record in records if not record.broken and record.values[3] == "fine"]
+    assert fine == [str(2 * n + 1) for n in range(len(texts))]
+    assert len(records) == 2 * len(texts)

@@ -1,0 +1,245 @@
+"""One name for every finding and place (implicit.md section 3)."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from profiles import examples
+
+from lunguage_assets.corpus.vocabulary import Vocabulary, built_in_forms, plain, read_forms
+from lunguage_assets.data_files import resource
+from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.tables import TERMS
+
+BARE = Vocabulary.from_terms(TERMS.frame())
+SOME_WORDS = st.sampled_from(
+    [
+        "effusion",
+        "Effusions",
+        "pneumothoraces",
+        "PTX",
+        "chf",
+        "b/l",
+        "RUL",
+        "opacities",
+        "nodules",
+        "a",
+        "b",
+        "c",
+        "pulm.",
+        "edema",
+        "-",
+        "/",
+        ",",
+        "fx",
+    ]
+)
+TEXTS = st.lists(SOME_WORDS | st.text(max_size=6), max_size=5).map(" ".join)
+
+
+def vocabulary(*terms: tuple[str, str, str]) -> Vocabulary:
+    return Vocabulary.from_terms(
+        TERMS.frame(
+            [{"category": c, "subcategory": "", "target_term": t, "normed_term": n} for c, t, n in terms]
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("effusion", "pleural effusion"),
+        ("Effusions", "pleural effusion"),
+        ("malignancy", "lung cancer"),
+        ("lung malignancy", "lung cancer"),
+        ("carcinoma", "lung cancer"),
+        ("lung carcinoma", "lung cancer"),
+        ("fx", "fracture"),
+        ("CHF", "congestive heart failure"),
+        ("copd", "copd"),
+        ("chronic obstructive pulmonary disease", "copd"),
+        ("pna", "pneumonia"),
+        ("pneumo", "pneumonia"),
+        ("TB", "tuberculosis"),
+        ("ptx", "pneumothorax"),
+        ("pulm edema", "pulmonary edema"),
+        ("pneumothoraces", "pneumothorax"),
+        ("hydropneumothoraces", "hydropneumothorax"),
+        ("rib  fractures", "rib fracture"),
+        ("opacities", "opacity"),
+        ("metastases", "metastasis"),
+        ("masses", "mass"),
+        ("foci", "focus"),
+        ("vertebrae", "vertebra"),
+        ("Something  Nobody Listed", "something nobody listed"),
+        ("", ""),
+    ],
+)
+def test_the_forms_of_the_method_page_are_recognised(written: str, name: str) -> None:
+    assert BARE.finding(written) == name
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "atelectasis",
+        "pneumonitis",
+        "tuberculosis",
+        "emphysematous",
+        "diaphragm",
+        "pus",
+        "thrombus",
+        "bronchus",
+        "pelvis",
+        "callus",
+        "gas",
+        "pancreas",
+        "ascites",
+        "mass",
+        "loss",
+        "process",
+        "kyphosis",
+        "fibrosis",
+        "mucous",
+        "thorax",
+        "apex",
+        "sinus",
+        "diabetes",
+        "pseudomonas",
+        "lens",
+    ],
+)
+def test_words_that_only_end_like_plurals_survive(word: str) -> None:
+    assert BARE.finding(word) == word
+    assert BARE.finding(f"volume {word}") == f"volume {word}"
+
+
+def test_a_longer_name_is_not_taken_for_the_shorter_one() -> None:
+    assert BARE.finding("pericardial effusion") == "pericardial effusion"
+    assert BARE.finding("alveolar edema") != BARE.finding("interstitial edema")
+    assert BARE.finding("atbx") == "atbx"
+
+
+def test_no_spelling_of_the_pathways_becomes_another_diagnosis() -> None:
+    """Normalising the spellings of one diagnosis never yields a spelling of another."""
+    diagnoses = yaml.safe_load(resource("pathways.yaml").read_text(encoding="utf-8"))["diagnoses"]
+    owner: dict[str, str] = {}
+    for diagnosis in diagnoses:
+        for spelling in (spelling for group in diagnosis["spellings"].values() for spelling in group):
+            assert owner.setdefault(BARE.finding(spelling), diagnosis["name"]) == diagnosis["name"]
+    assert len(set(owner.values())) == 14
+
+
+@pytest.mark.parametrize(
+    ("written", "parts"),
+    [
+        ("RUL", ("right upper lobe",)),
+        ("RML, RLL", ("right lower lobe", "right middle lobe")),
+        ("LLL, left lower lobe", ("left lower lobe",)),
+        ("lingula", ("lingula",)),
+        ("bibasilar", ("bibasilar",)),
+        ("left CP angles", ("left costophrenic angle",)),
+        ("lungs, Apices", ("apex", "lung")),
+        (" , ,", ()),
+        ("", ()),
+    ],
+)
+def test_places_are_a_sorted_set_of_canonical_parts(written: str, parts: tuple[str, ...]) -> None:
+    assert BARE.location_parts(written) == parts
+
+
+def test_the_delivered_vocabulary_is_followed_through_chains_and_plurals() -> None:
+    known = vocabulary(
+        ("PF", "haziness", "haze"),
+        ("OTH", "haze", "hazy opacity"),
+        ("location", "haze", "nowhere"),
+        ("onset", "haze", "new"),
+    )
+    assert known.finding("Haziness") == known.finding("hazes") == "hazy opacity"
+    assert known.location_parts("haze") == ("nowhere",)
+    assert known.finding("nowhere") == "nowhere"
+
+
+def test_a_vocabulary_that_contradicts_itself_still_gives_one_name() -> None:
+    circle = vocabulary(("PF", "a", "b"), ("PF", "b", "c"), ("PF", "c", "a"))
+    assert {circle.finding(name) for name in "abc"} == {"a"}
+    two = vocabulary(("PF", "x", "z"), ("CF", "x", "y"))
+    assert two.finding("x") == "y"
+    itself = vocabulary(("PF", "x", "a"), ("CF", "x", "x"))
+    assert itself.finding("x") == "x"
+
+
+@given(TEXTS)
+@examples(300)
+def test_normalising_a_normal_form_changes_nothing(text: str) -> None:
+    name = BARE.finding(text)
+    assert BARE.finding(name) == name
+    parts = BARE.location_parts(text)
+    assert BARE.location_parts(", ".join(parts)) == parts
+    assert parts == tuple(sorted(set(parts)))
+    assert all(parts)
+
+
+TERM = st.sampled_from(["a", "b", "effusion", "as", "b, c", "rul", "fractures", "x y"])
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["PF", "CF", "location"]), TERM, TERM), max_size=8),
+    TERM,
+    st.randoms(use_true_random=False),
+)
+@examples(200)
+def test_any_vocabulary_is_idempotent_and_independent_of_its_row_order(
+    terms: list[tuple[str, str, str]], text: str, shuffler: random.Random
+) -> None:
+    known = Vocabulary(terms, built_in_forms())
+    name, parts = known.finding(text), known.location_parts(text)
+    assert known.finding(name) == name
+    assert known.location_parts(", ".join(parts)) == parts
+    shuffled = list(terms)
+    shuffler.shuffle(shuffled)
+    other = Vocabulary(shuffled, built_in_forms())
+    assert (other.finding(text), other.location_parts(text)) == (name, parts)
+
+
+def test_spellings_of_a_finding_come_longest_first_and_all_mean_it() -> None:
+    known = vocabulary(("PF", "fluid in the pleura", "pleural effusion"))
+    spellings = known.spellings("effusions")
+    assert spellings[0] == "fluid in the pleura"
+    assert {"pleural effusion", "effusion"} <= set(spellings)
+    assert list(map(len, spellings)) == sorted(map(len, spellings), reverse=True)
+    assert {known.finding(spelling) for spelling in spellings} == {"pleural effusion"}
+
+
+def test_the_category_of_a_finding_is_given_only_when_it_is_the_only_one() -> None:
+    known = vocabulary(("PF", "haze", "hazy opacity"), ("NCD", "tube", "device"), ("OTH", "tube", "device"))
+    assert known.category("Hazes") == "PF"
+    assert known.category("hazy opacity") == "PF"
+    assert known.category("tube") is None
+    assert known.category("unheard of") is None
+
+
+def test_no_built_in_form_is_itself_rewritten() -> None:
+    forms = built_in_forms()
+    for form in (*forms.findings, *forms.whole):
+        assert BARE.finding(form) == plain(form)
+    for form in forms.locations:
+        assert BARE.location_parts(form) == (plain(form),)
+
+
+def test_a_spelling_under_two_forms_is_a_configuration_error(tmp_path: Path) -> None:
+    file = tmp_path / "terms.yaml"
+    file.write_text(
+        "words: {}\nfindings: {a: [x], b: [x]}\nwhole: {}\nlocations: {}\nplurals: {}\ninvariable: []\n",
+        encoding="utf-8",
+    )
+    with pytest.raises(ConfigurationError, match="'x' is listed under 'a' and 'b'"):
+        read_forms(file)
+    file.write_text("words: {}\n", encoding="utf-8")
+    with pytest.raises(ConfigurationError, match="findings"):
+        read_forms(file)

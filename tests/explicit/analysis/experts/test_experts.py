@@ -1,0 +1,368 @@
+"""The expert study: reading what people filled in, and their agreement with ranking, judges and each
+other.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from invented_answers import winners_frame
+from profiles import examples
+
+from lunguage_assets.errors import InputError
+from lunguage_assets.explicit.analysis.experts.expert_agreement import expert_agreement
+from lunguage_assets.explicit.analysis.experts.experts import (
+    Expert,
+    Experts,
+    Responses,
+    load_experts,
+    load_responses,
+    undescribed,
+)
+from lunguage_assets.settings import ExplicitSettings
+from lunguage_assets.tables import REFERENCE_RANKING
+from lunguage_assets.tables.agreement import EXPERT_AGREEMENT
+
+SETTINGS = ExplicitSettings(bootstrap=100)
+NOBODY = Experts({})
+PLACES = {"likely": 38.0, "may": 25.0, "or": 20.0, "if any": 10.0}
+
+
+def ranking(places: dict[str, float]) -> pd.DataFrame:
+    ordered = sorted(places, key=lambda phrase: -places[phrase])
+    return REFERENCE_RANKING.frame([
+        {"phrase": phrase, "rank": rank, "mu": places[phrase], "sigma": 1.0, "mu_sd": 0.0,
+         "mu_low": places[phrase], "mu_high": places[phrase], "rank_low": float(rank),
+         "rank_high": float(rank), "n_matches": 10, "win_rate": 0.5, "judges": ["x"], "ruler": "own",
+         "vocabulary_version": "v", "ranking_version": "r", **_added_columns()}
+        for rank, phrase in enumerate(ordered)
+    ])  # fmt: skip
+
+
+def _added_columns() -> dict[str, Any]:
+    """Values for columns of the ranking that this study does not read."""
+    known = {
+        "phrase",
+        "rank",
+        "mu",
+        "sigma",
+        "mu_sd",
+        "mu_low",
+        "mu_high",
+        "rank_low",
+        "rank_high",
+        "n_matches",
+        "win_rate",
+        "judges",
+        "ruler",
+    }
+    plain: dict[str, Any] = {"string": "", "int": 0, "float": 0.0, "bool": False, "strings": []}
+    return {
+        column.name: None if column.nullable else plain[column.type]
+        for column in REFERENCE_RANKING.columns
+        if column.name not in known | {"vocabulary_version", "ranking_version"}
+    }
+
+
+def responses(experts: str, rows: dict[tuple[str, str], list[int]], **more: Any) -> Responses:
+    return Responses(
+        tuple(experts.split()),
+        tuple(a for a, _ in rows),
+        tuple(b for _, b in rows),
+        np.array(list(rows.values())).reshape(len(rows), -1),
+        **more,
+    )
+
+
+STUDY = responses("ann bob cyd", {
+    ("likely", "may"): [0, 0, 1],
+    ("or", "may"): [1, 0, 1],
+    ("if any", "likely"): [1, 1, -1],
+    ("or", "if any"): [0, 0, 0],
+    ("unheard", "may"): [1, 1, 1],
+})  # fmt: skip
+"""The ranking would choose: likely (first), may (second), likely (second), or (first), nothing."""
+
+JUDGES = {
+    "gpt": winners_frame(
+        [("likely", "may", "likely")] * 6
+        + [("likely", "may", "may")] * 4
+        + [("may", "or", "or")] * 3
+        + [("if any", "likely", "")]
+    ),
+    "none": winners_frame([("likely", "may", "")]),
+}
+
+
+def study(
+    answers: Responses = STUDY,
+    experts: Experts = NOBODY,
+    judges: dict[str, pd.DataFrame] | None = None,
+    **options: Any,
+) -> pd.DataFrame:
+    settings = SETTINGS.model_copy(update=options)
+    frame = expert_agreement(
+        answers, experts, "panel", ranking(PLACES), JUDGES if judges is None else judges, settings
+    )
+    EXPERT_AGREEMENT.to_arrow(frame)
+    return frame
+
+
+def measured(
+    frame: pd.DataFrame,
+    measure: str,
+    first: str = "",
+    second: str = "",
+    coding: str = "none",
+    group: str = "all",
+) -> dict[str, Any]:
+    rows = frame[
+        (
+            frame[["measure", "first", "second", "coding", "group"]]
+            == [measure, first, second, coding, group]
+        ).all(axis=1)
+    ]
+    assert len(rows) == 1, f"{measure} {first!r} {second!r} {coding} {group}: {len(rows)} rows"
+    return {str(name): None if pd.isna(value) else value for name, value in rows.iloc[0].items()}
+
+
+def test_agreement_with_the_ranking_by_hand() -> None:
+    frame = study()
+    ann, bob, cyd = (measured(frame, "with ranking", expert, "panel") for expert in STUDY.experts)
+    assert (ann["value"], ann["n"], ann["reasons"]) == (1.0, 4, "phrase not ranked: 1")
+    assert bob["value"] == 3 / 4
+    assert (cyd["value"], cyd["n"], cyd["left_out"]) == (pytest.approx(2 / 3), 3, 2)
+    assert cyd["reasons"] == "missing answer: 1; phrase not ranked: 1"
+    average = measured(frame, "with ranking", "", "panel")
+    assert average["value"] == pytest.approx((1.0 + 3 / 4 + 2 / 3) / 3)
+    assert average["low"] <= average["value"] <= average["high"]
+    assert (average["n"], average["left_out"]) == (11, 4)
+
+
+def test_agreement_with_a_judges_majority_by_hand() -> None:
+    frame = study()
+    ann, bob, cyd = (measured(frame, "with judge", expert, "gpt") for expert in STUDY.experts)
+    assert [row["value"] for row in (ann, bob, cyd)] == [1 / 2, 1.0, 0.0]
+    assert ann["reasons"] == "no valid comparison by that judge: 3"
+    assert cyd["reasons"] == "missing answer: 1; no valid comparison by that judge: 2"
+    assert measured(frame, "with judge", "ann", "none")["value"] is None
+    assert measured(frame, "with judge", "", "none")["n"] == 0
+
+
+def test_agreement_among_experts_by_hand() -> None:
+    frame = study()
+    assert measured(frame, "with expert", "ann", "bob")["value"] == 4 / 5
+    assert measured(frame, "with expert", "ann", "cyd")["value"] == 3 / 4
+    assert measured(frame, "with expert", "bob", "cyd")["value"] == 2 / 4
+    assert measured(frame, "with expert")["value"] == pytest.approx((4 / 5 + 3 / 4 + 2 / 4) / 3)
+    # Four pairs have all answers, as places 1 1 2, 2 1 2, 1 1 1, 2 2 2: half of them first.
+    position = measured(frame, "fleiss kappa", coding="position")
+    assert position["value"] == pytest.approx((2 / 3 - 0.5) / 0.5)
+    assert (position["n"], position["left_out"]) == (4, 1)
+    # As phrases: likely twice, may 1 + 2 + 3 times, or 1 + 3 times.
+    chance = (2 / 12) ** 2 + (6 / 12) ** 2 + (4 / 12) ** 2
+    assert measured(frame, "fleiss kappa", coding="phrase")["value"] == pytest.approx(
+        (2 / 3 - chance) / (1 - chance)
+    )
+    assert measured(frame, "krippendorff alpha", coding="phrase")["n"] == 5
+
+
+def test_writers_and_readers_are_averaged_apart() -> None:
+    experts = Experts(
+        {"ann": Expert("ann", "writer"), "bob": Expert("bob", "reader"), "cyd": Expert("cyd", "reader")}
+    )
+    frame = study(experts=experts)
+    assert measured(frame, "with ranking", "", "panel", group="writer")["value"] == 1.0
+    assert measured(frame, "with ranking", "", "panel", group="reader")["value"] == pytest.approx(
+        (3 / 4 + 2 / 3) / 2
+    )
+    assert measured(frame, "with expert", group="reader")["value"] == 2 / 4
+    assert not (frame.loc[frame["measure"] == "fleiss kappa", "group"] == "writer").any()
+
+
+def test_ties_of_a_judge_are_broken_by_a_seeded_coin_whatever_the_order_of_the_rows() -> None:
+    pairs = {(f"a{i}", f"b{i}"): [0] for i in range(200)}
+    tied = winners_frame([(a, b, w) for a, b in pairs for w in (a, b)])
+    answers = responses("ann", pairs)
+    first, again, other = (
+        measured(study(answers, judges={"gpt": frame}, seed=seed), "with judge", "ann", "gpt")["value"]
+        for frame, seed in (
+            (tied, 0),
+            (tied.sample(frac=1, random_state=2).reset_index(drop=True), 0),
+            (tied, 1),
+        )
+    )
+    assert first == again
+    assert first != other
+    assert 0.35 < first < 0.65
+
+
+def test_equal_places_in_the_ranking_choose_nothing() -> None:
+    level = ranking({"likely": 25.0, "may": 25.0})
+    frame = expert_agreement(responses("ann", {("likely", "may"): [0]}), NOBODY, "panel", level, {}, SETTINGS)
+    assert measured(frame, "with ranking", "ann", "panel")["reasons"] == "same place in the ranking: 1"
+
+
+def test_no_one_and_nobody_answering_give_rows_without_values() -> None:
+    nobody = Responses((), ("likely",), ("may",), np.zeros((1, 0), dtype=np.int64), silent=("ann",))
+    frame = study(nobody)
+    assert measured(frame, "not compared", "ann")["reasons"] == "column without any answer: 1"
+    assert frame["value"].isna().all()
+    alone = study(responses("ann", {("likely", "may"): [0]}))
+    assert measured(alone, "with ranking", "", "panel")["value"] == 1.0
+    assert measured(alone, "with expert")["value"] is None
+    assert alone.loc[alone["measure"].isin(["fleiss kappa", "krippendorff alpha"]), "value"].isna().all()
+
+
+def test_experts_who_all_answer_first_have_no_kappa_of_positions() -> None:
+    frame = study(responses("ann bob", {("likely", "may"): [0, 0], ("or", "if any"): [0, 0]}))
+    assert measured(frame, "fleiss kappa", coding="position")["value"] is None
+    assert measured(frame, "fleiss kappa", coding="phrase")["value"] == 1.0
+
+
+def test_twenty_experts_with_gaps() -> None:
+    random = np.random.default_rng(0)
+    answers = responses(
+        " ".join(f"e{i}" for i in range(20)),
+        {(f"a{i}", f"b{i}"): random.integers(-1, 2, 20).tolist() for i in range(50)},
+    )
+    frame = study(answers, judges={})
+    assert len(frame[(frame["measure"] == "with expert") & (frame["first"] != "")]) == 190
+    kappa = measured(frame, "fleiss kappa", coding="phrase")
+    assert (kappa["value"], kappa["n"], kappa["left_out"]) == (None, 0, 50)
+    alpha = measured(frame, "krippendorff alpha", coding="position")
+    assert abs(alpha["value"]) < 0.1
+
+
+@given(
+    st.lists(st.lists(st.sampled_from([0, 1, -1, -2]), min_size=3, max_size=3), min_size=4, max_size=4),
+    st.lists(st.booleans(), min_size=4, max_size=4),
+)
+@examples(30)
+def test_showing_pairs_the_other_way_round_changes_no_agreement(
+    chosen: list[list[int]], turned: list[bool]
+) -> None:
+    pairs = [("likely", "may"), ("may", "or"), ("if any", "likely"), ("or", "if any")]
+    straight = responses("ann bob cyd", dict(zip(pairs, chosen, strict=True)))
+    mirrored = responses("ann bob cyd", {
+        (b, a) if turn else (a, b): [1 - c if turn and c >= 0 else c for c in row]
+        for (a, b), row, turn in zip(pairs, chosen, turned, strict=True)
+    })  # fmt: skip
+    before, after = (study(answers, bootstrap=0) for answers in (straight, mirrored))
+    unchanged = before["coding"] != "position"
+    pd.testing.assert_frame_equal(before[unchanged], after[unchanged])
+    if all(turned):
+        pd.testing.assert_frame_equal(before, after)
+
+
+FILLED = """pair,Phrase 1,phrase_2,example_1_1,comment,Ann,bob,cyd
+1,likely,may,a sentence,,1,May,
+2, Or ,if any,a sentence,note,or,2.0,perhaps
+3,may,LIKELY,,,1,1,1
+4,or,or,,,1,1,
+5,,may,,,1,1,
+6,too,many,,,1,1,,,,
+7,could,may,,,2,2,
+"""
+
+
+def write(path: Path, text: str, encoding: str = "utf-8") -> Path:
+    path.write_text(text, encoding=encoding, newline="")
+    return path
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+def test_what_people_fill_in_is_read_and_every_left_out_row_and_entry_named(
+    tmp_path: Path, encoding: str
+) -> None:
+    found = load_responses(write(tmp_path / "r.csv", FILLED.replace("\n", "\r\n"), encoding))
+    assert found.experts == ("Ann", "bob", "cyd")
+    assert list(zip(found.phrase_1, found.phrase_2, strict=True)) == [
+        ("likely", "may"),
+        ("or", "if any"),
+        ("could", "may"),
+    ]
+    assert found.chosen.tolist() == [[0, 1, -1], [0, 1, -2], [1, 1, -1]]
+    assert found.left_out_rows == 4
+    assert found.ignored == ("comment",)
+    places = [(problem.row, problem.column, problem.found) for problem in found.problems]
+    assert places == [
+        (2, "cyd", "something else"),
+        (3, "phrase_2", "the pair of row 1"),
+        (4, "phrase_2", "the same phrase twice"),
+        (5, "phrase_1", "an empty phrase"),
+        (6, None, "11 values"),
+    ]
+    assert "perhaps" not in " ".join(map(str, found.problems))
+
+
+def test_left_out_rows_and_silent_experts_are_in_the_result(tmp_path: Path) -> None:
+    text = "phrase_1,phrase_2,ann,dan\nlikely,may,1,\nor,may,perhaps,\nor,or,1,\nif any,or,,\n"
+    frame = study(load_responses(write(tmp_path / "r.csv", text)))
+    assert measured(frame, "not compared")["reasons"] == "unusable row: 1"
+    assert measured(frame, "not compared", "dan")["reasons"] == "column without any answer: 3"
+    assert (
+        measured(frame, "with ranking", "ann", "panel")["reasons"]
+        == "missing answer: 1; unreadable answer: 1"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "an empty file"),
+        ("phrase_1,phrase_2,ann\n", "no data row"),
+        ("phrase_1,ann,bob\na,1,2\n", "phrase_2"),
+        ("phrase_1,phrase_2,example_1\na,b,c\n", "no expert's column"),
+        ("phrase_1;phrase_2;ann\na;b;1\n", "single column"),
+        ("phrase_1,phrase_2,ann,ann\na,b,1,2\n", "repeated columns"),
+        ("phrase_1,phrase_2,ann\na,a,1\n", "no usable row"),
+    ],
+    ids=[
+        "empty",
+        "header only",
+        "a phrase column is missing",
+        "no expert",
+        "semicolons",
+        "two of one name",
+        "no usable row",
+    ],
+)
+def test_a_file_that_cannot_be_used_is_refused_with_its_name_and_a_remedy(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    with pytest.raises(InputError, match=r"filled\.csv") as refused:
+        load_responses(write(tmp_path / "filled.csv", text))
+    assert said in str(refused.value)
+    assert refused.value.remedy
+
+
+def test_experts_are_described_and_what_cannot_be_read_is_named(tmp_path: Path) -> None:
+    text = (
+        "expert,role,occupation,years_of_experience\nann,Writer,radiologist,7.5\nbob,boss,,ninety\n"
+        "ann,reader,,\n,,,\n,reader,,1\ncyd,reader,,200\n"
+    )
+    found = load_experts(write(tmp_path / "e.csv", text))
+    assert found.described == {
+        "ann": Expert("ann", "writer", "radiologist", 7.5),
+        "bob": Expert("bob", ""),
+        "cyd": Expert("cyd", "reader"),
+    }
+    assert [(p.row, p.column) for p in found.problems] == [
+        (2, "role"), (2, "years_of_experience"), (3, "expert"), (5, "expert"), (6, "years_of_experience")
+    ]  # fmt: skip
+    answered = responses("ann bob dan", {("a", "b"): [0, 0, 0]})
+    assert undescribed(answered, found) == (["bob", "dan"], ["cyd"])
+
+
+def test_no_file_describes_nobody_and_a_file_without_roles_is_refused(tmp_path: Path) -> None:
+    assert load_experts(tmp_path / "nothing.csv").described == {}
+    assert load_experts(None).role("ann") == ""
+    with pytest.raises(InputError, match="role"):
+        load_experts(write(tmp_path / "e.csv", "expert,occupation\nann,radiologist\n"))

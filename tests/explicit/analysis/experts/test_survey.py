@@ -1,0 +1,285 @@
+"""The survey: pairs spread over the ranking, sentences that show them, files to fill in, and the way back."""
+
+from __future__ import annotations
+
+import csv
+import stat
+from collections import Counter
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+from profiles import examples
+from tentative_findings import own_vocabulary
+
+from lunguage_assets.cli.main import commands
+from lunguage_assets.errors import ConfigurationError, InputError, LunguageError, MethodError
+from lunguage_assets.explicit.analysis.experts.experts import load_experts, load_responses
+from lunguage_assets.explicit.analysis.experts.survey import form, make_survey, spread_pairs, write_survey
+from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
+from lunguage_assets.explicit.rating.ranking import reference_ranking
+from lunguage_assets.home.home import Corpus, Home
+from lunguage_assets.home.store import partition_path, write_table
+from lunguage_assets.judges.configuration import load_judges
+from lunguage_assets.settings import ExplicitSettings
+from lunguage_assets.tables import HEDGE_PHRASES, HEDGE_VOCABULARY, REFERENCE_RANKING
+
+PUBLISHED = hedge_vocabulary(HEDGE_PHRASES.frame(), ExplicitSettings())
+RULER = reference_ranking(PUBLISHED, {"lexicon": pd.DataFrame()}, ExplicitSettings())
+WORDS = [f"word{i:02d}" for i in range(42)]
+
+
+def own(vocabulary: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """A vocabulary of this corpus, and the published places given to its phrases."""
+    ranking = RULER.head(len(vocabulary)).assign(
+        phrase=vocabulary["phrase"].tolist(), ruler="own", vocabulary_version="v"
+    )
+    return vocabulary, ranking
+
+
+def test_pairs_are_near_and_far_as_among_all_pairs_and_phrases_evenly_used() -> None:
+    chosen = spread_pairs(WORDS, 50, seed=0)
+    distances = sorted(abs(WORDS.index(a) - WORDS.index(b)) for a, b in chosen)
+    every = sorted(abs(i - j) for i in range(42) for j in range(i))
+    assert len(set(chosen)) == 50
+    for part in (0.1, 0.25, 0.5, 0.75, 0.9):
+        assert abs(distances[int(part * 50)] - every[int(part * len(every))]) <= 1
+    used = Counter(phrase for pair in chosen for phrase in pair)
+    assert set(used) == set(WORDS)
+    assert max(used.values()) <= 4
+
+
+@given(st.integers(2, 12), st.integers(1, 80), st.integers(0, 5))
+@examples(50)
+def test_any_number_of_pairs_is_distinct_and_stable(size: int, pairs: int, seed: int) -> None:
+    chosen = spread_pairs(WORDS[:size], pairs, seed)
+    assert len(chosen) == len(set(chosen)) == min(pairs, size * (size - 1) // 2)
+    assert all(a < b for a, b in chosen)
+    assert chosen == spread_pairs(WORDS[:size], pairs, seed)
+
+
+def test_a_survey_is_the_same_every_time_and_another_with_another_seed() -> None:
+    first, again, other = (
+        make_survey(PUBLISHED.sample(frac=1, random_state=i), RULER, seed=seed)
+        for i, seed in ((1, 0), (2, 0), (3, 1))
+    )
+    assert first == again
+    assert first != other
+    assert len(first.questions) == 50
+    assert first.available == 861
+
+
+def test_a_coin_decides_which_phrase_comes_first_and_five_sentences_show_each() -> None:
+    survey = make_survey(PUBLISHED, RULER, pairs=400)
+    place = dict(zip(RULER["phrase"], RULER["rank"], strict=True))
+    surer_first = sum(place[q.sides[0][0]] < place[q.sides[1][0]] for q in survey.questions)
+    assert 160 < surer_first < 240
+    sentences = dict(zip(PUBLISHED["phrase"], PUBLISHED["example_sentences"], strict=True))
+    for question in survey.questions:
+        for phrase, shown in question.sides:
+            assert len(shown) == len(set(shown)) == 5
+            assert set(shown) <= set(sentences[phrase])
+
+
+def test_a_sentence_that_shows_both_phrases_comes_last() -> None:
+    shared = "Possible and likely <finding>."
+    vocabulary, ranking = own(
+        own_vocabulary({"likely": [shared, "Likely <finding>."], "possible": [shared, "Possible <finding>."]})
+    )
+    for seed in range(10):
+        (question,) = make_survey(vocabulary, ranking, pairs=5, examples=1, seed=seed).questions
+        assert all(shown != (shared,) for _, shown in question.sides)
+        (question,) = make_survey(vocabulary, ranking, pairs=5, examples=5, seed=seed).questions
+        assert all(len(shown) == 2 and shown[1] == shared for _, shown in question.sides)
+
+
+def test_fewer_than_two_phrases_or_another_vocabulary_make_no_survey() -> None:
+    with pytest.raises(MethodError, match="1 phrases"):
+        make_survey(*own(own_vocabulary({"likely": ["<finding>"]})))
+    with pytest.raises(MethodError, match="another version"):
+        make_survey(PUBLISHED, RULER.assign(vocabulary_version="older"))
+
+
+class _Form(HTMLParser):
+    """What a screen reader meets: ids, what labels point to, groups of choices, references to anything
+    outside.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        self.labelled: list[str] = []
+        self.radios: Counter[str] = Counter()
+        self.tags: Counter[str] = Counter()
+        self.outside: list[str] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        self.tags[tag] += 1
+        self.ids += [values["id"]] if values.get("id") else []
+        self.labelled += [values["for"]] if values.get("for") else []
+        self.radios.update([values["name"]] if values.get("type") == "radio" else [])
+        self.outside += [values[name] for name in ("src", "href", "action") if values.get(name)]
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_the_form_needs_nothing_else_labels_every_choice_and_escapes_the_mask() -> None:
+    page = form(make_survey(PUBLISHED, RULER, pairs=10))
+    read = _Form()
+    read.feed(page)
+    assert page.startswith('<!DOCTYPE html>\n<html lang="en">')
+    assert (read.tags["script"], read.outside) == (0, [])
+    assert (read.tags["fieldset"], read.tags["legend"], read.tags["li"]) == (10, 10, 100)
+    assert read.radios == Counter({f"pair-{number}": 2 for number in range(1, 11)})
+    assert len(read.ids) == len(set(read.ids))
+    assert sorted(read.labelled) == sorted(name for name in read.ids if name != "title")
+    assert "finding" not in read.tags
+    assert read.text.count("<finding>") >= 100
+    assert "@media print" in page
+
+
+def test_text_from_reports_cannot_become_markup() -> None:
+    vocabulary, ranking = own(
+        own_vocabulary({"likely": ["<script>alert(1)</script> <finding>"], "or": ["a & b <finding>"]})
+    )
+    read = _Form()
+    read.feed(form(make_survey(vocabulary, ranking)))
+    assert read.tags["script"] == 0
+    assert "<script>alert(1)</script> <finding>" in read.text
+
+
+def test_the_csv_has_a_column_per_sentence_and_expert_and_is_read_back(
+    tmp_path: Path,
+) -> None:
+    survey = make_survey(PUBLISHED, RULER, pairs=4, examples=3)
+    responses, page, experts, instructions = write_survey(survey, tmp_path / "study", experts=2)
+    rows = list(csv.reader(responses.open(encoding="utf-8", newline="")))
+    assert rows[0] == [
+        "pair",
+        "phrase_1",
+        "phrase_2",
+        *(f"example_{side}_{n}" for side in (1, 2) for n in (1, 2, 3)),
+        "expert_1",
+        "expert_2",
+    ]
+    assert [tuple(row[1:3]) for row in rows[1:]] == [
+        tuple(phrase for phrase, _ in q.sides) for q in survey.questions
+    ]
+    assert all(row[9:] == ["", ""] for row in rows[1:])
+    for row, first, second in zip(
+        rows[1:], ("1", "2", "", "1"), (rows[1][2], "2", rows[3][1].upper(), ""), strict=True
+    ):
+        row[9:] = [first, second]
+    csv.writer(responses.open("w", encoding="utf-8", newline="")).writerows(rows)
+    assert load_responses(responses).chosen.tolist() == [[0, 1], [1, 1], [-1, 0], [0, -1]]
+    assert load_experts(experts).described.keys() == {"expert_1", "expert_2"}
+    with pytest.raises(ConfigurationError, match="filled in"):
+        write_survey(survey, tmp_path / "study", experts=2)
+    assert load_responses(responses).chosen.tolist() == [[0, 1], [1, 1], [-1, 0], [0, -1]]
+    assert page.name == "survey.html"
+    assert "<finding>" in instructions.read_text(encoding="utf-8")
+
+
+def home(folder: Path, data_class: str, vocabulary: pd.DataFrame, ranking: pd.DataFrame) -> Home:
+    place = Home(folder)
+    place.claim(Corpus("invented", data_class))  # type: ignore[arg-type]
+    write_table(
+        HEDGE_VOCABULARY,
+        vocabulary,
+        partition_path(place.tables, "hedge_vocabulary", load_judges().extractor),
+    )
+    write_table(REFERENCE_RANKING, ranking, partition_path(place.tables, "reference_ranking", "panel"))
+    return place
+
+
+def lunguage(*arguments: object) -> str:
+    """What the command prints; its error is raised as it is."""
+    result = CliRunner().invoke(
+        commands, [str(argument) for argument in arguments], catch_exceptions=False, standalone_mode=False
+    )
+    if result.exception is not None:
+        raise result.exception
+    return result.output
+
+
+def modes(folder: Path) -> set[int]:
+    return {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("data_class", "ruler", "restricted"),
+    [("credentialed", "own", True), ("credentialed", "published", False), ("synthetic", "own", False)],
+)
+def test_patients_sentences_are_announced_and_readable_by_their_owner_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data_class: str, ruler: str, restricted: bool
+) -> None:
+    monkeypatch.setenv("LUNGUAGE_HOME", str(tmp_path))
+    vocabulary, ranking = (
+        (PUBLISHED, RULER)
+        if ruler == "published"
+        else own(own_vocabulary({w: [f"{w} <finding>."] for w in WORDS[:5]}))
+    )
+    place = home(tmp_path / "home", data_class, vocabulary, ranking)
+    said = lunguage("survey", "make", "--home", place.root, "--pairs", 3, "--out", tmp_path / "out")
+    assert "3 of " in said
+    assert ("patients' reports" in said) is restricted
+    assert (modes(tmp_path / "out") == {0o600}) is restricted
+    assert (
+        "patients' reports" in (tmp_path / "out" / "survey.html").read_text(encoding="utf-8")
+    ) is restricted
+
+
+def test_import_puts_the_answers_into_the_home_and_says_what_it_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LUNGUAGE_HOME", str(tmp_path))
+    place = home(tmp_path / "home", "credentialed", PUBLISHED, RULER)
+    filled = tmp_path / "filled.csv"
+    filled.write_text(
+        "phrase_1,phrase_2,ann,bob,cyd\nlikely,may,1,secret text,\nlikely,likely,1,1,\nmade up,may,1,2,\n",
+        encoding="utf-8",
+    )
+    described = tmp_path / "who.csv"
+    described.write_text("expert,role\nann,writer\neve,reader\n", encoding="utf-8")
+    said = lunguage(
+        "survey", "import", "--home", place.root, "--responses", filled, "--experts", described
+    ).splitlines()
+    assert said[0] == "2 experts, 2 phrase pairs, 3 answers, 1 without an answer"
+    assert [line for line in said if line.startswith("left out: filled.csv, row 1, column 'bob'")]
+    assert [line for line in said if line.startswith("left out: filled.csv, row 2, column 'phrase_2'")]
+    assert "no answer in column: cyd" in said
+    assert "not described as writer or reader: bob" in said
+    assert "described, but no answers: eve" in said
+    assert [line for line in said if "lacks: 1, in 1 of the pairs" in line]
+    assert "secret" not in "\n".join(said)
+    assert place.expert_responses.read_bytes() == filled.read_bytes()
+    assert load_experts(place.expert_descriptions).role("ann") == "writer"
+    assert stat.S_IMODE(place.expert_responses.stat().st_mode) == 0o600
+
+
+def test_an_import_without_any_answer_is_refused_and_keeps_what_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LUNGUAGE_HOME", str(tmp_path))
+    place = home(tmp_path / "home", "synthetic", PUBLISHED, RULER)
+    place.expert_responses.write_text("earlier", encoding="utf-8")
+    empty = tmp_path / "empty.csv"
+    empty.write_text("phrase_1,phrase_2,ann\nlikely,may,\n", encoding="utf-8")
+    with pytest.raises(InputError, match="nothing was imported"):
+        lunguage("survey", "import", "--home", place.root, "--responses", empty)
+    assert place.expert_responses.read_text(encoding="utf-8") == "earlier"
+
+
+def test_a_survey_before_any_ranking_says_what_to_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LUNGUAGE_HOME", str(tmp_path))
+    with pytest.raises(LunguageError, match="lunguage run"):
+        lunguage("survey", "make", "--home", tmp_path / "home", "--out", tmp_path / "out")

@@ -1,0 +1,401 @@
+"""Agreement of judges: pairwise, in both codings, position bias, cycles, extractors, correlations."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from invented_answers import matches_frame, plain_alpha, plain_kappa, simulated_panel, winners_frame
+from profiles import examples
+from scipy.stats import spearmanr
+
+from lunguage_assets.errors import MethodError
+from lunguage_assets.explicit.analysis.agreement import judge_agreement
+from lunguage_assets.explicit.analysis.rank_correlation import AVERAGED, ranking_correlations
+from lunguage_assets.explicit.analysis.trust.diagnostics import position_bias
+from lunguage_assets.explicit.rating.ranking import reference_ranking
+from lunguage_assets.pictures import canvas
+from lunguage_assets.pictures.heat_maps import agreement_heat_map, correlation_heat_map
+from lunguage_assets.settings import ExplicitSettings
+from lunguage_assets.tables import HEDGE_PHRASES, HEDGE_VOCABULARY
+from lunguage_assets.tables.agreement import JUDGE_AGREEMENT, RANKING_CORRELATIONS
+
+SETTINGS = ExplicitSettings(bootstrap=50, orders=3)
+NO_RESAMPLES = ExplicitSettings(bootstrap=0)
+
+
+def measured(
+    frame: pd.DataFrame, measure: str, first: str, second: str = "", coding: str = "none"
+) -> dict[str, Any]:
+    rows = frame[
+        (frame[["measure", "first", "second", "coding"]] == [measure, first, second, coding]).all(axis=1)
+    ]
+    assert len(rows) == 1, f"{measure} of {first!r} and {second!r} in coding {coding}: {len(rows)} rows"
+    return {
+        str(name): (None if not isinstance(value, list) and pd.isna(value) else value)
+        for name, value in rows.iloc[0].items()
+    }
+
+
+HAND = {
+    "ann": matches_frame([
+        ("a", "b", 0, False, "sentence_1"), ("a", "b", 1, True, "sentence_1"),
+        ("a", "c", 0, False, "sentence_2"), ("b", "c", 0, True, "sentence_2")
+    ]),
+    "bob": matches_frame([
+        ("a", "b", 0, False, "sentence_1"), ("a", "b", 1, True, "sentence_2"),
+        ("a", "c", 0, False, "sentence_2"), ("b", "c", 0, True, "invalid")
+    ]),
+    "cyd": matches_frame([
+        ("a", "b", 0, False, "sentence_2"), ("a", "b", 1, True, "sentence_1"),
+        ("a", "c", 0, False, "sentence_2"), ("b", "c", 0, True, "sentence_2")
+    ]),
+}  # fmt: skip
+"""Chosen phrases: ann a b c b; bob a a c -; cyd b b c b. Chosen positions: ann 1 1 2 2; bob 1 2 2 -; cyd 2 1
+2 2.
+"""
+
+
+def test_agreement_of_three_judges_by_hand() -> None:
+    frame = judge_agreement(HAND, {}, SETTINGS)
+    JUDGE_AGREEMENT.to_arrow(frame)
+    pair = measured(frame, "pairwise agreement", "ann", "bob")
+    assert (pair["value"], pair["n"], pair["left_out"], pair["reasons"]) == (
+        pytest.approx(2 / 3),
+        3,
+        1,
+        "invalid answer: 1",
+    )
+    assert measured(frame, "pairwise agreement", "ann", "cyd")["value"] == 3 / 4
+    assert measured(frame, "pairwise agreement", "bob", "cyd")["value"] == pytest.approx(1 / 3)
+    assert measured(frame, "mean pairwise agreement", "ann")["value"] == pytest.approx((2 / 3 + 3 / 4) / 2)
+    phrases, positions = (
+        np.array([[0, 0, 1], [1, 0, 1], [2, 2, 2], [1, -1, 1]]),
+        np.array([[0, 0, 1], [0, 1, 0], [1, 1, 1], [1, -1, 1]]),
+    )
+    for coding, ratings in (("phrase", phrases), ("position", positions)):
+        kappa = measured(frame, "fleiss kappa", "all judges", coding=coding)
+        assert kappa["value"] == pytest.approx(plain_kappa(ratings))
+        assert (kappa["n"], kappa["reasons"]) == (3, "no valid answer of every judge: 1")
+        alpha = measured(frame, "krippendorff alpha", "all judges", coding=coding)
+        assert alpha["value"] == pytest.approx(plain_alpha(ratings))
+        assert (alpha["n"], alpha["left_out"]) == (4, 0)
+
+
+def test_names_of_judges_and_order_of_rows_change_no_number() -> None:
+    before = judge_agreement(HAND, {}, SETTINGS)
+    renaming = {"ann": "zoe", "bob": "max", "cyd": "abe"}
+    shuffled = {
+        renaming[judge]: frame.sample(frac=1, random_state=1).reset_index(drop=True)
+        for judge, frame in reversed(HAND.items())
+    }
+    after = judge_agreement(shuffled, {}, SETTINGS)
+    names = after[["first", "second"]].replace({new: old for old, new in renaming.items()})
+    pairs = [tuple(sorted(row)) if row[1] else tuple(row) for row in names.to_numpy().tolist()]
+    after = after.assign(first=[a for a, _ in pairs], second=[b for _, b in pairs])
+    key = ["measure", "coding", "first", "second"]
+    pd.testing.assert_frame_equal(
+        *(frame.sort_values(key).reset_index(drop=True) for frame in (before, after))
+    )
+
+
+def test_other_sentences_or_another_order_make_another_question() -> None:
+    other = HAND["bob"].copy()
+    other.loc[0, "sentence_a"] = "another <finding>."
+    other.loc[1, "swapped"] = not other.loc[1, "swapped"]
+    frame = judge_agreement({"ann": HAND["ann"], "bob": other}, {}, NO_RESAMPLES)
+    pair = measured(frame, "pairwise agreement", "ann", "bob")
+    assert (pair["n"], pair["reasons"]) == (1, "invalid answer: 1; not asked of both: 4")
+    assert (pair["low"], pair["high"]) == (None, None)
+
+
+def test_a_panel_like_the_published_one_agrees_on_phrases_more_than_positions() -> None:
+    panel = simulated_panel(("gemini", "gpt", "claude", "medgemma"))
+    assert sum(map(len, panel.values())) == 34440
+    frame = judge_agreement(panel, {}, SETTINGS)
+    agreement = frame.loc[frame["measure"] == "pairwise agreement", "value"]
+    assert len(agreement) == 6
+    assert agreement.between(0.85, 0.89).all()
+    kappa = measured(frame, "fleiss kappa", "all judges", coding="phrase")["value"]
+    alpha = measured(frame, "krippendorff alpha", "all judges", coding="position")["value"]
+    assert kappa == pytest.approx(agreement.mean(), abs=0.01)
+    assert alpha == pytest.approx(2 * agreement.mean() - 1, abs=0.01)
+
+
+def test_a_judge_without_valid_answers_is_listed_and_spoils_no_coefficient() -> None:
+    mute = matches_frame(
+        (a, b, r, swapped, "invalid")
+        for a, b, r, swapped in zip(
+            *(HAND["ann"][c] for c in ("phrase_a", "phrase_b", "repetition", "swapped")), strict=True
+        )
+    )
+    frame = judge_agreement({**HAND, "mute": mute}, {}, SETTINGS)
+    assert measured(frame, "not compared", "mute")["reasons"] == "no valid answer"
+    assert measured(frame, "invalid answers", "mute")["value"] == 1.0
+    assert measured(frame, "sentence_1 chosen", "mute")["value"] is None
+    without = judge_agreement(HAND, {}, SETTINGS)
+    for coding in ("phrase", "position"):
+        assert measured(frame, "fleiss kappa", "all judges", coding=coding) == measured(
+            without, "fleiss kappa", "all judges", coding=coding
+        )
+
+
+@pytest.mark.parametrize(
+    "panel",
+    [{}, {"ann": HAND["ann"]}, {"ann": HAND["ann"].head(0), "bob": HAND["bob"].head(0)}],
+    ids=["none", "one", "published ruler"],
+)
+def test_fewer_than_two_judges_have_no_agreement_and_no_coefficient(panel: dict[str, pd.DataFrame]) -> None:
+    frame = judge_agreement(panel, {}, SETTINGS)
+    assert not (frame["measure"] == "pairwise agreement").any()
+    coefficients = frame[frame["measure"].isin(["fleiss kappa", "krippendorff alpha"])]
+    assert len(coefficients) == 4
+    assert coefficients["value"].isna().all()
+    assert frame.loc[frame["measure"] == "not compared", "reasons"].tolist() == ["no matches"] * sum(
+        len(m) == 0 for m in panel.values()
+    )
+
+
+def test_matches_of_another_vocabulary_are_refused_or_left_out_and_listed() -> None:
+    panel = {**HAND, "old": matches_frame([("a", "b", 0, False, "sentence_1")], version="older")}
+    with pytest.raises(MethodError, match="2 vocabularies"):
+        judge_agreement(panel, {}, NO_RESAMPLES)
+    frame = judge_agreement(panel, {}, NO_RESAMPLES, vocabulary_version="v")
+    left_out = measured(frame, "not compared", "old")
+    assert (left_out["left_out"], left_out["reasons"]) == (1, "matches of another vocabulary")
+    assert measured(frame, "pairwise agreement", "ann", "cyd")["value"] == 3 / 4
+
+
+def repeated(for_a: int, for_b: int, a: str = "a", b: str = "b") -> list[tuple[str, str, str]]:
+    return [(a, b, a)] * for_a + [(a, b, b)] * for_b
+
+
+def test_majority_share_is_the_mean_over_phrase_pairs_answered_twice_or_more() -> None:
+    frame = judge_agreement(
+        {"ann": winners_frame([*repeated(7, 3), *repeated(0, 4, "a", "c"), ("b", "c", "b"), ("b", "c", "")])},
+        {},
+        SETTINGS,
+    )
+    share = measured(frame, "majority share", "ann")
+    assert (share["value"], share["n"], share["left_out"]) == (pytest.approx((0.7 + 1.0) / 2), 2, 1)
+
+
+@pytest.mark.parametrize(
+    ("winners", "share", "decided", "undecided"),
+    [
+        ([("a", "b", "a"), ("b", "c", "b"), ("a", "c", "c")], 1.0, 1, 0),
+        ([("a", "b", "a"), ("b", "c", "b"), ("a", "c", "a")], 0.0, 1, 0),
+        ([("a", "b", "a"), ("a", "b", "b"), ("b", "c", "b"), ("a", "c", "a")], None, 0, 1),
+        ([("a", "b", "a"), ("b", "c", ""), ("a", "c", "a")], None, 0, 1),
+        (
+            [
+                ("a", "b", "a"),
+                ("b", "c", "b"),
+                ("a", "c", "c"),
+                ("a", "d", "a"),
+                ("b", "d", "b"),
+                ("c", "d", "c"),
+            ],
+            0.25,
+            4,
+            0,
+        ),
+    ],
+    ids=["circle", "order", "tie", "invalid", "one circle among four"],
+)
+def test_cyclic_triads(
+    winners: list[tuple[str, str, str]], share: float | None, decided: int, undecided: int
+) -> None:
+    found = measured(
+        judge_agreement({"ann": winners_frame(winners)}, {}, NO_RESAMPLES), "cyclic triads", "ann"
+    )
+    assert (found["value"], found["n"], found["left_out"]) == (share, decided, undecided)
+
+
+@given(st.lists(st.sampled_from(["first", "second", ""]), min_size=15, max_size=15))
+@examples(40)
+def test_cyclic_triads_equal_a_count_over_all_triples(said: list[str]) -> None:
+    pairs = list(combinations("abcdef", 2))
+    chosen = {
+        (a, b): {"first": a, "second": b, "": ""}[answer] for (a, b), answer in zip(pairs, said, strict=True)
+    }
+    frame = judge_agreement(
+        {"ann": winners_frame([(a, b, w) for (a, b), w in chosen.items()])}, {}, NO_RESAMPLES
+    )
+    wins = [Counter(chosen[pair] for pair in combinations(triple, 2)) for triple in combinations("abcdef", 3)]
+    decided = [tally for tally in wins if not tally[""]]
+    found = measured(frame, "cyclic triads", "ann")
+    assert found["n"] == len(decided)
+    assert (found["value"] or 0.0) * len(decided) == pytest.approx(
+        sum(max(tally.values()) == 1 for tally in decided)
+    )
+
+
+def coin_matches(choose: Any, size: int = 400) -> pd.DataFrame:
+    swapped = np.random.default_rng(5).random(size) < 0.5
+    return matches_frame(("a", "b", r, bool(s), choose(r, bool(s))) for r, s in enumerate(swapped))
+
+
+def test_position_bias_is_told_apart_from_content() -> None:
+    content = coin_matches(lambda r, swapped: "sentence_2" if swapped else "sentence_1")
+    stuck = coin_matches(lambda r, swapped: "sentence_1")
+    leaning = coin_matches(lambda r, swapped: "sentence_1" if r % 4 == 0 or not swapped else "sentence_2")
+    found = {
+        bias.judge: bias for bias in position_bias({"content": content, "stuck": stuck, "leaning": leaning})
+    }
+    assert (found["content"].effect.value, found["content"].verdict, found["content"].passed) == (
+        0.0,
+        "even",
+        True,
+    )
+    assert found["content"].a_first.value == 1.0
+    assert found["content"].b_first.value == 0.0
+    assert (found["stuck"].effect.value, found["stuck"].overall.value, found["stuck"].verdict) == (
+        1.0,
+        1.0,
+        "biased",
+    )
+    assert found["stuck"].p_value < 1e-9
+    assert found["leaning"].effect.value == pytest.approx(0.25, abs=0.06)
+    assert not found["leaning"].passed
+    assert all(bias.effect.low <= bias.effect.value <= bias.effect.high for bias in found.values())
+
+
+def test_fixed_positions_have_no_test_and_no_verdict() -> None:
+    (bias,) = position_bias({"ann": winners_frame(repeated(10, 0))})
+    assert (bias.p_value, bias.effect.value, bias.verdict, bias.passed) == (
+        None,
+        None,
+        "positions fixed",
+        True,
+    )
+    row = measured(
+        judge_agreement({"ann": winners_frame(repeated(10, 0))}, {}, NO_RESAMPLES), "position effect", "ann"
+    )
+    assert (row["value"], row["reasons"]) == (None, "positions were never swapped: 10")
+
+
+def test_few_matches_do_not_convict_a_judge_and_no_valid_answer_does_not_pass() -> None:
+    few = matches_frame([("a", "b", 0, False, "sentence_1"), ("a", "b", 1, True, "sentence_1")])
+    mute = matches_frame([("a", "b", 0, False, "invalid")])
+    verdicts = {
+        bias.judge: (bias.verdict, bias.passed)
+        for bias in position_bias({"few": few, "mute": mute, "none": few.head(0)})
+    }
+    assert verdicts == {
+        "few": ("even", True),
+        "mute": ("no valid answer", False),
+        "none": ("no matches", True),
+    }
+
+
+def hedges(
+    phrases: dict[str, list[str]], invalid: tuple[str, ...] = (), corrected: tuple[str, ...] = ()
+) -> pd.DataFrame:
+    return HEDGE_PHRASES.frame([
+        {"finding_id": i, "study_id": i.split(":")[0], "ent": "edema", "sent": "s", "masked_sentence": "s",
+         "phrases": found, "dropped": [], "answer_state": "invalid" if i in invalid else "valid",
+         "corrected": i in corrected, "needs_review": False, "review_reason": ""}
+        for i, found in phrases.items()
+    ])  # fmt: skip
+
+
+def test_agreement_of_extractors_by_hand() -> None:
+    one = hedges(
+        {
+            "s1:0": ["may"],
+            "s1:1": ["may", "or"],
+            "s2:0": [],
+            "s2:1": ["likely"],
+            "s2:2": ["x"],
+            "s3:0": ["y"],
+        },
+        corrected=("s2:2",),
+    )
+    two = hedges(
+        {"s1:0": ["may"], "s1:1": ["or"], "s2:0": [], "s2:1": ["probable"], "s2:2": ["x"]}, invalid=("s2:1",)
+    )
+    further = hedges({"s9:0": ["may"]})
+    frame = judge_agreement(
+        {}, {("p", "b1"): one, ("q", "b1"): two, ("p", "b2"): further, ("q", "b3"): further}, SETTINGS
+    )
+    same = measured(frame, "extraction: same phrases", "p", "q")
+    assert (same["value"], same["n"]) == (pytest.approx(2 / 3), 3)
+    assert same["reasons"] == "corrected by a person: 1; invalid answer: 1; pair that one of them lacks: 1"
+    assert measured(frame, "extraction: jaccard", "p", "q")["value"] == pytest.approx((1 + 0.5 + 1) / 3)
+    f1 = measured(frame, "extraction: f1", "p", "q")
+    assert (f1["value"], f1["n"]) == (pytest.approx(2 * 2 / (3 + 2)), 2)
+
+
+def vocabulary(phrases: list[str]) -> pd.DataFrame:
+    return HEDGE_VOCABULARY.frame([
+        {"phrase": phrase, "n_examples": 1, "retained": True, "reason": "", "example_ids": ["i"],
+         "example_sentences": ["<finding>"],
+         "ruler": "own", "vocabulary_version": "v"}
+        for phrase in phrases
+    ])  # fmt: skip
+
+
+def test_correlations_of_every_judge_in_every_order_and_with_the_pooled_ranking() -> None:
+    panel = simulated_panel(("gemini", "gpt"), phrases=8, repetitions=4)
+    ranking = reference_ranking(vocabulary([f"phrase {i:02d}" for i in range(8)]), panel, NO_RESAMPLES)
+    single = reference_ranking(
+        vocabulary([f"phrase {i:02d}" for i in range(8)]), {"gpt": panel["gpt"]}, NO_RESAMPLES
+    )
+    frame = ranking_correlations(panel, {"panel": ranking, "gpt": single}, SETTINGS)
+    RANKING_CORRELATIONS.to_arrow(frame)
+    assert len(frame) == 8 * 7 // 2
+    assert frame["spearman"].between(0.5, 1.0).all()
+    assert frame["n_phrases"].eq(8).all()
+    of_rankings = frame[(frame["first_order"] == AVERAGED) & (frame["second_order"] == AVERAGED)]
+    together = ranking.merge(single, on="phrase")
+    assert of_rankings["spearman"].tolist() == [
+        pytest.approx(spearmanr(together["mu_x"], together["mu_y"]).statistic)
+    ]
+
+
+def test_correlations_take_the_phrases_that_both_have_and_none_of_fewer_than_three() -> None:
+    four = winners_frame([(a, b, a) for a, b in combinations("abcd", 2)])
+    three = winners_frame([("a", "b", "a"), ("b", "c", "b"), ("a", "c", "a"), *((a, "d", "") for a in "abc")])
+    two = winners_frame(
+        [("a", "b", "b"), *((a, b, "") for a, b in combinations("abcd", 2) if (a, b) != ("a", "b"))]
+    )
+    frame = ranking_correlations({"four": four, "three": three, "two": two}, {}, ExplicitSettings(orders=1))
+    found = {
+        (a, b): (None if pd.isna(r) else r, n)
+        for a, b, r, n in zip(
+            frame["first"], frame["second"], frame["spearman"], frame["n_phrases"], strict=True
+        )
+    }
+    assert found == {
+        ("four", "three"): (pytest.approx(1.0), 3),
+        ("four", "two"): (None, 2),
+        ("three", "two"): (None, 2),
+    }
+
+
+def test_without_matches_there_are_no_correlations() -> None:
+    assert len(ranking_correlations({"ann": HAND["ann"].head(0)}, {}, SETTINGS)) == 0
+    assert len(ranking_correlations({}, {}, SETTINGS)) == 0
+
+
+@pytest.mark.parametrize("judges", [[], ["ann"], ["ann", "bob", "cyd"]], ids=["none", "one", "three"])
+def test_heat_maps_are_pictures_and_the_same_bytes_every_time(
+    judges: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    panel = {judge: HAND[judge] for judge in judges}
+    agreement, correlations = (
+        judge_agreement(panel, {}, NO_RESAMPLES),
+        ranking_correlations(panel, {}, SETTINGS),
+    )
+    for picture, frame in ((agreement_heat_map, agreement), (correlation_heat_map, correlations)):
+        png = picture(frame)
+        assert png.startswith(b"\x89PNG")
+        monkeypatch.setattr(canvas, "_KEPT", {})
+        assert picture(frame) == png

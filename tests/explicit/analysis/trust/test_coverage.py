@@ -1,0 +1,152 @@
+"""The 95% interval of p holds the truth about as often as it says, on simulated corpora taken through the
+whole pipeline (docs/intervals.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from profiles import scaled
+
+from lunguage_assets.explicit.analysis.trust.simulation import (
+    ADVERSE,
+    ASSUMED,
+    Noise,
+    SimulatedCorpus,
+    SimulatedJudge,
+    simulated_corpus,
+)
+from lunguage_assets.explicit.fit.economy import fit_economically
+from lunguage_assets.explicit.fit.fits import Fits
+from lunguage_assets.explicit.fit.fitting import Reference, fit_sentences
+from lunguage_assets.explicit.fit.posterior import posterior, posterior_of_a_panel
+from lunguage_assets.explicit.fit.probability import Anchor, calibrate, probability
+from lunguage_assets.judges.protocol import ComparisonQuestion
+from lunguage_assets.settings import ExplicitSettings
+
+CORPORA = max(2, scaled(4))
+PHRASES, TARGETS, JUDGES = 16, 200, 4
+
+
+@dataclass
+class Trial:
+    corpus: SimulatedCorpus
+    ranking: pd.DataFrame
+    fits: Fits
+    economy: Fits
+
+    @property
+    def reference(self) -> Reference:
+        return Reference.of(self.ranking, self.corpus.vocabulary)
+
+
+def trials(noise: Noise) -> list[Trial]:
+    done = []
+    for seed in range(CORPORA):
+        settings = ExplicitSettings(seed=seed, bootstrap=60)
+        corpus = simulated_corpus(seed, phrases=PHRASES, targets=TARGETS, noise=noise)
+        panel = corpus.panel(JUDGES, noise, seed)
+        ranking = corpus.ranking(panel, settings)
+        reference = Reference.of(ranking, corpus.vocabulary)
+        fits, economy = (
+            fit(corpus.targets, reference, panel, settings) for fit in (fit_sentences, fit_economically)
+        )
+        done.append(Trial(corpus, ranking, fits, economy))
+    return done
+
+
+@pytest.fixture(scope="module")
+def assumed() -> list[Trial]:
+    return trials(ASSUMED)
+
+
+@pytest.fixture(scope="module")
+def adverse() -> list[Trial]:
+    return trials(ADVERSE)
+
+
+def coverage(
+    done: list[Trial], *, economy: bool = False, sources: str = "place ranking anchors", panel: bool = True
+) -> float:
+    """Share of targets whose true p lies in its interval; sources of uncertainty not named are taken as
+    zero.
+    """
+    held = []
+    for trial in done:
+        fits = trial.economy if economy else trial.fits
+        centre, mu_sd = (posterior_of_a_panel if panel else posterior)(fits.won, fits.lost, trial.reference)
+        ranking = trial.ranking if "ranking" in sources else trial.ranking.assign(mu_sd=0.0)
+        anchors = [
+            a if "anchors" in sources else Anchor(a.phrase, a.probability, a.probability, a.probability)
+            for a in trial.corpus.anchors
+        ]
+        _, low, high = probability(
+            fits.mu, mu_sd if "place" in sources else 0.0 * mu_sd, calibrate(ranking, anchors), centre
+        )
+        held.append((low <= trial.corpus.target_p) & (trial.corpus.target_p <= high))
+    return float(np.concatenate(held).mean())
+
+
+def test_under_the_assumed_noise_the_interval_holds_95_percent_and_is_not_idle(assumed: list[Trial]) -> None:
+    assert 0.94 <= coverage(assumed) <= 0.995
+    assert 0.93 <= coverage(assumed, economy=True) <= 0.995
+
+
+def test_under_noise_that_the_estimator_does_not_assume_it_still_does(adverse: list[Trial]) -> None:
+    assert 0.92 <= coverage(adverse) <= 0.995
+    assert 0.92 <= coverage(adverse, economy=True) <= 0.995
+
+
+def test_without_the_uncertainty_of_the_place_it_would_not(
+    assumed: list[Trial], adverse: list[Trial]
+) -> None:
+    assert coverage(assumed, sources="ranking anchors") < 0.85
+    assert coverage(adverse, sources="ranking anchors") < 0.85
+
+
+def test_the_ranking_and_the_anchors_are_sources_too(adverse: list[Trial]) -> None:
+    assert coverage(adverse, sources="place") < coverage(adverse) - 0.01
+
+
+def test_answers_of_one_judge_are_not_independent(adverse: list[Trial]) -> None:
+    assert coverage(adverse, panel=False) < coverage(adverse)
+
+
+def test_a_simulated_judge_answers_by_question_not_by_order() -> None:
+    corpus = simulated_corpus(1, phrases=4, targets=30)
+    questions = [
+        ComparisonQuestion(a, b, i)
+        for i, (a, b) in enumerate(zip(corpus.targets, corpus.targets[1:], strict=False))
+    ]
+    once = corpus.panel(1, ADVERSE)[0].compare(questions)
+    assert corpus.panel(1, ADVERSE)[0].compare(questions[::-1]) == once[::-1]
+    assert corpus.panel(1, ADVERSE, seed=5)[0].compare(questions) != once
+
+
+@pytest.mark.parametrize(("noise", "share"), [
+    (Noise(deviation=4.167), 0.7602),  # Phi(4.167 / (sqrt(2) 4.167))
+    (Noise(deviation=4.167, lapse=1.0), 0.5),
+    (Noise(deviation=4.167, position=-4.167), 0.5),
+    (Noise(deviation=1e-6), 1.0),
+])  # fmt: skip
+def test_a_simulated_judge_errs_as_often_as_its_noise_says(noise: Noise, share: float) -> None:
+    judge = SimulatedJudge("judge", {"high": 4.167, "low": 0.0}, noise)
+    answers = judge.compare([ComparisonQuestion("high", "low", i) for i in range(20_000)])
+    assert np.mean([answer.answer == "sentence_1" for answer in answers]) == pytest.approx(share, abs=0.012)
+
+
+def test_readings_differ_between_judges_and_stay_with_the_sentence() -> None:
+    noise = replace(ASSUMED, deviation=1e-6, reading=3.0)
+    truth = {f"{side}{i}": 0.0 for side in ("left ", "right ") for i in range(400)}
+    said = []
+    for key in ("one", "other"):
+        judge = SimulatedJudge(key, truth, noise)
+        answers = judge.compare(
+            [ComparisonQuestion(f"left {i}", f"right {i}", j) for i in range(400) for j in range(2)]
+        )
+        said.append(np.array([answer.answer == "sentence_1" for answer in answers]).reshape(400, 2))
+    assert (said[0][:, 0] == said[0][:, 1]).all()
+    assert 0.3 < (said[0][:, 0] == said[1][:, 0]).mean() < 0.7

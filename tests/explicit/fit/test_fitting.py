@@ -1,0 +1,524 @@
+"""Fitting in lockstep is the printed algorithm, one sentence at a time (explicit.md section 5)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from profiles import examples
+from tentative_findings import ScriptedJudge, finding, findings_frame, invented_findings
+
+from lunguage_assets.draws import coins, mix, smallest, text_hash, text_hashes
+from lunguage_assets.errors import MethodError
+from lunguage_assets.explicit.fit.fit_log import FitLog
+from lunguage_assets.explicit.fit.fitting import (
+    EXAMPLES_DRAWN_FROM,
+    STOPS,
+    Reference,
+    fit_pairs,
+    fit_sentences,
+)
+from lunguage_assets.explicit.fit.probability import Anchor, calibrate, load_anchors
+from lunguage_assets.explicit.fit.reference import draw_probability
+from lunguage_assets.explicit.hedges.hedging import hedge_phrases
+from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
+from lunguage_assets.explicit.rating.ranking import reference_ranking
+from lunguage_assets.judges.protocol import Choice, ComparisonQuestion, Judge
+from lunguage_assets.judges.rules.cues import CuesJudge
+from lunguage_assets.judges.rules.lexicon import LexiconJudge
+from lunguage_assets.settings import ExplicitSettings
+from lunguage_assets.tables import FITTED_PROBABILITIES, HEDGE_PHRASES
+
+PUBLISHED = ExplicitSettings(ruler="published")
+PANEL: tuple[Judge, ...] = (LexiconJudge.bundled("lexicon"), CuesJudge.bundled("cues"))
+
+
+@pytest.fixture(scope="module")
+def stick() -> tuple[pd.DataFrame, pd.DataFrame]:
+    vocabulary = hedge_vocabulary(HEDGE_PHRASES.frame(), PUBLISHED)
+    return vocabulary, reference_ranking(vocabulary, {}, PUBLISHED)
+
+
+@pytest.fixture(scope="module")
+def reference(stick: tuple[pd.DataFrame, pd.DataFrame]) -> Reference:
+    return Reference.of(stick[1], stick[0])
+
+
+@dataclass
+class Step:
+    """A line of the log, as the page's algorithm would write it."""
+
+    opponent: str
+    draw: float
+    answers: str
+    mu: float
+    sigma: float
+    rank: int
+
+
+@dataclass
+class FitOfOne:
+    mu: float
+    variance: float
+    steps: int
+    void: int
+    answers: int
+    invalid: int
+    stop: str
+    log: list[Step]
+
+
+def rank_of(mu: float, reference: Reference) -> int:
+    return sum(1 for place in reference.mu.tolist() if place > mu)
+
+
+def fit_one(
+    sentence: str, reference: Reference, panel: Sequence[Judge], options: ExplicitSettings
+) -> FitOfOne:
+    """The page's algorithm for one sentence, written without arrays; only the hashed draws are shared with
+    the code under test.
+    """
+    beta, tau, b = 4.167, 0.083, 25.0 / 6.0
+    mu, variance = 25.0, 8.333**2
+    counts = [0] * len(reference.mu)
+    steps = void = answers = invalid = 0
+    history: list[int] = []
+    log: list[Step] = []
+    seed = mix(text_hash(options.seed, "fit"), text_hashes([sentence]))
+    while True:
+        best, opponent = -1.0, -1
+        for i, (place, spread) in enumerate(
+            zip(reference.mu.tolist(), reference.variance.tolist(), strict=True)
+        ):
+            c2 = 2 * b * b + variance + spread
+            draw = math.sqrt(2 * b * b / c2) * math.exp(-((mu - place) ** 2) / (2 * c2))
+            if counts[i] < options.opponent_limit and draw > best:
+                best, opponent = draw, i
+        keys = [mix(seed, steps + void, text_hash(judge.key)) for judge in panel]
+        playing = (
+            range(len(panel))
+            if steps < options.panel_steps
+            else [min(range(len(panel)), key=lambda j: int(mix(keys[j], 2)[0]))]
+        )
+        results, said_by = [], []
+        for j in playing:
+            theirs = reference.sentences[opponent][
+                int(smallest(mix(keys[j], 0), reference.hashes[opponent])[0])
+            ]
+            second = options.position == "coin" and bool(coins(mix(keys[j], 1))[0])
+            shown = (theirs, sentence) if second else (sentence, theirs)
+            said = panel[j].compare([ComparisonQuestion(*shown, steps + void)])[0].answer
+            won = (said == "sentence_2") == second
+            said_by.append(f"{panel[j].key}={'invalid' if said == 'invalid' else 'won' if won else 'lost'}")
+            invalid += said == "invalid"
+            if said != "invalid":
+                results.append(won)
+        answers += len(results)
+        for won in results:
+            v_t, v_o = variance + tau**2, float(reference.variance[opponent]) + tau**2
+            c = math.sqrt(2 * beta**2 + v_t + v_o)
+            sign = 1 if won else -1
+            t = sign * (mu - float(reference.mu[opponent])) / c
+            v = math.exp(-t * t / 2) / math.sqrt(2 * math.pi) / (0.5 * math.erfc(-t / math.sqrt(2)))
+            mu += sign * v_t / c * v
+            variance = v_t * (1 - v_t / c**2 * v * (v + t))
+        if results:
+            steps += 1
+            counts[opponent] += 1
+            history.append(rank_of(mu, reference))
+        else:
+            void += 1
+        log.append(
+            Step(
+                reference.phrases[opponent],
+                best,
+                " ".join(said_by),
+                mu,
+                math.sqrt(variance),
+                rank_of(mu, reference),
+            )
+        )
+        stop = ""
+        if len(history) >= options.patience and len(set(history[-options.patience :])) == 1:
+            stop = "stable rank"
+        elif steps >= options.step_limit:
+            stop = "step limit"
+        elif all(count >= options.opponent_limit for count in counts):
+            stop = "no opponent left"
+        elif void >= 10:
+            stop = "no valid answers"
+        if stop:
+            return FitOfOne(mu, variance, steps, void, answers, invalid, stop, log)
+
+
+def moody(rate: float) -> Callable[[ComparisonQuestion], Choice]:
+    """A judge with an opinion of its own on every sentence pair, invalid for a share of them."""
+
+    def choose(question: ComparisonQuestion) -> Choice:
+        value = text_hash("mood", question.sentence_1, question.sentence_2, question.replicate)
+        if value % 1000 < rate * 1000:
+            return "invalid"
+        return "sentence_1" if value & (1 << 40) else "sentence_2"
+
+    return choose
+
+
+@pytest.mark.parametrize("options", [
+    PUBLISHED,
+    ExplicitSettings(seed=3, position="fixed", opponent_limit=2, panel_steps=0, patience=4, step_limit=12),
+    ExplicitSettings(seed=9, opponent_limit=1, panel_steps=100, patience=30, step_limit=100),
+])  # fmt: skip
+@pytest.mark.parametrize("rate", [0.0, 0.2, 0.7])
+def test_lockstep_fits_equal_fits_of_one_sentence_at_a_time(
+    reference: Reference, options: ExplicitSettings, rate: float
+) -> None:
+    panel = (
+        [ScriptedJudge(moody(rate), key="moody"), *PANEL]
+        if rate < 0.7
+        else [ScriptedJudge(moody(rate), key="moody")]
+    )
+    sentences = sorted(set(invented_findings(40)["masked_sentence"]))[:25]
+    log = FitLog([judge.key for judge in panel], reference.phrases)
+    fits = fit_sentences(sentences, reference, panel, options, log)
+    logged = log.table(sentences).to_pandas().groupby("sentence_key", sort=False)
+    for i, sentence in enumerate(sentences):
+        expected = fit_one(sentence, reference, panel, options)
+        assert (STOPS[fits.stop[i]], fits.steps[i], fits.void[i]) == (
+            expected.stop,
+            expected.steps,
+            expected.void,
+        )
+        assert (fits.answers[i], fits.invalid[i], fits.rank[i]) == (
+            expected.answers,
+            expected.invalid,
+            rank_of(expected.mu, reference),
+        )
+        assert fits.mu[i] == pytest.approx(expected.mu, abs=1e-9)
+        assert fits.variance[i] == pytest.approx(expected.variance, abs=1e-9)
+        rows = logged.get_group(sentence)
+        assert rows["step"].tolist() == rows["round"].tolist() == list(range(len(expected.log)))
+        assert rows["opponent"].tolist() == [step.opponent for step in expected.log]
+        assert rows["answers"].tolist() == [step.answers for step in expected.log]
+        assert rows["rank"].tolist() == [step.rank for step in expected.log]
+        for column, values in (("draw_probability", "draw"), ("mu", "mu"), ("sigma", "sigma")):
+            assert rows[column].to_numpy() == pytest.approx(
+                [getattr(step, values) for step in expected.log], abs=1e-9
+            )
+
+
+def fitted(
+    rows: list[dict[str, object]], stick: tuple[pd.DataFrame, pd.DataFrame], panel: Sequence[Judge] = PANEL
+) -> pd.DataFrame:
+    findings = findings_frame(rows)
+    hedges = hedge_phrases(findings, PANEL[0])
+    frame = fit_pairs(findings, hedges, *stick, panel, load_anchors(), PUBLISHED)
+    FITTED_PROBABILITIES.to_arrow(frame)
+    return frame
+
+
+@given(st.permutations(range(12)), st.integers(1, 12))
+@examples(15)
+def test_a_fit_does_not_depend_on_batch_composition_or_order(
+    stick: tuple[pd.DataFrame, pd.DataFrame], order: list[int], size: int
+) -> None:
+    rows = [finding(i, ent="edema", sent=f"{word} edema {place}.") for i, (word, place) in enumerate(
+        (word, place)
+        for word in ("Possible", "Likely", "There may be", "Suspected")
+        for place in ("today", "again", "at the bases")
+    )]  # fmt: skip
+    whole = fitted(rows, stick).set_index("finding_id")
+    part = fitted([rows[i] for i in order[:size]], stick).set_index("finding_id")
+    pd.testing.assert_frame_equal(part.sort_index(), whole.loc[part.index].sort_index())
+
+
+def test_identical_masked_sentences_are_fitted_once(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    rows = [
+        finding(i, ent=ent, sent=f"Possible {ent}.")
+        for i, ent in enumerate(["edema", "pneumonia", "edema", "mass"])
+    ]
+    judge = ScriptedJudge(lambda question: PANEL[0].compare([question])[0].answer)
+    frame = fitted(rows, stick, [judge])
+    assert frame["sentence_key"].nunique() == 1
+    assert frame["mu"].nunique() == 1
+    assert len(judge.compared) == frame["answers"].iloc[0]
+
+
+def test_a_judge_is_called_once_per_round(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    rows = [finding(i, sent=f"Possible pneumonia, film {i}.") for i in range(30)]
+    judge = ScriptedJudge(lambda question: PANEL[1].compare([question])[0].answer)
+    frame = fitted(rows, stick, [judge])
+    assert judge.calls == frame["steps"].max()
+
+
+def test_after_k_steps_one_judge_plays(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    frame = fitted([finding(i, sent=f"Possible pneumonia, film {i}.") for i in range(30)], stick)
+    beyond = (frame["steps"] - PUBLISHED.panel_steps).clip(lower=0)
+    assert (frame["answers"] == (frame["steps"] - beyond) * len(PANEL) + beyond).all()
+    assert beyond.max() > 0
+
+
+def test_an_unmaskable_pair_takes_the_mean_place_of_its_phrases(
+    stick: tuple[pd.DataFrame, pd.DataFrame],
+) -> None:
+    rows = [finding(0, sent="Possible opacity or collapse.", masked_sentence=None, mask_state="not located")]
+    frame = fitted(rows, stick)
+    expected = 1.0 / (1.0 + math.exp(-0.08899 * ((22.9237 + 20.0270) / 2 - 24.89)))
+    assert frame["stop"].tolist() == ["not located"]
+    assert frame["p_source"].tolist() == ["phrase"]
+    assert frame["p"].iloc[0] == pytest.approx(expected, abs=1e-3)
+    assert frame["p_low"].iloc[0] < frame["p"].iloc[0] < frame["p_high"].iloc[0]
+    assert frame["mu"].isna().all()
+    assert frame["sentence_key"].tolist() == [""]
+
+
+def test_an_unmaskable_pair_is_never_shown_to_a_judge(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    judge = ScriptedJudge()
+    fitted(
+        [finding(0, sent="Possible opacity.", masked_sentence=None, mask_state="not located")], stick, [judge]
+    )
+    assert judge.compared == []
+
+
+def test_a_pair_without_place_and_phrase_has_no_information(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    frame = fitted([finding(0, sent="Opacity.", masked_sentence=None, mask_state="not located")], stick)
+    assert frame[["p", "p_low", "p_high"]].iloc[0].tolist() == [0.5, 0.0, 1.0]
+    assert frame["p_source"].tolist() == ["none"]
+
+
+def test_ten_steps_without_a_valid_answer_leave_the_pair_unfitted(
+    stick: tuple[pd.DataFrame, pd.DataFrame],
+) -> None:
+    frame = fitted([finding(0)], stick, [ScriptedJudge(lambda question: "invalid")])
+    row = frame.iloc[0]
+    assert (row["stop"], row["steps"], row["answers"], row["invalid_answers"], row["p_source"]) == (
+        "no valid answers",
+        10,
+        0,
+        10,
+        "phrase",
+    )
+    assert frame["mu"].isna().all()
+
+
+def test_a_judge_that_always_answers_sentence_1_leaves_findings_near_the_middle(
+    stick: tuple[pd.DataFrame, pd.DataFrame],
+) -> None:
+    rows = [finding(i, sent=f"Possible pneumonia, film {i}.") for i in range(40)]
+    frame = fitted(rows, stick, [ScriptedJudge()])
+    assert frame["mu"].mean() == pytest.approx(25.0, abs=2.5)  # the position coin cancels the bias
+    assert frame["p_source"].eq("fitted").all()
+
+
+def test_with_a_fixed_position_the_finding_is_shown_first(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    judge = ScriptedJudge(lambda question: "sentence_2")
+    findings = findings_frame([finding(0)])
+    options = ExplicitSettings(ruler="published", position="fixed")
+    fit_pairs(findings, hedge_phrases(findings, PANEL[0]), *stick, [judge], load_anchors(), options)
+    assert {question.sentence_1 for question in judge.compared} == {"Possible <finding>."}
+
+
+def test_definite_and_history_rows_are_not_pairs(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    frame = fitted(
+        [finding(0), finding(1, status="dp"), finding(2, section="hist"), finding(3, status="tn")], stick
+    )
+    assert [name.rsplit(":", 1)[1] for name in frame["finding_id"]] == ["0", "3"]
+
+
+def test_a_batch_without_tentative_pairs_is_an_empty_table(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    assert len(fitted([finding(0, status="dp")], stick)) == 0
+
+
+def test_more_certain_hedges_get_higher_probabilities(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    hedges = [
+        "Most likely # at the left base.",
+        "Probable #.",
+        "Opacity may represent #.",
+        "# cannot be excluded.",
+        "Minimal #, if any.",
+    ]
+    frame = fitted([finding(i, sent=text.replace("#", "pneumonia")) for i, text in enumerate(hedges)], stick)
+    assert frame["p"].tolist() == sorted(frame["p"], reverse=True)
+    assert (frame["p_low"] < frame["p"]).all()
+    assert (frame["p"] < frame["p_high"]).all()
+
+
+def test_hedges_of_another_batch_are_refused(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    findings, other = findings_frame([finding(0)]), findings_frame([finding(1, study_id="s59999999")])
+    with pytest.raises(MethodError, match="not the same"):
+        fit_pairs(findings, hedge_phrases(other, PANEL[0]), *stick, PANEL, load_anchors(), PUBLISHED)
+
+
+def test_an_empty_panel_is_refused(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    findings = findings_frame([finding(0)])
+    with pytest.raises(MethodError, match="no judge"):
+        fit_pairs(findings, hedge_phrases(findings, PANEL[0]), *stick, [], load_anchors(), PUBLISHED)
+
+
+def test_the_first_phrase_in_ranking_order_wins_an_equal_draw_probability() -> None:
+    place, known = (
+        np.array([30.0, 20.0]),
+        tuple(text_hashes([text]) for text in ("A <finding>.", "B <finding>.")),
+    )
+    reference = Reference(place, np.ones(2), (("A <finding>.",), ("B <finding>.",)), known)
+    judge = ScriptedJudge(lambda question: "invalid")
+    fit_sentences(["Possible <finding>."], reference, [judge], ExplicitSettings(position="fixed"))
+    assert {question.sentence_2 for question in judge.compared} == {"A <finding>."}
+
+
+def test_a_fit_ends_when_no_opponent_is_left() -> None:
+    reference = Reference(
+        np.array([25.0]), np.ones(1), (("A <finding>.",),), (text_hashes(["A <finding>."]),)
+    )
+    fits = fit_sentences(["Possible <finding>."], reference, PANEL, ExplicitSettings(opponent_limit=5))
+    assert (fits.steps[0], STOPS[fits.stop[0]]) == (5, "no opponent left")
+
+
+def test_opponents_are_drawn_from_a_stable_part_of_very_many_examples(
+    stick: tuple[pd.DataFrame, pd.DataFrame],
+) -> None:
+    def drawn_from(size: int) -> set[str]:
+        vocabulary = stick[0].copy()
+        vocabulary.at[0, "example_sentences"] = [f"Example {i} of <finding>." for i in range(size)]
+        row = stick[1]["phrase"].tolist().index(vocabulary["phrase"].iloc[0])
+        return set(Reference.of(stick[1], vocabulary).sentences[row])
+
+    assert len(drawn_from(373)) == 373
+    assert len(drawn_from(600)) == len(drawn_from(601)) == EXAMPLES_DRAWN_FROM
+    assert len(drawn_from(600) - drawn_from(601)) <= 1
+
+
+def test_unusable_anchors_are_found_before_any_judge_is_asked(
+    stick: tuple[pd.DataFrame, pd.DataFrame],
+) -> None:
+    findings, judge = findings_frame([finding(0)]), ScriptedJudge()
+    with pytest.raises(MethodError, match="no anchor phrase 'surely'"):
+        fit_pairs(
+            findings,
+            hedge_phrases(findings, PANEL[0]),
+            *stick,
+            [judge],
+            [Anchor("surely", 0.9, 0.8, 0.95)],
+            PUBLISHED,
+        )
+    assert judge.calls == 0
+
+
+def test_a_pair_may_meet_its_own_sentence_as_an_example_of_the_opponent() -> None:
+    own = "Possible <finding>."
+    reference = Reference(np.array([25.0]), np.ones(1), ((own,),), (text_hashes([own]),))
+    judge = ScriptedJudge()
+    fits = fit_sentences([own], reference, [judge], ExplicitSettings(opponent_limit=5))
+    assert [(question.sentence_1, question.sentence_2) for question in judge.compared] == [(own, own)] * 5
+    assert fits.answers.tolist() == [5]
+
+
+def tiny(places: dict[str, float]) -> Reference:
+    """A reference of invented phrases with one sentence each."""
+    sentences = tuple((f"{phrase} <finding>.",) for phrase in places)
+    return Reference(
+        np.array(list(places.values())),
+        np.ones(len(places)),
+        sentences,
+        tuple(text_hashes(known) for known in sentences),
+        tuple(places),
+    )
+
+
+def test_the_draw_probability_takes_b_unrounded() -> None:
+    expected = math.sqrt(2 * (25 / 6) ** 2 / (2 * (25 / 6) ** 2 + 3.0)) * math.exp(
+        -(4.0**2) / (2 * (2 * (25 / 6) ** 2 + 3.0))
+    )
+    assert draw_probability(24.0, 2.0, 20.0, 1.0) == pytest.approx(expected, abs=1e-12)
+    rounded = math.sqrt(2 * 4.167**2 / (2 * 4.167**2 + 3.0)) * math.exp(
+        -(4.0**2) / (2 * (2 * 4.167**2 + 3.0))
+    )
+    assert abs(draw_probability(24.0, 2.0, 20.0, 1.0) - rounded) > 1e-6
+
+
+def test_a_phrase_at_exactly_the_same_place_is_not_above() -> None:
+    reference = tiny({"above": 25.5, "level": 25.0, "below": 10.0})
+    panel = [ScriptedJudge(lambda question: "invalid", key="a")]
+    fits = fit_sentences(["Possible <finding>."], reference, panel, ExplicitSettings())
+    assert (fits.mu[0], fits.rank[0]) == (25.0, 1)  # never moved: level with one phrase, below one
+
+
+@pytest.mark.parametrize("wins", [True, False])
+def test_a_ruler_of_two_phrases_fits_until_no_opponent_is_left(wins: bool) -> None:
+    reference = tiny({"likely": 35.0, "may": 15.0})
+    judge = ScriptedJudge(lambda question: "sentence_1" if wins else "sentence_2")
+    fits = fit_sentences(
+        ["Possible <finding>."], reference, [judge], ExplicitSettings(position="fixed", patience=11)
+    )
+    assert (STOPS[fits.stop[0]], fits.steps[0], fits.counts[0].tolist()) == ("no opponent left", 10, [5, 5])
+    assert (fits.mu[0] > 25.0) == wins
+
+
+def test_a_ranking_without_phrases_is_refused(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    with pytest.raises(MethodError, match="do not belong together"):
+        Reference.of(stick[1].iloc[:0], stick[0])
+
+
+@pytest.mark.parametrize("column", ["mu", "sigma"])
+def test_a_ranking_with_places_that_are_not_numbers_is_refused(
+    stick: tuple[pd.DataFrame, pd.DataFrame], column: str
+) -> None:
+    broken = stick[1].copy()
+    broken.loc[3, column] = np.nan
+    with pytest.raises(MethodError, match="not numbers"):
+        Reference.of(broken, stick[0])
+
+
+def test_a_phrase_without_any_valid_match_is_no_opponent(stick: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    own = stick[1].assign(ruler="own", n_matches=100)
+    silent = own.loc[own["rank"] == 20, "phrase"].item()
+    own.loc[own["phrase"] == silent, ["n_matches", "mu", "sigma"]] = [0, 25.0, 8.333]
+    found = Reference.of(own, stick[0])
+    assert silent not in found.phrases
+    assert len(found.phrases) == len(own) - 1
+
+
+def test_an_anchor_without_any_valid_match_is_found_before_any_judge_is_asked(
+    stick: tuple[pd.DataFrame, pd.DataFrame],
+) -> None:
+    own, judge, findings = (
+        stick[1].assign(ruler="own", n_matches=100),
+        ScriptedJudge(),
+        findings_frame([finding(0)]),
+    )
+    own.loc[own["phrase"] == "less likely", "n_matches"] = 0
+    with pytest.raises(MethodError, match="'less likely'"):
+        fit_pairs(
+            findings, hedge_phrases(findings, PANEL[0]), stick[0], own, [judge], load_anchors(), PUBLISHED
+        )
+    assert judge.calls == 0
+
+
+def test_an_anchor_without_a_place_is_found_before_any_judge_is_asked(
+    stick: tuple[pd.DataFrame, pd.DataFrame],
+) -> None:
+    broken, judge, findings = stick[1].copy(), ScriptedJudge(), findings_frame([finding(0)])
+    broken.loc[broken["phrase"] == "most likely", "mu"] = np.nan
+    with pytest.raises(MethodError, match="'most likely' have places that are not numbers"):
+        fit_pairs(
+            findings, hedge_phrases(findings, PANEL[0]), stick[0], broken, [judge], load_anchors(), PUBLISHED
+        )
+    assert judge.calls == 0
+
+
+def test_the_place_stays_the_filters_whatever_the_interval_is_made_from(
+    stick: tuple[pd.DataFrame, pd.DataFrame],
+) -> None:
+    frame = fitted([finding(i, sent=f"Possible pneumonia, film {i}.") for i in range(20)], stick)
+    line = calibrate(stick[1], load_anchors())
+    assert frame["p"].to_numpy() == pytest.approx(
+        1 / (1 + np.exp(-line.alpha * (frame["mu"].to_numpy() - line.mu_half))), abs=1e-12
+    )
+    assert frame["fit"].eq("paper").all()
+    assert (frame["mu"] != frame["mu_centre"]).any()
+    assert (frame["mu"] - frame["mu_centre"]).abs().max() < 1.0

@@ -1,0 +1,250 @@
+"""Extraction: strict parsing, filters, review flags, corrections (explicit.md section 1)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tentative_findings import ScriptedJudge, finding, findings_frame
+
+from lunguage_assets.errors import InputError
+from lunguage_assets.explicit.hedges.hedging import (
+    REVIEW_COLUMNS,
+    has_corrections,
+    hedge_phrases,
+    load_corrections,
+    review_queue,
+    unknown_corrections,
+)
+from lunguage_assets.judges.asking.answers import parse_phrase_list
+from lunguage_assets.judges.protocol import ExtractionAnswer
+from lunguage_assets.judges.rules.lexicon import LexiconJudge
+from lunguage_assets.tables import HEDGE_PHRASES
+
+LEXICON = LexiconJudge.bundled("lexicon")
+
+
+def saying(*phrases: str, valid: bool = True) -> ScriptedJudge:
+    return ScriptedJudge(phrases=lambda question: ExtractionAnswer(phrases, valid))
+
+
+def extracted(
+    judge: ScriptedJudge | LexiconJudge, *rows: dict[str, object], corrections: pd.DataFrame | None = None
+) -> pd.DataFrame:
+    frame = hedge_phrases(findings_frame(rows), judge, corrections)
+    HEDGE_PHRASES.to_arrow(frame)
+    return frame
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    ('["likely"]', ["likely"]),
+    ("[]", []),
+    ('  ["may represent", "or"]\n', ["may represent", "or"]),
+    ('Answer: ["likely"]', ["likely"]),
+    ('Uncertainty phrases: ["likely"]', ["likely"]),
+    ('```json\n["likely"]\n```', ["likely"]),
+    ('Output:\n```\n["likely"]\n```', ["likely"]),
+    ('```json\nAnswer: ["likely"]\n```', ["likely"]),
+    ('["a: b"]', ["a: b"]),
+])  # fmt: skip
+def test_a_json_list_is_read_with_a_label_or_a_fence(text: str, expected: list[str]) -> None:
+    assert parse_phrase_list(text) == expected
+
+
+@pytest.mark.parametrize("text", [
+    "", "likely", "['likely']", '["likely"', '["likely"] because', '{"phrases": ["likely"]}', '["likely", 1]',
+    '"likely"', "null", "[null]",
+    '["likely"]["or"]', "__import__('os').getcwd()", "[" * 100_000,
+])  # fmt: skip
+def test_anything_else_is_an_invalid_answer(text: str) -> None:
+    assert parse_phrase_list(text) is None
+
+
+@given(st.text(max_size=200))
+def test_parsing_never_fails(text: str) -> None:
+    assert parse_phrase_list(text) is None or isinstance(parse_phrase_list(text), list)
+
+
+@pytest.mark.parametrize("cell", ["measurement", "severity", "onset"])
+def test_a_phrase_that_the_row_states_otherwise_is_dropped(cell: str) -> None:
+    frame = extracted(
+        saying("Possible", "mild"), finding(0, sent="Possible mild pneumonia.", **{cell: "Mild, stable"})
+    )
+    assert frame["phrases"].tolist() == [["possible"]]
+    assert frame["dropped"].tolist() == [["mild"]]
+
+
+def test_the_filter_compares_whole_words() -> None:
+    frame = extracted(saying("mild"), finding(0, sent="Mild pneumonia.", severity="mildly increased"))
+    assert frame["phrases"].tolist() == [["mild"]]
+
+
+@pytest.mark.parametrize("kept", ["or", "to"])
+def test_or_and_to_are_never_dropped(kept: str) -> None:
+    frame = extracted(
+        saying(kept), finding(0, sent=f"One {kept} two cm pneumonia.", measurement=f"one {kept} two cm")
+    )
+    assert frame["phrases"].tolist() == [[kept]]
+
+
+def test_difficult_to_assess_is_always_dropped() -> None:
+    assert extracted(saying("Difficult to  assess"), finding(0))["dropped"].tolist() == [
+        ["difficult to assess"]
+    ]
+
+
+def test_phrases_are_lower_case_distinct_and_in_order_of_appearance() -> None:
+    frame = extracted(
+        saying("Or", "LIKELY", "likely.", "may"), finding(0, sent="May be edema, likely, or pneumonia.")
+    )
+    assert frame["phrases"].tolist() == [["may", "likely", "or"]]
+
+
+@pytest.mark.parametrize(("judge", "row", "reason"), [
+    (saying("likely"), finding(0), ""),
+    (saying("likely", "or"), finding(0), "several phrases"),
+    (saying(), finding(0), "no phrase"),
+    (saying("likely"), finding(0, same_name_in_sentence=True), "same name twice"),
+    (saying("likely"), finding(0, masked_sentence=None, mask_state="not located"), "not located"),
+    (saying("likely", valid=False), finding(0), "invalid answer"),
+    (saying("likely", "or"), finding(0, same_name_in_sentence=True), "several phrases; same name twice"),
+])  # fmt: skip
+def test_error_prone_pairs_are_flagged_with_the_reason(
+    judge: ScriptedJudge, row: dict[str, object], reason: str
+) -> None:
+    frame = extracted(judge, row)
+    assert frame["review_reason"].tolist() == [reason]
+    assert frame["needs_review"].tolist() == [bool(reason)]
+
+
+def test_an_invalid_answer_has_no_phrases() -> None:
+    frame = extracted(saying("likely", valid=False), finding(0))
+    assert frame["answer_state"].tolist() == ["invalid"]
+    assert frame["phrases"].tolist() == [[]]
+
+
+def test_definite_and_history_rows_are_not_asked_about() -> None:
+    judge = saying("likely")
+    frame = extracted(
+        judge, finding(0, status="dp"), finding(1, section="hist"), finding(2, status="tn", section="impr")
+    )
+    assert len(frame) == len(judge.extracted) == 1
+
+
+def test_rows_come_in_the_same_order_whatever_the_order_of_the_findings() -> None:
+    rows = [finding(i, sent=f"Possible pneumonia {i}.") for i in range(12)]
+    pd.testing.assert_frame_equal(extracted(LEXICON, *rows), extracted(LEXICON, *reversed(rows)))
+
+
+def corrections_file(folder: Path, text: str) -> Path:
+    path = folder / "corrections.csv"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_correction_overrides_and_needs_no_review(tmp_path: Path) -> None:
+    row = finding(0, severity="mild")
+    corrections = load_corrections(
+        corrections_file(
+            tmp_path, f"finding_id,phrases,remark\n{row['finding_id']},May Represent; mild,by me\n"
+        )
+    )
+    frame = extracted(saying("likely", "or"), row, corrections=corrections)
+    assert frame["phrases"].tolist() == [["may represent", "mild"]]
+    assert frame["corrected"].tolist() == [True]
+    assert frame["needs_review"].tolist() == [False]
+
+
+def test_a_correction_can_say_that_there_is_no_hedge(tmp_path: Path) -> None:
+    row = finding(0)
+    corrections = load_corrections(corrections_file(tmp_path, f"finding_id,phrases\n{row['finding_id']},\n"))
+    assert extracted(saying("likely"), row, corrections=corrections)["phrases"].tolist() == [[]]
+
+
+def test_corrections_of_unknown_findings_are_reported(tmp_path: Path) -> None:
+    row = finding(0)
+    corrections = load_corrections(
+        corrections_file(tmp_path, f"finding_id,phrases\ns1:9,or\n{row['finding_id']},or\ns1:10,or\n")
+    )
+    frame = extracted(saying("likely"), row, corrections=corrections)
+    assert unknown_corrections(corrections, frame) == ["s1:10", "s1:9"]
+    assert unknown_corrections(None, frame) == []
+
+
+def test_pairs_tell_whether_they_have_the_corrections_that_are_theirs(tmp_path: Path) -> None:
+    row = finding(0)
+    others = "s1:9,or\n"
+    corrections = load_corrections(
+        corrections_file(tmp_path, f"finding_id,phrases\n{others}{row['finding_id']},Likely; not\n")
+    )
+    before, after = (
+        extracted(saying("likely"), row),
+        extracted(saying("likely"), row, corrections=corrections),
+    )
+    assert [has_corrections(frame, corrections) for frame in (before, after)] == [False, True]
+    assert [has_corrections(frame, None) for frame in (before, after)] == [True, False], (
+        "one that was taken back"
+    )
+    emptied = load_corrections(corrections_file(tmp_path, f"finding_id,phrases\n{row['finding_id']},\n"))
+    assert not has_corrections(after, emptied)
+    of_others = load_corrections(corrections_file(tmp_path, f"finding_id,phrases\n{others}"))
+    assert [has_corrections(frame, of_others) for frame in (before, after)] == [True, False]
+
+
+def test_no_corrections_file_is_no_correction(tmp_path: Path) -> None:
+    assert load_corrections(None) is None
+    assert load_corrections(tmp_path / "none.csv") is None
+
+
+@pytest.mark.parametrize(("text", "problem"), [
+    ("finding_id\ns1:1\n", "no column"),
+    ("finding_id,phrases\ns1:1,or\ns1:1,may\n", "row 2"),
+    ("finding_id,phrases\n ,or\n", "row 1"),
+    ("finding_id,phrases\ns1:1,or\ns1:2,or, may\n", "row 2"),
+    ("finding_id,phrases\ns1:1\n", "row 1"),
+    ('finding_id,phrases\ns1:1,"or\ns1:2,"may"\n', "unreadable"),
+])  # fmt: skip
+def test_a_wrong_corrections_file_is_refused(tmp_path: Path, text: str, problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        load_corrections(corrections_file(tmp_path, text))
+
+
+def test_the_review_queue_suggests_the_phrases_of_the_findings_own_clause() -> None:
+    rows = [
+        finding(0, ent="effusion", sent="Likely edema, while effusion cannot be excluded."),
+        finding(1, ent="effusion", sent="Likely effusion."),
+    ]
+    frame = extracted(
+        ScriptedJudge(
+            phrases=lambda q: ExtractionAnswer(
+                ("likely", "cannot be excluded") if "while" in q.sentence else ("likely",)
+            )
+        ),
+        *rows,
+    )
+    queue = review_queue(frame)
+    assert queue.columns.tolist() == list(REVIEW_COLUMNS)
+    assert queue["phrases"].tolist() == ["likely;cannot be excluded"]
+    assert queue["suggested_correction"].tolist() == ["cannot be excluded"]
+
+
+def test_an_empty_batch_is_an_empty_table_and_an_empty_queue() -> None:
+    frame = extracted(saying("likely"))
+    assert len(frame) == len(review_queue(frame)) == 0
+
+
+def test_half_a_character_is_an_invalid_answer() -> None:
+    assert parse_phrase_list('["possibl\\ud83d"]') is None
+    assert parse_phrase_list('["possible\\ud83d\\ude00"]') == ["possible\U0001f600"]
+
+
+def test_the_error_of_a_repeated_correction_shows_no_cell(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        load_corrections(
+            corrections_file(tmp_path, "finding_id,phrases\nSecret sentence,or\nSecret sentence,may\n")
+        )
+    assert "Secret" not in str(caught.value)
+    assert "row 2, column 'finding_id'" in str(caught.value)

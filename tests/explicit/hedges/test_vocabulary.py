@@ -1,0 +1,129 @@
+"""The vocabulary: ten examples, usable ones, and the published ruler for a corpus too small (explicit.md
+section 1).
+"""
+
+from __future__ import annotations
+
+import random
+
+import pandas as pd
+import pytest
+from tentative_findings import finding, findings_frame
+
+from lunguage_assets.explicit.hedges.hedging import hedge_phrases
+from lunguage_assets.explicit.hedges.vocabulary import NO_EXAMPLE, PUBLISHED_RULER, TOO_FEW, hedge_vocabulary
+from lunguage_assets.judges.rules.lexicon import LexiconJudge
+from lunguage_assets.judges.rules.published import published_ranking, ruler_sentences
+from lunguage_assets.settings import ExplicitSettings
+from lunguage_assets.tables import HEDGE_PHRASES, HEDGE_VOCABULARY
+
+OWN = ExplicitSettings(ruler_minimum=2)
+LEXICON = LexiconJudge.bundled("lexicon")
+
+
+def hedges(counts: dict[str, int], **values: object) -> pd.DataFrame:
+    rows = [
+        finding(0, sent=f"Patchy opacity, {phrase} pneumonia, film {i}.", **values)
+        for phrase, n in counts.items()
+        for i in range(n)
+    ]
+    numbered = [
+        {**row, "row": i, "finding_id": f"s50000000:{i}", "study_id": "s50000000"}
+        for i, row in enumerate(rows)
+    ]
+    return hedge_phrases(findings_frame(numbered), LEXICON)
+
+
+def vocabulary(frame: pd.DataFrame, settings: ExplicitSettings = OWN) -> pd.DataFrame:
+    result = hedge_vocabulary(frame, settings)
+    HEDGE_VOCABULARY.to_arrow(result)
+    return result.set_index("phrase")
+
+
+def test_phrases_with_ten_examples_are_retained_and_others_have_a_reason() -> None:
+    result = vocabulary(hedges({"likely": 12, "possible": 10, "probable": 9}))
+    assert result["retained"].to_dict() == {"likely": True, "possible": True, "probable": False}
+    assert result["n_examples"].to_dict() == {"likely": 12, "possible": 10, "probable": 9}
+    assert result.loc["probable", "reason"] == TOO_FEW
+    assert (
+        [len(sentences) for sentences in result["example_sentences"]]
+        == [len(ids) for ids in result["example_ids"]]
+        == [12, 10, 9]
+    )
+
+
+@pytest.mark.parametrize(
+    "values", [{"masked_sentence": None, "mask_state": "not located"}, {"same_name_in_sentence": True}]
+)
+def test_a_phrase_whose_examples_cannot_be_masked_is_not_retained(values: dict[str, object]) -> None:
+    unusable = hedges({"probable": 10}, **values)
+    unusable["finding_id"] = "u" + unusable["finding_id"]
+    result = vocabulary(pd.concat([hedges({"likely": 10, "possible": 10}), unusable], ignore_index=True))
+    assert result.loc["probable", "reason"] == NO_EXAMPLE
+    assert not result.loc["probable", "retained"]
+    assert result.loc["probable", "n_examples"] == 10
+
+
+@pytest.mark.parametrize("counts", [{}, {"likely": 10}, {"likely": 10, "possible": 10}, {"likely": 2}])
+def test_a_vocabulary_of_no_one_or_two_phrases_falls_back_to_the_published_ruler(
+    counts: dict[str, int],
+) -> None:
+    result = vocabulary(hedges(counts), ExplicitSettings())
+    assert result["retained"].sum() == 42
+    assert result["ruler"].eq("published").all()
+    assert result.loc["likely", "n_examples"] == counts.get("likely", 0)
+
+
+def test_two_own_phrases_are_enough_when_the_settings_say_so() -> None:
+    assert vocabulary(hedges({"likely": 10, "possible": 10}))["ruler"].eq("own").all()
+
+
+def test_the_published_ruler_lists_the_corpus_phrases_that_it_lacks() -> None:
+    result = vocabulary(
+        hedges({"likely": 10, "possible": 10, "presumably": 11}),
+        ExplicitSettings(ruler="published", ruler_minimum=2),
+    )
+    assert result["retained"].sum() == 42
+    assert result.loc["presumably", "reason"] == PUBLISHED_RULER
+    assert not result.loc["presumably", "retained"]
+
+
+def test_the_bundled_ruler_has_ten_masked_sentences_of_its_own_per_phrase() -> None:
+    sentences = ruler_sentences()
+    assert len(sentences) == 42
+    everything = [sentence for known in sentences.values() for sentence in known]
+    assert len(set(everything)) == len(everything)
+    for phrase, known in sentences.items():
+        assert len(known) >= 10, phrase
+        assert all(
+            sentence.count("<finding>") == 1
+            and sentence.endswith(".")
+            and f" {phrase}" in f" {sentence.lower()}"
+            for sentence in known
+        )
+
+
+def test_the_bundled_ranking_is_the_published_one() -> None:
+    ranking = published_ranking()
+    assert [entry.rank for entry in ranking] == list(range(42))
+    assert (ranking[0].phrase, ranking[0].mu, ranking[0].sigma) == ("most likely", 43.4369, 1.2525)
+    assert (ranking[-1].phrase, ranking[-1].mu, ranking[-1].sigma) == ("less likely", 7.0716, 1.3037)
+    assert [entry.mu for entry in ranking] == sorted((entry.mu for entry in ranking), reverse=True)
+
+
+def test_the_vocabulary_does_not_depend_on_row_order() -> None:
+    frame = hedges({"likely": 12, "possible": 10, "probable": 9})
+    shuffled = frame.iloc[random.Random(0).sample(range(len(frame)), len(frame))].reset_index(drop=True)
+    pd.testing.assert_frame_equal(hedge_vocabulary(frame, OWN), hedge_vocabulary(shuffled, OWN))
+
+
+def test_the_version_follows_the_retained_examples_only() -> None:
+    def version(counts: dict[str, int]) -> str:
+        return str(hedge_vocabulary(hedges(counts), OWN)["vocabulary_version"].iloc[0])
+
+    assert version({"likely": 10, "possible": 10}) == version({"likely": 10, "possible": 10, "probable": 3})
+    assert version({"likely": 10, "possible": 10}) != version({"likely": 10, "possible": 11})
+
+
+def test_no_pairs_at_all_still_give_a_ruler() -> None:
+    assert hedge_vocabulary(HEDGE_PHRASES.frame(), ExplicitSettings())["retained"].sum() == 42

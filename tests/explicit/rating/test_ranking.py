@@ -1,0 +1,254 @@
+"""The reference ranking: pooled matches in random orders, intervals by sentence pairs (explicit.md section
+3).
+"""
+
+from __future__ import annotations
+
+import math
+import random
+
+import numpy as np
+import pandas as pd
+import pytest
+import trueskill as package
+from scipy.optimize import minimize
+from scipy.stats import norm, spearmanr
+from tentative_findings import SMALL, ScriptedJudge, own_vocabulary
+
+from lunguage_assets.errors import MethodError
+from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
+from lunguage_assets.explicit.rating import trueskill
+from lunguage_assets.explicit.rating.matches import comparison_matches
+from lunguage_assets.explicit.rating.ranking import collect_answers, random_orders, reference_ranking
+from lunguage_assets.judges.protocol import ComparisonQuestion
+from lunguage_assets.judges.rules.cues import CuesJudge
+from lunguage_assets.judges.rules.lexicon import LexiconJudge
+from lunguage_assets.settings import ExplicitSettings
+from lunguage_assets.tables import COMPARISON_MATCHES, HEDGE_PHRASES, REFERENCE_RANKING
+
+SETTINGS = ExplicitSettings(bootstrap=60)
+ORDER = ["likely", "may", "or", "if any"]
+
+
+def noisy(strength: float) -> ScriptedJudge:
+    """Prefers the phrase earlier in ORDER, but errs on a share of the sentence pairs."""
+
+    def choose(question: ComparisonQuestion) -> str:
+        places = [
+            next(i for i, phrase in enumerate(ORDER) if sentence.startswith(phrase))
+            for sentence in (question.sentence_1, question.sentence_2)
+        ]
+        right = places[0] < places[1]
+        errs = random.Random(f"{sorted((question.sentence_1, question.sentence_2))}").random() > strength
+        return "sentence_1" if right != errs else "sentence_2"
+
+    return ScriptedJudge(choose)  # type: ignore[arg-type]
+
+
+def played(*judges: tuple[str, object]) -> dict[str, pd.DataFrame]:
+    return {key: comparison_matches(SMALL, judge, SETTINGS) for key, judge in judges}  # type: ignore[arg-type]
+
+
+def ranked(matches: dict[str, pd.DataFrame], settings: ExplicitSettings = SETTINGS) -> pd.DataFrame:
+    frame = reference_ranking(SMALL, matches, settings)
+    REFERENCE_RANKING.to_arrow(frame)
+    return frame
+
+
+def test_the_ranking_follows_the_judges() -> None:
+    frame = ranked(played(("one", noisy(0.9)), ("two", noisy(0.9))))
+    assert frame["phrase"].tolist() == ORDER
+    assert frame["rank"].tolist() == [0, 1, 2, 3]
+    assert frame["mu"].is_monotonic_decreasing
+    assert frame["judges"].tolist() == [["one", "two"]] * 4
+    assert frame["n_matches"].tolist() == [60] * 4
+
+
+def test_mu_and_sigma_are_the_packages_averaged_over_the_orders() -> None:
+    matches = played(("one", noisy(0.8)), ("two", LexiconJudge.bundled("two")))
+    frame = ranked(matches).set_index("phrase")
+    answers = collect_answers(sorted(ORDER), matches)
+    game = package.TrueSkill(
+        mu=25.0, sigma=8.333, beta=4.167, tau=0.083, draw_probability=0.0, backend="scipy"
+    )
+    totals = np.zeros((4, 2))
+    for order in random_orders(answers, SETTINGS).tolist():
+        ratings = [game.create_rating() for _ in range(4)]
+        for match in order:
+            w, l = answers.winner[match], answers.loser[match]  # noqa: E741
+            ratings[w], ratings[l] = package.rate_1vs1(ratings[w], ratings[l], env=game)
+        totals += [[rating.mu, rating.sigma] for rating in ratings]
+    np.testing.assert_allclose(
+        frame.loc[sorted(ORDER), ["mu", "sigma"]].to_numpy(), totals / SETTINGS.orders, atol=1e-9
+    )
+
+
+def test_the_orders_are_different_random_permutations() -> None:
+    orders = random_orders(collect_answers(sorted(ORDER), played(("one", noisy(0.8)))), SETTINGS)
+    assert orders.shape == (10, 60)
+    assert all(sorted(order) == list(range(60)) for order in orders.tolist())
+    assert len({tuple(order) for order in orders.tolist()}) == 10
+
+
+def test_the_ranking_does_not_depend_on_row_order() -> None:
+    matches = played(("one", noisy(0.8)), ("two", CuesJudge.bundled("two")))
+    shuffled = {
+        key: frame.sample(frac=1.0, random_state=3).reset_index(drop=True) for key, frame in matches.items()
+    }
+    pd.testing.assert_frame_equal(ranked(matches), ranked(shuffled), check_exact=True)
+
+
+def test_invalid_answers_are_left_out_not_counted_as_losses() -> None:
+    whole = played(("one", noisy(0.8)))
+    with_invalid = dict(whole)
+    extra = comparison_matches(SMALL, ScriptedJudge(lambda question: "invalid"), SETTINGS)
+    with_invalid["two"] = extra
+    columns = ["phrase", "mu", "sigma", "mu_low", "mu_high", "n_matches", "win_rate"]
+    pd.testing.assert_frame_equal(ranked(whole)[columns], ranked(with_invalid)[columns])
+
+
+def test_without_any_valid_match_there_is_no_ranking() -> None:
+    with pytest.raises(MethodError, match="every answer of one"):
+        ranked(played(("one", ScriptedJudge(lambda question: "invalid"))))
+    with pytest.raises(MethodError, match="no judge"):
+        ranked({})
+
+
+@pytest.mark.parametrize("phrases", [0, 1])
+def test_an_own_vocabulary_of_no_or_one_phrase_cannot_be_ranked(phrases: int) -> None:
+    vocabulary = own_vocabulary({"likely": ["likely <finding>."]}).iloc[:phrases]
+    with pytest.raises(MethodError, match="fewer than two phrases"):
+        reference_ranking(vocabulary, {"one": comparison_matches(vocabulary, noisy(1.0), SETTINGS)}, SETTINGS)
+
+
+def test_two_phrases_are_ranked() -> None:
+    vocabulary = own_vocabulary(
+        {phrase: [f"{phrase} <finding> {i}." for i in range(4)] for phrase in ("likely", "may")}
+    )
+    frame = reference_ranking(
+        vocabulary, {"one": comparison_matches(vocabulary, noisy(1.0), SETTINGS)}, SETTINGS
+    )
+    assert frame["phrase"].tolist() == ["likely", "may"]
+    assert frame["win_rate"].tolist() == [1.0, 0.0]
+
+
+def test_a_phrase_without_a_valid_match_stays_at_the_prior() -> None:
+    judge = ScriptedJudge(
+        lambda q: "invalid" if "or <" in q.sentence_1 + q.sentence_2 else noisy(1.0).choose(q)
+    )
+    frame = ranked(played(("one", judge))).set_index("phrase")
+    assert frame.loc["or", ["mu", "sigma"]].tolist() == pytest.approx([25.0, 8.333])
+    assert frame.loc["or", "n_matches"] == 0
+    assert np.isnan(frame.loc["or", "win_rate"])
+
+
+def test_an_always_sentence_1_judge_leaves_all_phrases_near_the_middle() -> None:
+    frame = ranked(played(("one", ScriptedJudge())))
+    assert frame["mu"].between(18.0, 32.0).all()
+
+
+def test_intervals_contain_the_value_and_narrow_with_more_sentence_pairs() -> None:
+    few = ranked(played(("one", noisy(0.8))))
+    assert (few["mu_low"] <= few["mu"]).all()
+    assert (few["mu"] <= few["mu_high"]).all()
+    assert (few["rank_low"] <= few["rank"]).all()
+    assert (few["rank"] <= few["rank_high"]).all()
+    many = SETTINGS.model_copy(update={"repetitions": 80})
+    vocabulary = own_vocabulary({phrase: [f"{phrase} <finding> {i}." for i in range(60)] for phrase in ORDER})
+    more = reference_ranking(vocabulary, {"one": comparison_matches(vocabulary, noisy(0.8), many)}, many)
+    assert more["mu_sd"].mean() < few["mu_sd"].mean()
+
+
+def test_a_copy_of_a_judge_does_not_narrow_the_intervals() -> None:
+    # all judges see the same sentence pairs: an agreeing second judge brings no second sample of sentences
+    alone = ranked(played(("one", noisy(0.8))), SETTINGS.model_copy(update={"bootstrap": 300}))
+    twice = ranked(
+        played(("one", noisy(0.8)), ("two", noisy(0.8))), SETTINGS.model_copy(update={"bootstrap": 300})
+    )
+    spread = (alone["mu_high"] - alone["mu_low"]).mean(), (twice["mu_high"] - twice["mu_low"]).mean()
+    assert spread[1] > 0.85 * spread[0]
+
+
+def test_without_bootstrap_intervals_are_points() -> None:
+    frame = ranked(played(("one", noisy(0.8))), SETTINGS.model_copy(update={"bootstrap": 0}))
+    assert frame["mu_sd"].eq(0.0).all()
+    assert (frame["mu_low"] == frame["mu"]).all()
+    assert (frame["rank_high"] == frame["rank"]).all()
+
+
+def test_the_version_follows_answers_judges_and_seed() -> None:
+    def version(matches: dict[str, pd.DataFrame], settings: ExplicitSettings = SETTINGS) -> str:
+        return str(ranked(matches, settings)["ranking_version"].iloc[0])
+
+    base = played(("one", noisy(0.8)))
+    assert version(base) == version(played(("one", noisy(0.8))))
+    others = [
+        version(played(("other", noisy(0.8)))),
+        version(played(("one", noisy(0.5)))),
+        version(played(("one", noisy(0.8)), ("two", noisy(0.8)))),
+        version(base, SETTINGS.model_copy(update={"seed": 1})),
+    ]
+    assert len({version(base), *others}) == 5
+
+
+def test_matches_of_other_phrases_are_refused() -> None:
+    with pytest.raises(MethodError, match="outside the vocabulary"):
+        reference_ranking(SMALL.iloc[:2], played(("one", noisy(1.0))), SETTINGS)
+
+
+def test_the_published_ruler_has_the_published_places_taken_as_given() -> None:
+    vocabulary = hedge_vocabulary(HEDGE_PHRASES.frame(), SETTINGS)
+    empty = COMPARISON_MATCHES.frame()
+    frame = reference_ranking(vocabulary, {"one": empty}, SETTINGS, ["rules, version 1"])
+    REFERENCE_RANKING.to_arrow(frame)
+    assert len(frame) == 42
+    assert frame["mu"].iloc[[0, 41]].tolist() == [43.4369, 7.0716]
+    assert frame["mu_sd"].eq(0.0).all()
+    assert frame["judges"].tolist() == [["one"]] * 42
+    other_panel = reference_ranking(vocabulary, {"one": empty}, SETTINGS, ["rules, version 2"])
+    assert set(frame["ranking_version"]).isdisjoint(other_panel["ranking_version"]), (
+        "fits of two panels never pass for one another's"
+    )
+    assert frame["ruler"].eq("published").all()
+
+
+def test_a_judge_that_lacks_matches_is_refused_not_left_out_in_silence() -> None:
+    matches = played(("one", noisy(0.9)), ("two", noisy(0.9)))
+    for lacking in (
+        COMPARISON_MATCHES.frame(),
+        matches["two"].iloc[1:],
+        matches["two"].assign(vocabulary_version="older"),
+    ):
+        with pytest.raises(MethodError, match="matches of judge 'two'"):
+            reference_ranking(SMALL, matches | {"two": lacking}, SETTINGS)
+
+
+def test_a_ranking_without_orders_of_play_agrees() -> None:
+    """Probit MAP by Newton's method: no order, same prior and performance noise (explicit.md section 3)."""
+    vocabulary = own_vocabulary({f"p{i}": [f"p{i} <finding> {k}." for k in range(8)] for i in range(8)})
+
+    def choose(question: ComparisonQuestion) -> str:
+        first, second = int(question.sentence_1[1]), int(question.sentence_2[1])
+        noise = random.Random(f"{sorted((question.sentence_1, question.sentence_2))}").gauss(0.0, 2.0)
+        return "sentence_1" if (first - second) + (noise if first < second else -noise) > 0 else "sentence_2"
+
+    frame = comparison_matches(vocabulary, ScriptedJudge(choose), SETTINGS)  # type: ignore[arg-type]
+    ranking = reference_ranking(vocabulary, {"one": frame}, SETTINGS).sort_values("phrase")
+    won = np.array([int(name[1]) for name in frame["winner"]])
+    lost = (
+        np.array([int(a[1]) + int(b[1]) for a, b in zip(frame["phrase_a"], frame["phrase_b"], strict=True)])
+        - won
+    )
+    games = np.zeros((len(won), 8))
+    games[np.arange(len(won)), won], games[np.arange(len(won)), lost] = 1.0, -1.0
+    scale = math.sqrt(2.0) * trueskill.BETA
+
+    def loss(mu: np.ndarray) -> float:
+        return float(
+            -norm.logcdf(games @ mu / scale).sum()
+            + (((mu - trueskill.MU) / trueskill.SIGMA) ** 2).sum() / 2.0
+        )
+
+    place = minimize(loss, np.full(8, trueskill.MU)).x
+    assert spearmanr(place, ranking["mu"]).statistic > 0.97
+    assert np.corrcoef(place, ranking["mu"])[0, 1] > 0.98

@@ -1,0 +1,96 @@
+"""TrueSkill in closed form equals the package, match by match, in any number of orders (explicit.md section
+3).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from profiles import examples
+
+from lunguage_assets.explicit.analysis.trust.verification import play_with_package
+from lunguage_assets.explicit.rating.trueskill import MU, SIGMA, TAU, corrections, play, update
+
+
+def random_matches(players: int, matches: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Matches of players whose strength grows with their number, with upsets."""
+    rng = np.random.default_rng(seed)
+    one = rng.integers(players, size=matches)
+    two = (one + 1 + rng.integers(players - 1, size=matches)) % players
+    first = rng.random(matches) < 1.0 / (1.0 + np.exp(-(one - two) * 0.5))
+    return np.where(first, one, two), np.where(first, two, one)
+
+
+@pytest.mark.parametrize(("backend", "matches", "tolerance"), [(None, 1200, 1e-5), ("scipy", 200, 1e-9)])
+def test_a_full_sequence_equals_the_package(backend: str | None, matches: int, tolerance: float) -> None:
+    winners, losers = random_matches(players=12, matches=matches, seed=1)
+    orders = np.stack([np.random.default_rng(seed).permutation(matches) for seed in (2, 3)])
+    mu, sigma = play(winners, losers, 12, orders)
+    for row, order in enumerate(orders):
+        expected = play_with_package(winners, losers, 12, order, backend)
+        assert np.abs(np.stack([mu[row], sigma[row]]) - expected).max() < tolerance
+
+
+@given(st.integers(2, 7), st.integers(1, 60), st.integers(0, 10**6), st.integers(1, 5))
+@examples(60)
+def test_waves_are_exactly_sequential_play(players: int, matches: int, seed: int, n_orders: int) -> None:
+    winners, losers = random_matches(players, matches, seed)
+    rng = np.random.default_rng(seed + 1)
+    orders = rng.integers(-1, matches, size=(n_orders, matches + 5))  # repeats, and padding anywhere
+    mu, sigma = play(winners, losers, players, orders)
+    for row, order in enumerate(orders.tolist()):
+        m, v = np.full(players, MU), np.full(players, SIGMA**2)
+        for match in (match for match in order if match >= 0):
+            w, l = winners[match], losers[match]  # noqa: E741
+            (m[w], v[w]), (m[l], v[l]) = (
+                update(m[w], v[w], m[l], v[l], True),
+                update(m[l], v[l], m[w], v[w], False),
+            )
+        np.testing.assert_allclose(mu[row], m, rtol=0, atol=1e-11)
+        np.testing.assert_allclose(sigma[row], np.sqrt(v), rtol=0, atol=1e-11)
+
+
+def test_an_order_gives_the_same_ratings_alone_and_among_others() -> None:
+    winners, losers = random_matches(players=9, matches=300, seed=4)
+    orders = np.stack([np.random.default_rng(seed).permutation(300) for seed in range(6)])
+    together, _ = play(winners, losers, 9, orders)
+    for row, order in enumerate(orders):
+        assert np.array_equal(play(winners, losers, 9, order[None])[0][0], together[row])
+
+
+def test_no_matches_leave_the_prior() -> None:
+    mu, sigma = play([], [], 3, np.empty((2, 0), dtype=int))
+    assert mu.tolist() == [[MU] * 3] * 2
+    assert sigma == pytest.approx(np.full((2, 3), SIGMA))
+
+
+def test_corrections_keep_their_digits_where_the_cdf_is_zero() -> None:
+    # Laplace's continued fraction of the Mills ratio: pdf(t)/cdf(t) for t = -x is x + 1/(x + 2/(x + 3/(x +
+    # ...)))
+    for x in (6.0, 20.0, 40.0, 300.0, 5000.0):
+        tail = x
+        for k in range(400, 0, -1):
+            tail = x + k / tail
+        v, w = corrections(np.array([-x]))
+        assert v[0] == pytest.approx(tail, rel=1e-12)
+        assert w[0] == pytest.approx(tail * (tail - x), rel=1e-7)
+
+
+@given(st.floats(-1e9, 1e9))
+def test_corrections_are_finite_and_w_is_a_share(t: float) -> None:
+    v, w = corrections(np.array([t]))
+    assert math.isfinite(v[0])
+    assert v[0] >= 0.0
+    assert 0.0 <= w[0] <= 1.0
+
+
+def test_a_sure_win_changes_nothing_but_the_added_uncertainty() -> None:
+    mu, variance = update(
+        np.array([500.0]), np.array([1.0]), np.array([0.0]), np.array([1.0]), np.array([True])
+    )
+    assert mu[0] == 500.0
+    assert variance[0] == pytest.approx(1.0 + TAU**2)

@@ -1,0 +1,101 @@
+"""The whole explicit stage on the synthetic corpus: what a person would expect of it without knowing the
+figures.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from lunguage_assets.corpus.delivery import find_delivery
+from lunguage_assets.corpus.intake import take_in
+from lunguage_assets.explicit.fit.fitting import fit_pairs
+from lunguage_assets.explicit.fit.probability import load_anchors
+from lunguage_assets.explicit.hedges.hedging import hedge_phrases
+from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
+from lunguage_assets.explicit.rating.matches import comparison_matches
+from lunguage_assets.explicit.rating.ranking import reference_ranking
+from lunguage_assets.judges.configuration import load_judges
+from lunguage_assets.judges.opening import make_judge
+from lunguage_assets.judges.rules.published import published_ranking
+from lunguage_assets.sample import write_sample
+from lunguage_assets.settings import CorpusSettings, ExplicitSettings
+
+
+@dataclass
+class Run:
+    findings: pd.DataFrame
+    vocabulary: pd.DataFrame
+    ranking: pd.DataFrame
+    fitted: pd.DataFrame
+
+
+def run(folder: Path, reports: int) -> Run:
+    settings, configuration = ExplicitSettings(bootstrap=20), load_judges()
+    write_sample(folder, reports)
+    findings = take_in(find_delivery(folder), CorpusSettings()).findings
+    panel = [make_judge(key, configuration) for key in configuration.panel_members]
+    hedges = hedge_phrases(findings, make_judge(configuration.extractor, configuration))
+    vocabulary = hedge_vocabulary(hedges, settings)
+    ranking = reference_ranking(
+        vocabulary, {judge.key: comparison_matches(vocabulary, judge, settings) for judge in panel}, settings
+    )
+    return Run(
+        findings,
+        vocabulary,
+        ranking,
+        fit_pairs(findings, hedges, vocabulary, ranking, panel, load_anchors(), settings),
+    )
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return run(tmp_path_factory.mktemp("sample"), 800)
+
+
+def test_every_published_phrase_is_in_the_vocabulary_of_a_large_corpus(sample: Run) -> None:
+    retained = set(sample.vocabulary.loc[sample.vocabulary["retained"], "phrase"])
+    assert {entry.phrase for entry in published_ranking()} <= retained
+    assert sample.vocabulary["ruler"].eq("own").all()
+
+
+def test_the_ranking_follows_sense_from_top_to_bottom(sample: Run) -> None:
+    order = sample.ranking["phrase"].tolist()
+    assert order[0] == "most likely"
+    assert {"consistent with", "likely", "probable"} <= set(order[:6])
+    assert {"less likely", "if any", "cannot be entirely excluded"} <= set(order[-8:])
+    published = pd.Series({entry.phrase: entry.mu for entry in published_ranking()})
+    own = sample.ranking.set_index("phrase")["mu"].reindex(published.index)
+    assert own.corr(published, method="spearman") > 0.9
+
+
+def test_every_current_tentative_finding_has_a_probability_with_an_interval(sample: Run) -> None:
+    tentative = sample.findings["status"].isin(["tp", "tn"]) & sample.findings["section"].ne("hist")
+    assert set(sample.fitted["finding_id"]) == set(sample.findings.loc[tentative, "finding_id"])
+    assert (sample.fitted["p_low"] < sample.fitted["p"]).all()
+    assert (sample.fitted["p"] < sample.fitted["p_high"]).all()
+    located = sample.findings.loc[tentative & sample.findings["mask_state"].eq("masked"), "finding_id"]
+    assert set(sample.fitted.loc[sample.fitted["p_source"].eq("fitted"), "finding_id"]) == set(located)
+
+
+def test_likely_is_more_probable_than_possible_and_possible_than_less_likely(sample: Run) -> None:
+    alone = sample.fitted[sample.fitted["phrases"].map(len) == 1]
+    mean = alone.groupby(alone["phrases"].map(lambda phrases: phrases[0]))["p"].mean()
+    assert (
+        mean["most likely"]
+        > mean["likely"]
+        > mean["may represent"]
+        > mean["possible"]
+        > mean["cannot be excluded"]
+        > mean["less likely"]
+    )
+
+
+def test_a_corpus_of_twenty_reports_is_measured_with_the_published_ruler(tmp_path: Path) -> None:
+    small = run(tmp_path / "small", 20)
+    assert small.ranking["ruler"].eq("published").all()
+    assert small.fitted["ruler"].eq("published").all()
+    assert len(small.fitted) > 0

@@ -1,0 +1,234 @@
+"""Tables on other storage: whose a place is, their way there and back, and reading them from everywhere."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from upath import UPath
+
+from lunguage_assets.cli.main import commands
+from lunguage_assets.errors import ConfigurationError, CorpusMismatch
+from lunguage_assets.home.home import Corpus, Home
+from lunguage_assets.home.store import (
+    is_stored,
+    partition_path,
+    read_table,
+    remove_abandoned_files,
+    write_table,
+)
+from lunguage_assets.home.table_place import (
+    OWNER,
+    TABLES_VARIABLE,
+    copy_tables,
+    load_tables,
+    open_place,
+)
+from lunguage_assets.orchestration.io_manager import build_catalog
+from lunguage_assets.sample import write_sample
+from lunguage_assets.tables import TERMS
+
+SYNTHETIC = Corpus("sample", "synthetic")
+
+
+def terms(*surfaces: str) -> pd.DataFrame:
+    rows = [{column.name: "" for column in TERMS.columns} | {TERMS.key[0]: surface} for surface in surfaces]
+    return TERMS.frame(rows)
+
+
+@pytest.fixture
+def bucket() -> Iterator[str]:
+    """A place on a storage that is no file system of this machine."""
+    url = f"memory://{uuid.uuid4().hex}/tables"
+    yield url
+    if UPath(url).exists():
+        UPath(url).fs.rm(UPath(url).path, recursive=True)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path / "home")
+
+
+def fill(home: Home, *batches: str) -> None:
+    for batch in batches:
+        write_table(TERMS, terms("opacity", batch), partition_path(home.tables, "terms", batch))
+
+
+def test_without_a_place_tables_lie_in_the_home_and_nothing_is_recorded(home: Home) -> None:
+    home.claim(SYNTHETIC)
+    assert home.tables == home.root / "tables"
+    assert sorted(path.name for path in home.root.iterdir()) == ["corpus.json"]
+
+
+def test_a_home_keeps_the_place_that_it_was_made_with(
+    home: Home, bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(TABLES_VARIABLE, bucket + "/")
+    home.claim(SYNTHETIC)
+    monkeypatch.delenv(TABLES_VARIABLE)
+    assert str(home.tables) == bucket
+    fill(home, "first")
+    assert is_stored(TERMS, partition_path(UPath(bucket), "terms", "first"))
+    assert not (home.root / "tables").exists()
+
+
+def test_another_place_in_the_environment_is_refused_not_followed(
+    home: Home, bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(TABLES_VARIABLE, bucket)
+    home.claim(SYNTHETIC)
+    monkeypatch.setenv(TABLES_VARIABLE, bucket + "-other")
+    with pytest.raises(ConfigurationError, match="lunguage tables load --at"):
+        _ = home.tables
+
+
+def test_a_home_whose_tables_are_in_its_folder_does_not_follow_the_environment(
+    home: Home, bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home.claim(SYNTHETIC)
+    monkeypatch.setenv(TABLES_VARIABLE, bucket)
+    with pytest.raises(ConfigurationError, match="keeps its tables at"):
+        _ = home.tables
+    with pytest.raises(ConfigurationError):
+        home.claim(SYNTHETIC)
+
+
+def test_two_homes_never_share_a_place(
+    home: Home, bucket: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv(TABLES_VARIABLE, bucket)
+    home.claim(SYNTHETIC)
+    other = Home(tmp_path / "other")
+    with pytest.raises(CorpusMismatch, match="another home"):
+        other.claim(SYNTHETIC)
+    assert other.corpus() is None
+    assert not (other.root / "tables_at.json").exists()
+    home.claim(SYNTHETIC)
+
+
+def test_a_place_that_nothing_can_open_is_refused_with_the_remedy(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(TABLES_VARIABLE, "nowhere://tables")
+    with pytest.raises(ConfigurationError, match="lunguage-assets\\[scale\\]"):
+        home.claim(SYNTHETIC)
+
+
+def test_an_interrupted_claim_goes_on(home: Home, bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(TABLES_VARIABLE, bucket)
+    home.claim(SYNTHETIC)
+    (UPath(bucket) / OWNER).unlink()  # killed between the two ends of the record
+    home.claim(SYNTHETIC)
+    assert (
+        json.loads((UPath(bucket) / OWNER).read_text())["home"]
+        == json.loads((home.root / "tables_at.json").read_text())["home"]
+    )
+
+
+def test_tables_that_moved_are_the_same_tables(home: Home, bucket: str, tmp_path: Path) -> None:
+    home.claim(SYNTHETIC)
+    fill(home, "first", "second")
+    (home.root / "tables" / "terms" / ".second.parquet.1.tmp").write_bytes(b"half")
+    before = (home.root / "tables" / "terms" / "second.parquet").read_bytes()
+    assert copy_tables(home.tables, tmp_path / "saved") == 2
+    assert load_tables(home.root, tmp_path / "saved", open_place(bucket)) == 2
+    assert str(home.tables) == bucket
+    assert partition_path(home.tables, "terms", "second").read_bytes() == before
+    assert sorted(path.name for path in UPath(bucket).rglob("*") if path.is_file()) == [
+        OWNER,
+        "first.parquet",
+        "second.parquet",
+    ]
+    assert load_tables(home.root, tmp_path / "saved", home.root / "moved back") == 2
+    assert home.tables == home.root / "moved back"
+
+
+def test_tables_are_never_loaded_among_others(home: Home, bucket: str, tmp_path: Path) -> None:
+    home.claim(SYNTHETIC)
+    fill(home, "first")
+    copy_tables(home.tables, tmp_path / "saved")
+    other = Home(tmp_path / "other")
+    other.claim(SYNTHETIC)
+    fill(other, "theirs")
+    with pytest.raises(ConfigurationError, match="holds 1 table files"):
+        load_tables(home.root, tmp_path / "saved", other.root / "tables")
+    copy_tables(other.tables, tmp_path / "their tables")
+    load_tables(other.root, tmp_path / "their tables", open_place(bucket))
+    with pytest.raises(CorpusMismatch, match="another home"):
+        load_tables(home.root, tmp_path / "saved", open_place(bucket))
+    assert home.tables == home.root / "tables"
+    assert not partition_path(UPath(bucket), "terms", "first").exists()
+
+
+def test_saved_tables_come_back_also_to_another_place(home: Home, bucket: str, tmp_path: Path) -> None:
+    home.claim(SYNTHETIC)
+    fill(home, "first")
+    saved = tmp_path / "saved"
+    done = CliRunner().invoke(commands, ["tables", "save", "--home", str(home.root), str(saved)])
+    assert done.exit_code == 0, done.output
+    assert (saved / "terms" / "first.parquet").read_bytes() == (
+        home.root / "tables" / "terms" / "first.parquet"
+    ).read_bytes()
+    with pytest.raises(ConfigurationError, match="expected none"):
+        load_tables(home.root, saved)
+    assert load_tables(home.root, saved, open_place(bucket)) == 1
+    assert list(read_table(TERMS, partition_path(home.tables, "terms", "first"))[TERMS.key[0]]) == [
+        "opacity",
+        "first",
+    ]
+
+
+def test_loading_from_the_command_line_makes_the_views_again(home: Home, bucket: str, tmp_path: Path) -> None:
+    home.claim(SYNTHETIC)
+    fill(home, "first", "second")
+    saved = str(tmp_path / "saved")
+    for arguments in (["save", saved], ["load", "--at", bucket, saved]):
+        done = CliRunner().invoke(
+            commands, ["tables", arguments[0], "--home", str(home.root), *arguments[1:]]
+        )
+        assert done.exit_code == 0, done.output
+    assert bucket in done.output
+    with duckdb.connect(str(home.database), read_only=True) as connection:
+        connection.register_filesystem(UPath(bucket).fs)
+        found = connection.execute(
+            "SELECT report_batch, count(*) FROM terms GROUP BY 1 ORDER BY 1"
+        ).fetchall()
+    assert found == [("first", 2), ("second", 2)]
+
+
+def test_views_over_other_storage_show_tables_that_come_later(
+    home: Home, bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(TABLES_VARIABLE, bucket)
+    home.claim(SYNTHETIC)
+    build_catalog(home.tables, home.database)
+    with duckdb.connect(str(home.database), read_only=True) as connection:
+        connection.register_filesystem(UPath(bucket).fs)
+        assert connection.execute("SELECT count(*) FROM terms").fetchone() == (0,)
+        fill(home, "late.batch")
+        assert connection.execute("SELECT DISTINCT report_batch FROM terms").fetchall() == [("late.batch",)]
+
+
+def test_nothing_is_searched_for_leftovers_on_object_storage(
+    home: Home, bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(TABLES_VARIABLE, bucket)
+    home.claim(SYNTHETIC)
+    assert remove_abandoned_files(home.tables) == 0
+
+
+def test_registering_a_delivery_claims_the_place(
+    home: Home, bucket: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv(TABLES_VARIABLE, bucket)
+    write_sample(tmp_path / "delivery", reports=5, seed=3)
+    home.register(tmp_path / "delivery", "first")
+    assert (UPath(bucket) / OWNER).exists()
+    assert oct(home.root.stat().st_mode)[-3:] == "700"

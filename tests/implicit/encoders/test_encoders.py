@@ -1,0 +1,464 @@
+"""Encoders that come from outside: a model in this process, and vectors from a file. None is ever replaced by
+another in silence.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import tiny_encoder
+from click.testing import CliRunner
+from invented_reports import blacklist, frames, said, vocabulary
+
+from lunguage_assets.cli.encode import encode
+from lunguage_assets.errors import ConfigurationError, InputError, LunguageError, MethodError
+from lunguage_assets.home.store import partition_path, write_table
+from lunguage_assets.implicit.encoders import (
+    encoder_identity,
+    encoding_counts,
+    make_embedder,
+    model_folder,
+    pair_cosines,
+)
+from lunguage_assets.implicit.encoders.model_folder import BIOLORD, BIOLORD_REVISION, ModelFolder, find_model
+from lunguage_assets.implicit.encoders.precomputed import PrecomputedEmbedder, read_phrases, write_vectors
+from lunguage_assets.implicit.encoders.sentence import SentenceEmbedder
+from lunguage_assets.implicit.merging.deduplicate import compared_phrases, deduplicate
+from lunguage_assets.settings import ImplicitSettings, load_settings
+from lunguage_assets.tables import FINDINGS
+
+ROWS = [
+    said("opacity", location="right"),
+    said("opacity", location="right", section="impr"),
+    said("nodule"),
+    said("scar", "dn"),
+]
+PHRASES = ["pleural effusion", "small nodule 5 mm right upper lobe", "opacity", "unheard of", "mass left"]
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+_MISSING = tiny_encoder.missing()
+needs_model = pytest.mark.skipif(_MISSING is not None, reason=_MISSING or "")
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_encoder.save(tmp_path_factory.mktemp("models") / "tiny")
+
+
+@pytest.fixture
+def hub(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The model as the hub's cache holds it, under commit `COMMIT` and branch `main`."""
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    place = tmp_path / "hub" / "models--invented--tiny"
+    shutil.copytree(model, place / "snapshots" / COMMIT)
+    (place / "refs").mkdir()
+    (place / "refs" / "main").write_text(COMMIT)
+    return "invented/tiny"
+
+
+def of_model(folder: Path | str, **options: Any) -> ImplicitSettings:
+    return ImplicitSettings(encoder="sentence", encoder_model=str(folder), encoder_device="cpu", **options)
+
+
+def of_file(path: Path | str, **options: Any) -> ImplicitSettings:
+    return ImplicitSettings(encoder="precomputed", encoder_vectors=str(path), **options)
+
+
+@needs_model
+def test_vectors_are_the_mean_of_the_last_layer_with_length_one(model: Path) -> None:
+    vectors = SentenceEmbedder(find_model(str(model), ""), "cpu", 2).encode(PHRASES)
+    assert vectors.dtype == np.float32
+    np.testing.assert_allclose(
+        vectors, [tiny_encoder.plain_vector(model, phrase) for phrase in PHRASES], atol=2e-6
+    )
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-6)
+
+
+@needs_model
+def test_vectors_do_not_depend_on_the_order_and_hardly_on_the_batch(model: Path) -> None:
+    folder = find_model(str(model), "")
+    forward = SentenceEmbedder(folder, "cpu", 2).encode(PHRASES)
+    np.testing.assert_array_equal(SentenceEmbedder(folder, "cpu", 2).encode(PHRASES[::-1])[::-1], forward)
+    np.testing.assert_allclose(SentenceEmbedder(folder, "cpu", 64).encode(PHRASES), forward, atol=1e-6)
+
+
+@needs_model
+def test_findings_merge_by_the_models_cosines_and_name_their_encoder(model: Path, tmp_path: Path) -> None:
+    findings, fitted, _ = frames([*ROWS, said("mass", location="left")])
+    phrases = compared_phrases(findings, blacklist(), ImplicitSettings())
+    assert phrases == ["mass left", "nodule", "opacity right"]
+    a, b = (tiny_encoder.plain_vector(model, phrase) for phrase in ("nodule", "mass left"))
+    for threshold, expected in ((float(a @ b) - 1e-4, True), (float(a @ b) + 1e-4, False)):
+        settings = of_model(model, merge_threshold=threshold)
+        frame = deduplicate(
+            findings, fitted, make_embedder(settings, vocabulary(), tmp_path), blacklist(), settings
+        )
+        merged = frame.set_index("finding_id")["merged_into"].dropna().to_dict()
+        assert (merged.get("s00000001:4") == "s00000001:2") is expected
+        assert set(frame["encoder"]) == {encoder_identity(settings, tmp_path)}
+        assert frame["encoder"].iloc[0].startswith("tiny@sha256:")
+
+
+@needs_model
+def test_a_second_run_does_not_load_the_model(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = make_embedder(of_model(model), vocabulary(), tmp_path)
+    vectors = first.encode(PHRASES)
+    assert encoding_counts(first) == {"phrases_known": 0, "phrases_encoded": len(PHRASES)}
+    monkeypatch.setattr(SentenceEmbedder, "_model", property(lambda _: pytest.fail("the model is loaded")))
+    second = make_embedder(of_model(model), vocabulary(), tmp_path)
+    np.testing.assert_array_equal(second.encode(PHRASES), vectors)
+    assert encoding_counts(second) == {"phrases_known": len(PHRASES), "phrases_encoded": 0}
+    assert [path.parent.name for path in tmp_path.rglob("*.sqlite")] == ["encodings"]
+
+
+@needs_model
+def test_a_folder_is_known_by_its_content(model: Path, tmp_path: Path) -> None:
+    moved = tmp_path / "elsewhere" / "tiny"
+    shutil.copytree(model, moved)
+    identity = find_model(str(model), "").identity
+    assert find_model(str(moved), "").identity == identity
+    digest = identity.split("sha256:")[1]
+    assert find_model(str(moved), digest[:8]).identity == identity
+    pooling = moved / "1_Pooling" / "config.json"
+    pooling.write_text(pooling.read_text().replace('"mean"', '"cls"'))
+    assert find_model(str(moved), "").identity != identity
+    for wanted in (digest, digest[:7], BIOLORD_REVISION):
+        with pytest.raises(ConfigurationError, match="encoder_revision"):
+            find_model(str(moved), wanted)
+
+
+@needs_model
+@pytest.mark.parametrize("revision", ["", "main", COMMIT])
+def test_a_model_of_the_hub_is_recorded_by_its_commit(hub: str, model: Path, revision: str) -> None:
+    found = find_model(hub, revision)
+    assert found.identity == f"invented/tiny@{COMMIT}"
+    np.testing.assert_allclose(
+        SentenceEmbedder(found, "cpu").encode(["opacity"])[0],
+        tiny_encoder.plain_vector(model, "opacity"),
+        atol=2e-6,
+    )
+
+
+@needs_model
+@pytest.mark.parametrize("revision", ["v2", COMMIT.replace("0", "f")])
+def test_a_revision_that_is_not_there_is_not_replaced_by_another(hub: str, revision: str) -> None:
+    with pytest.raises(
+        ConfigurationError, match=rf"invented/tiny.*{revision}.*cannot be fetched.*hf download"
+    ):
+        find_model(hub, revision)
+
+
+@needs_model
+def test_the_papers_encoder_has_a_pinned_revision(hub: str) -> None:
+    with pytest.raises(ConfigurationError, match=BIOLORD_REVISION):
+        find_model(BIOLORD, "")
+    assert ImplicitSettings().encoder_model == BIOLORD
+
+
+@pytest.mark.parametrize("absent", ["torch", "transformers", "sentence_transformers"])
+def test_a_missing_library_is_named_with_what_installs_it(
+    monkeypatch: pytest.MonkeyPatch, absent: str
+) -> None:
+    monkeypatch.setattr(model_folder, "find_spec", lambda name: None if name == absent else object())
+    with pytest.raises(ConfigurationError, match=rf"{absent}.*pip install 'lunguage-assets\[models\]'"):
+        make_embedder(ImplicitSettings(encoder="sentence"), vocabulary())
+
+
+@needs_model
+@pytest.mark.parametrize("name", ["./no/such/folder", "~/no/such/folder", "/no/such/folder"])
+def test_a_folder_that_is_not_there_is_an_error(name: str) -> None:
+    with pytest.raises(ConfigurationError, match="found no folder"):
+        find_model(name, "")
+
+
+@needs_model
+def test_only_sentence_encoders_in_safetensors_are_read(model: Path, tmp_path: Path) -> None:
+    whole, pickled = tmp_path / "whole", tmp_path / "pickled"
+    shutil.copytree(model, whole)
+    shutil.copytree(model, pickled)
+    (whole / "modules.json").unlink()
+    (pickled / "model.safetensors").rename(pickled / "pytorch_model.bin")
+    with pytest.raises(ConfigurationError, match="no sentence encoder"):
+        find_model(str(whole), "")
+    with pytest.raises(ConfigurationError, match="no safetensors"):
+        find_model(str(pickled), "")
+
+
+@needs_model
+def test_no_code_that_comes_with_a_model_is_run(model: Path, tmp_path: Path) -> None:
+    folder, ran = tmp_path / "own", tmp_path / "ran"
+    shutil.copytree(model, folder)
+    modules = (folder / "modules.json").read_text()
+    (folder / "modules.json").write_text(
+        modules.replace("sentence_transformers.sentence_transformer.modules.pooling.Pooling", "own.Own")
+    )
+    (folder / "own.py").write_text(f"open({str(ran)!r}, 'w')\nclass Own: ...\n")
+    with pytest.raises(ConfigurationError, match="without code of its own"):
+        SentenceEmbedder(find_model(str(folder), ""), "cpu").encode(["opacity"])
+    assert not ran.exists()
+
+
+@needs_model
+def test_a_device_that_is_not_there_is_an_error(model: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"implicit\.encoder_device"):
+        SentenceEmbedder(find_model(str(model), ""), "cuda:77").encode(["opacity"])
+
+
+@needs_model
+def test_phrases_longer_than_the_model_reads_are_counted_in_the_log(
+    model: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        SentenceEmbedder(find_model(str(model), ""), "cpu").encode(
+            ["opacity " * 29, "opacity " * 31, "unheard-of" * 20, "opacity"]
+        )
+    assert [record.message.split("reads only ")[1] for record in caplog.records] == [
+        "the first 32 tokens of 2 phrases, which are longer"
+    ]
+
+
+class NarrowModel:
+    """A loaded model for which memory suffices for so many phrases at once."""
+
+    max_seq_length = None
+
+    def __init__(self, room: int) -> None:
+        self.room, self.tried = room, []
+        self.read: list[list[str]] = []
+
+    def encode(self, phrases: Sequence[str], batch_size: int, **_: object) -> np.ndarray:
+        self.tried.append(batch_size)
+        self.read.append(list(phrases))
+        if batch_size > self.room:
+            raise RuntimeError("CUDA out of memory. Tried to allocate")
+        return np.ones((len(phrases), 1), dtype=np.float32)
+
+
+def narrow(room: int) -> tuple[SentenceEmbedder, NarrowModel]:
+    embedder, model = SentenceEmbedder(ModelFolder(Path(), "narrow@1"), "cpu", 64), NarrowModel(room)
+    embedder.__dict__["_model"] = model
+    return embedder, model
+
+
+def test_batches_shrink_until_memory_suffices_and_stay_so() -> None:
+    embedder, model = narrow(10)
+    assert len(embedder.encode(["a", "b"])) == len(embedder.encode(["c", "d"])) == 2
+    assert model.tried == [64, 32, 16, 8, 8]
+    with pytest.raises(MethodError, match="one phrase"):
+        narrow(0)[0].encode(["a"])
+
+
+def test_phrases_share_batches_whatever_their_order() -> None:
+    (one, model), (other, model_of_other) = narrow(64), narrow(64)
+    one.encode(["bb", "a", "c", "bbb"])
+    other.encode(["bbb", "c", "bb", "a"])
+    assert model.read == model_of_other.read == [["a", "c", "bb", "bbb"]]
+
+
+# Vectors from a file
+
+
+def directions(phrases: Sequence[str], width: int = 4) -> np.ndarray:
+    return np.random.default_rng(0).normal(size=(len(phrases), width)).astype(np.float32)
+
+
+def test_vectors_of_a_file_are_taken_by_phrase_and_normalised(tmp_path: Path) -> None:
+    vectors = directions(PHRASES) * 7
+    write_vectors(tmp_path / "v.parquet", PHRASES, vectors, "invented@1")
+    found = PrecomputedEmbedder(tmp_path / "v.parquet").encode([PHRASES[3], PHRASES[0]])
+    np.testing.assert_allclose(
+        found, (vectors / np.linalg.norm(vectors, axis=1, keepdims=True))[[3, 0]], rtol=1e-6
+    )
+    assert found.dtype == np.float32
+    assert stat.S_IMODE((tmp_path / "v.parquet").stat().st_mode) == 0o600
+
+
+def test_a_folder_of_files_counts_as_one(tmp_path: Path) -> None:
+    vectors = directions(PHRASES)
+    write_vectors(tmp_path / "a.parquet", PHRASES[:2], vectors[:2], "invented@1")
+    write_vectors(tmp_path / "b.parquet", PHRASES[2:], vectors[2:], "invented@1")
+    write_vectors(tmp_path.parent / "whole.parquet", PHRASES, vectors, "invented@1")
+    embedder = PrecomputedEmbedder(tmp_path)
+    np.testing.assert_array_equal(
+        embedder.encode(PHRASES), PrecomputedEmbedder(tmp_path.parent / "whole.parquet").encode(PHRASES)
+    )
+    assert embedder.known() == set(PHRASES)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pa.list_(pa.float64()), pa.large_list(pa.float32()), pa.list_(pa.float16()), pa.list_(pa.int64(), 2)],
+)
+def test_any_list_of_numbers_will_do(tmp_path: Path, kind: pa.DataType) -> None:
+    numbers = [[3, 4], [0, 2]]
+    if kind.value_type == pa.float16():
+        numbers = [[np.float16(x) for x in row] for row in numbers]  # type: ignore[misc]
+    pq.write_table(
+        pa.table({"vector": pa.array(numbers, kind), "phrase": pa.array(["a", "b"], pa.large_string())}),
+        tmp_path / "v.parquet",
+    )
+    np.testing.assert_allclose(
+        PrecomputedEmbedder(tmp_path / "v.parquet").encode(["b", "a"]), [[0, 1], [0.6, 0.8]], rtol=1e-6
+    )
+
+
+def test_the_identity_says_encoder_and_content(tmp_path: Path) -> None:
+    write_vectors(tmp_path / "v.parquet", PHRASES, directions(PHRASES), "invented@1")
+    one = PrecomputedEmbedder(tmp_path / "v.parquet").identity
+    assert one.startswith("precomputed invented@1, sha256:")
+    assert encoder_identity(of_file("v.parquet"), tmp_path) == one
+    write_vectors(tmp_path / "v.parquet", PHRASES, directions(PHRASES)[::-1], "invented@1")
+    assert PrecomputedEmbedder(tmp_path / "v.parquet").identity != one
+
+
+def test_phrases_without_a_vector_are_counted_not_shown(tmp_path: Path) -> None:
+    write_vectors(tmp_path / "v.parquet", PHRASES[:2], directions(PHRASES[:2]), "invented@1")
+    with pytest.raises(InputError, match=r"no vector for 3 of 5 phrases.*lunguage encode phrases") as raised:
+        PrecomputedEmbedder(tmp_path / "v.parquet").encode(PHRASES)
+    assert not any(phrase in str(raised.value) for phrase in PHRASES)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"phrase": ["a"], "vectors": [[1.0]]}, "columns"),
+        ({"phrase": [1], "vector": [[1.0]]}, "column 'phrase': found type int64"),
+        ({"phrase": ["a"], "vector": ["x"]}, "column 'vector': found type string"),
+        ({"phrase": ["a"], "vector": [["x"]]}, "lists of numbers"),
+        ({"phrase": ["a", "a"], "vector": [[1.0], [1.0]]}, "two vectors for one phrase"),
+        ({"phrase": ["a", "b"], "vector": [[1.0], [1.0, 2.0]]}, "unequally long"),
+        ({"phrase": ["a", "b"], "vector": [[1.0], None]}, "incomplete"),
+        ({"phrase": ["a"], "vector": [[1.0, None]]}, "incomplete"),
+        ({"phrase": ["a"], "vector": pa.array([[]], pa.list_(pa.float32()))}, "empty"),
+        ({"phrase": ["a"], "vector": [[0.0, 0.0]]}, "zeros"),
+        ({"phrase": ["a"], "vector": [[float("nan"), 1.0]]}, "zeros"),
+        ({"phrase": ["a"], "vector": [[float("inf"), 1.0]]}, "zeros"),
+        (
+            {"phrase": ["a", "b"], "vector": pa.array([[1.0, 2.0], None], pa.list_(pa.float32(), 2))},
+            "incomplete",
+        ),
+    ],
+)
+def test_a_file_of_another_form_is_refused(tmp_path: Path, columns: dict[str, Any], message: str) -> None:
+    pq.write_table(pa.table(columns), tmp_path / "v.parquet")
+    with pytest.raises(InputError, match=message):
+        PrecomputedEmbedder(tmp_path / "v.parquet").encode(["a"])
+
+
+def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "v.parquet").write_text("no Parquet")
+    for path, message in ((tmp_path / "v.parquet", "cannot be read"), (tmp_path / "none.parquet", "no file")):
+        with pytest.raises(InputError, match=message):
+            PrecomputedEmbedder(path)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="without Parquet"):
+        PrecomputedEmbedder(tmp_path / "empty")
+
+
+def test_files_of_two_encoders_are_not_mixed(tmp_path: Path) -> None:
+    write_vectors(tmp_path / "a.parquet", ["a"], directions("a"), "invented@1")
+    write_vectors(tmp_path / "b.parquet", ["b"], directions("b"), "invented@2")
+    with pytest.raises(InputError, match="several encoders"):
+        _ = PrecomputedEmbedder(tmp_path).identity
+    write_vectors(tmp_path / "b.parquet", ["b"], directions("b", 5), "invented@1")
+    with pytest.raises(InputError, match="vectors of 5 numbers"):
+        PrecomputedEmbedder(tmp_path).encode(["a", "b"])
+
+
+def test_the_file_must_be_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"implicit\.encoder_vectors"):
+        make_embedder(of_file(""), vocabulary(), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [("encoder = 'lexicon'", "implicit.encoder"), ("encoder_batch_size = 0", "batch_size")],
+)
+def test_an_unknown_encoder_is_an_error(tmp_path: Path, option: str, message: str) -> None:
+    (tmp_path / "settings.toml").write_text(f"[implicit]\n{option}\n")
+    with pytest.raises(ConfigurationError, match=message):
+        load_settings(tmp_path / "settings.toml")
+
+
+# Both together: phrases out, vectors in
+
+
+def home_of(tmp_path: Path) -> tuple[Path, pd.DataFrame, pd.DataFrame]:
+    """A home with one registered batch whose findings are stored."""
+    from lunguage_assets.home.home import Home, batch_key
+
+    (tmp_path / "delivery").mkdir()
+    (tmp_path / "delivery" / "Lunguage.csv").write_text("subject_id,study_id\n")
+    home = Home(tmp_path / "home")
+    home.register(tmp_path / "delivery", batch_key(tmp_path / "delivery"), data_class="synthetic")
+    findings, fitted, _ = frames(ROWS)
+    write_table(FINDINGS, findings, partition_path(home.tables, "findings", "delivery"))
+    return home.root, findings, fitted
+
+
+def called(*arguments: object) -> str:
+    result = CliRunner().invoke(encode, [str(argument) for argument in arguments])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+@needs_model
+def test_vectors_made_elsewhere_merge_as_the_model_itself_does(
+    tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LUNGUAGE_HOME", str(tmp_path / "home"))
+    home, findings, fitted = home_of(tmp_path)
+    (home / "settings.toml").write_text("[implicit]\nencoder = 'precomputed'\nencoder_vectors = 'vectors'\n")
+    asked, made = tmp_path / "phrases.parquet", home / "vectors" / "1.parquet"
+    assert "2 phrases of 1 batches" in called("phrases", "--home", home, "--out", asked)
+    assert read_phrases(asked) == ["nodule", "opacity right"]
+    assert stat.S_IMODE(asked.stat().st_mode) == 0o600
+    assert "2 vectors of tiny@sha256:" in called(
+        "vectors", asked, "--out", made, "--model", model, "--device", "cpu"
+    )
+    assert [path.name for path in made.parent.iterdir()] == ["1.parquet"]
+    settings = load_settings(home / "settings.toml").implicit
+    found = deduplicate(findings, fitted, make_embedder(settings, vocabulary(), home), blacklist(), settings)
+    direct = deduplicate(
+        findings, fitted, make_embedder(of_model(model), vocabulary()), blacklist(), settings
+    )
+    pd.testing.assert_frame_equal(found.drop(columns="encoder"), direct.drop(columns="encoder"))
+    assert found["encoder"].iloc[0].startswith("precomputed tiny@sha256:")
+    assert "0 phrases" in called("phrases", "--home", home, "--out", asked)
+    assert "2 phrases" in called("phrases", "--home", home, "--out", asked, "--all")
+
+
+def test_there_is_nothing_to_encode_before_there_are_findings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LUNGUAGE_HOME", str(tmp_path))
+    with pytest.raises(LunguageError, match="lunguage run"):
+        called("phrases", "--home", tmp_path, "--out", tmp_path / "p.parquet")
+    with pytest.raises(LunguageError, match="no file"):
+        called("vectors", tmp_path / "p.parquet", "--out", tmp_path / "v.parquet")
+
+
+def test_cosines_at_the_threshold_are_rounded_before_they_are_compared(tmp_path: Path) -> None:
+    angle = np.arccos(0.9 - 3e-7)
+    write_vectors(
+        tmp_path / "v.parquet",
+        ["a", "b"],
+        np.array([[1, 0], [np.cos(angle), np.sin(angle)]], dtype=np.float32),
+        "invented@1",
+    )
+    assert pair_cosines(PrecomputedEmbedder(tmp_path / "v.parquet"), ["a", "b"], [0], [1]).tolist() == [0.9]

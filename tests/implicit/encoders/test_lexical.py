@@ -1,0 +1,142 @@
+"""The lexical encoder, and what is asked of any encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from another_process import printed_here_and_elsewhere
+from hypothesis import given
+from hypothesis import strategies as st
+from invented_reports import AlikeEmbedder, TableEmbedder, vocabulary
+from profiles import examples
+
+from lunguage_assets.errors import MethodError
+from lunguage_assets.implicit.encoders import LexicalEmbedder, make_embedder, pair_cosines
+from lunguage_assets.implicit.merging.linearise import linearise
+from lunguage_assets.settings import ImplicitSettings
+
+
+def cosine(one: str, other: str) -> float:
+    if one == other:
+        return 1.0
+    return float(pair_cosines(LexicalEmbedder(vocabulary()), [one, other], [0], [1])[0])
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("effusion RUL", "pleural effusion right upper lobe"),
+        ("effusions lungs", "pleural effusion lung"),
+        ("pna", "pneumonia"),
+        ("chf exacerbation", "congestive heart failure exacerbation"),
+        ("ptx, apices", "pneumothorax apex"),
+        ("blunting cp angle", "blunting of the costophrenic angle"),
+        ("Nodules R lung", "nodule right lung"),
+        ("opacity left-sided", "left sided opacity"),
+    ],
+)
+def test_spellings_of_the_same_thing_are_the_same(one: str, other: str) -> None:
+    assert cosine(one, other) == 1.0
+
+
+def test_different_findings_are_told_apart_by_their_words() -> None:
+    assert cosine("pericardial effusion", "pleural effusion") == 0.5
+    assert cosine("opacity", "nodule") == 0.0
+    assert cosine("opacity right lower lobe", "opacity left lower lobe") == 0.75
+
+
+def test_cosines_are_rounded_so_that_no_last_bit_decides() -> None:
+    assert cosine("a1 b1 c1", "a1 b1") == round((2 / 3) ** 0.5, 6)
+
+
+words = st.lists(
+    st.sampled_from(
+        ["opacity", "effusion", "rul", "left", "nodules", "5", "mm", "of", "lungs", "-", "zzz", "chf"]
+    ),
+    max_size=6,
+).map(" ".join)
+
+
+@examples(60)
+@given(st.lists(words, min_size=1, max_size=6))
+def test_vectors_are_unit_and_agree_with_the_exact_cosines(phrases: list[str]) -> None:
+    embedder = LexicalEmbedder(vocabulary())
+    vectors = embedder.encode(phrases)
+    pairs = [(a, b) for a in range(len(phrases)) for b in range(len(phrases))]
+    exact = embedder.cosines(phrases, [a for a, _ in pairs], [b for _, b in pairs]).reshape(len(phrases), -1)
+    assert vectors.dtype == np.float32
+    np.testing.assert_allclose(vectors @ vectors.T, exact, atol=1e-6)
+    np.testing.assert_allclose(np.diag(exact), 1.0)
+
+
+@examples(40)
+@given(words, st.lists(words, max_size=4))
+def test_a_phrase_is_encoded_the_same_beside_any_other(phrase: str, others: list[str]) -> None:
+    alone = LexicalEmbedder(vocabulary()).encode([phrase])[0]
+    beside = LexicalEmbedder(vocabulary()).encode([*others, phrase])[-1]
+    np.testing.assert_array_equal(alone, beside)
+
+
+def test_no_two_words_share_a_column_until_there_are_none_left() -> None:
+    embedder = LexicalEmbedder(vocabulary())
+    vectors = embedder.encode([f"word{number}" for number in range(4096)])
+    assert (vectors.sum(axis=0) == 1.0).all()
+    with pytest.raises(MethodError, match="4096"):
+        embedder.encode(["one more"])
+
+
+def test_encoding_does_not_depend_on_the_interpreters_hash_seed() -> None:
+    program = (
+        "from lunguage_assets.corpus.vocabulary import Vocabulary\n"
+        "from lunguage_assets.implicit.encoders import LexicalEmbedder\n"
+        "from lunguage_assets.tables import TERMS\n"
+        "encoder = LexicalEmbedder(Vocabulary.from_terms(TERMS.frame()))\n"
+        "print(encoder.encode(['effusion rul patchy mild']).nonzero()[1].tolist())\n"
+    )
+    here, elsewhere = printed_here_and_elsewhere(program)
+    assert here == elsewhere
+
+
+class Wrong(AlikeEmbedder):
+    identity = "wrong"
+
+    def __init__(self, answer: np.ndarray) -> None:
+        super().__init__()
+        self.answer = answer
+
+    def encode(self, phrases: Sequence[str]) -> np.ndarray:
+        return self.answer
+
+
+@pytest.mark.parametrize(
+    "answer", [np.ones((1, 3)), np.full((2, 3), np.nan), np.ones(2), np.full((2, 3), 2.0), np.zeros((2, 3))]
+)
+def test_an_encoder_that_answers_wrongly_stops_the_run(answer: np.ndarray) -> None:
+    with pytest.raises(MethodError, match="wrong"):
+        pair_cosines(Wrong(answer), ["a", "b"], [0], [1])
+
+
+class WrongPairs(TableEmbedder):
+    identity = "wrong"
+
+    def __init__(self, answer: np.ndarray) -> None:
+        self.answer = answer
+
+    def cosines(self, phrases: Sequence[str], first: Sequence[int], second: Sequence[int]) -> np.ndarray:
+        return self.answer
+
+
+@pytest.mark.parametrize("answer", [np.ones(2), np.array([np.nan]), np.ones((1, 1))])
+def test_cosines_that_are_none_stop_the_run(answer: np.ndarray) -> None:
+    with pytest.raises(MethodError, match="wrong"):
+        pair_cosines(WrongPairs(answer), ["a", "b"], [0], [1])
+
+
+def test_the_configured_encoder_is_made() -> None:
+    assert make_embedder(ImplicitSettings(), vocabulary()).identity == "lexical-1"
+
+
+def test_a_finding_is_linearised_in_the_fixed_order_in_lower_case() -> None:
+    assert linearise("Opacity", "RUL,  apex", ["hazy", "", "5 mm", ""]) == "opacity rul, apex hazy 5 mm"

@@ -1,0 +1,350 @@
+"""Sub-findings that stated diagnoses imply."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pytest
+from invented_reports import Outcome, TableEmbedder, dictionary, identity, run, said, vocabulary
+
+from lunguage_assets.corpus.vocabulary import Vocabulary
+from lunguage_assets.implicit.expansion.expand import compatible_places, expand
+from lunguage_assets.implicit.pathways.pathways import load_dictionary
+from lunguage_assets.tables import DEDUPLICATED_FINDINGS, EXPANSIONS, PATHWAY_MATCHES, TERMS
+
+
+def tree(outcome: Outcome) -> dict[str, list[str]]:
+    """Names of the generated children by the id of their parent."""
+    found: dict[str, list[str]] = {}
+    for parent, name, status in outcome.expansion.expansions.query("outcome == 'generated'")[
+        ["parent_id", "name", "status"]
+    ].itertuples(index=False):
+        found.setdefault(parent, []).append(f"{name} {status}")
+    return found
+
+
+def test_heart_failure_expands_to_its_leaves() -> None:
+    outcome = run([said("CHF", view="pa, lateral")])
+    assert tree(outcome) == {
+        identity(0): ["cardiomegaly dp", "pulmonary edema dp", "dyspnea dp"],
+        identity(0) + "/0": ["heart size dp"],
+        identity(0) + "/1": ["consolidation dp", "pleural effusion dp"],
+        identity(0) + "/1/0": ["opacity dp", "volume loss dn"],
+        identity(0) + "/1/1": ["blunting dp"],
+    }
+    EXPANSIONS.to_arrow(outcome.expansion.expansions)
+    PATHWAY_MATCHES.to_arrow(outcome.expansion.matches)
+
+
+def test_heart_failure_on_a_lateral_view_says_neither_heart_size_nor_blunting() -> None:
+    names = run([said("CHF", view="lateral")]).names()
+    assert "heart size" not in names
+    assert "blunting" not in names
+    assert (
+        names.count("opacity") == 2
+    )  # of the consolidation, in the airspace; of the effusion, in the pleural space
+
+
+def test_severe_copd_has_severe_emphysema() -> None:
+    outcome = run([said("COPD", severity="severe")])
+    assert outcome.child(identity(0) + "/1")["severity"] == "severe"
+    assert outcome.match(identity(0) + "/1")["pathway_id"] == "emphysema_2"
+    assert tree(outcome)[identity(0) + "/1"] == ["lucency dp", "pulmonary vascularity dp", "destruction dp"]
+    assert run([said("COPD", severity="moderate")]).match(identity(0) + "/1")["pathway_id"] == "emphysema_1"
+
+
+def test_negatives_never_expand() -> None:
+    outcome = run([said("pneumonia", "dn"), said("CHF", "tn", p=0.9)])
+    assert len(outcome.expansion.expansions) == 0
+
+
+def test_a_past_diagnosis_does_not_expand() -> None:
+    assert len(run([said("CHF", past_hx="history of")]).expansion.expansions) == 0
+
+
+def test_a_child_inherits_where_it_stands_and_what_is_said_of_the_parent() -> None:
+    row = said(
+        "consolidation",
+        "tp",
+        p=0.7,
+        location="RUL",
+        section="impr",
+        severity="mild",
+        no_change="stable",
+        comparison="prior",
+        sent_idx=3,
+    )
+    outcome = run([said("filler", "dn"), row])
+    opacity, loss = outcome.child(identity(1) + "/0"), outcome.child(identity(1) + "/1")
+    assert (opacity["section"], opacity["sent_idx"], opacity["sent"], opacity["sequence"]) == (
+        "impr",
+        3,
+        "",
+        1,
+    )
+    assert (opacity["ent"], opacity["cat"], opacity["status"], opacity["currency"]) == (
+        "opacity",
+        "PF",
+        "tp",
+        "current dx",
+    )
+    assert (opacity["location"], opacity["location_parts"]) == (
+        "RUL, airspace",
+        ["airspace", "right upper lobe"],
+    )
+    assert (opacity["severity"], opacity["no_change"], opacity["comparison"]) == ("mild", "stable", "prior")
+    assert opacity["associate"] == [identity(1)]
+    assert opacity["evidence"] == []
+    assert (opacity["parent_id"], opacity["root_id"], opacity["edge"], opacity["depth"]) == (
+        identity(1),
+        identity(1),
+        0,
+        1,
+    )
+    assert opacity["parent_pathway_id"] == "consolidation_1"
+    assert (loss["status"], loss["location"], loss["severity"], loss["no_change"], loss["comparison"]) == (
+        "tn",
+        "RUL",
+        "",
+        "",
+        "",
+    )
+
+
+def test_a_symptom_takes_no_place_and_no_clinical_attributes() -> None:
+    clinical = {
+        "morphology": "a",
+        "distribution": "b",
+        "measurement": "5 mm",
+        "severity": "c",
+        "onset": "d",
+        "improved": "e",
+        "no_change": "f",
+        "worsened": "g",
+    }
+    outcome = run([said("pneumonia", location="RUL", other_source="nurse", **clinical)])
+    fever = outcome.child(identity(0) + "/1")
+    assert (fever["name"], fever["cat"], fever["location"], fever["location_parts"]) == (
+        "fever",
+        "PATIENT INFO.",
+        "",
+        [],
+    )
+    assert all(fever[name] == "" for name in clinical)
+    assert fever["other_source"] == "nurse"
+
+
+def test_attributes_are_united_without_repeats_parents_first() -> None:
+    outcome = run([said("effusion", morphology="Hazy, dense", distribution="basal", view="ap")])
+    opacity = outcome.child(identity(0) + "/0")
+    assert (opacity["morphology"], opacity["distribution"]) == ("Hazy, dense", "basal, diffuse")
+
+
+def test_a_place_named_by_parent_and_pathway_is_named_once() -> None:
+    outcome = run([said("effusion", location="CP angle, right")])
+    blunting = outcome.child(identity(0) + "/0")
+    assert blunting["location"] == "CP angle, right"
+    assert blunting["location_parts"] == ["costophrenic angle", "right"]
+
+
+@pytest.mark.parametrize("location", ["left (apex) > base", "a & b \\ c / d", "RUL, ( ) > & \\ /"])
+def test_odd_characters_in_places_are_only_characters(location: str) -> None:
+    outcome = run([said("consolidation", location=location)])
+    child = outcome.row(identity(0) + "/0")
+    assert child["location"] == location + ", airspace"
+    assert child["location_parts"] == sorted({*vocabulary().location_parts(location), "airspace"})
+
+
+def test_probabilities_of_children_are_bounds_on_presence() -> None:
+    outcome = run([said("consolidation", "tp", p=0.7), said("lobar pneumonia", location="x")])
+    opacity, loss = outcome.child(identity(0) + "/0"), outcome.child(identity(0) + "/1")
+    assert (opacity["support"], opacity["prob"], opacity["p_low"], opacity["p_high"]) == (0.7, 0.7, 0.35, 1.0)
+    assert loss["support"] == 0.7
+    assert (loss["prob"], loss["p_low"], loss["p_high"]) == (pytest.approx(0.15), 0.0, pytest.approx(0.3))
+    certain = outcome.child(identity(1) + "/0/1")
+    assert (certain["name"], certain["status"], certain["prob"], certain["p_low"], certain["p_high"]) == (
+        "volume loss",
+        "dn",
+        0.0,
+        0.0,
+        0.0,
+    )
+    generated = outcome.expansion.expansions
+    assert generated["prob_is_bound"].all()
+    assert set(generated["p_source"]) == {"pathway"}
+
+
+def test_an_unlikely_consolidation_does_not_make_a_volume_loss_likely() -> None:
+    loss = run([said("consolidation", "tp", p=0.1)]).child(identity(0) + "/1")
+    assert loss["prob"] == pytest.approx(0.45)
+    assert loss["prob"] < 0.5
+
+
+def test_support_passes_down_the_whole_chain() -> None:
+    outcome = run([said("CHF", "tp", p=0.4)])
+    assert set(outcome.expansion.expansions["support"]) == {0.4}
+    assert set(outcome.expansion.expansions["status"]) == {"tp", "tn"}
+
+
+@pytest.mark.parametrize(
+    ("existing", "child", "compatible"),
+    [
+        ("", "", True),
+        ("a", "", True),
+        ("", "a", False),
+        ("a", "a", True),
+        ("a b", "a", True),
+        ("a", "a b", True),
+        ("c", "a b", False),
+        ("a c", "a b", False),
+    ],
+)
+def test_compatible_places(existing: str, child: str, compatible: bool) -> None:
+    assert compatible_places(frozenset(existing.split()), frozenset(child.split())) is compatible
+
+
+def stated(*others: Any, parent: Any = None, number: int = 0) -> dict[str, Any]:
+    """The opacity that a consolidation in the right upper lobe implies, beside other rows."""
+    outcome = run([parent or said("consolidation", location="RUL"), *others])
+    return outcome.child(identity(0) + f"/{number}")
+
+
+@pytest.mark.parametrize(
+    ("other", "linked"),
+    [
+        (said("opacity", location="right upper lobe"), True),  # contained in the child's
+        (said("opacities", location="airspace"), True),
+        (said("opacity", location="RUL, airspace, apex"), True),  # contains the child's
+        (said("opacity", location="left lung"), False),
+        (said("opacity"), False),  # a row without a place does not state the child's place
+        (said("opacity", "tp", p=0.3, location="RUL"), True),
+        (said("opacity", "dn", location="RUL"), False),
+        (said("opacity", location="RUL", past_hx="old"), False),
+        (said("opacity", location="RUL", section="hist"), False),
+        (said("nodule", location="RUL"), False),
+    ],
+)
+def test_what_the_report_already_states_is_not_generated(other: Any, linked: bool) -> None:
+    child = stated(other)
+    assert child["outcome"] == ("already stated" if linked else "generated")
+    assert (child["linked_to"] == identity(1)) is linked
+
+
+def test_a_child_without_a_place_is_stated_by_the_finding_at_any_place() -> None:
+    child = stated(said("opacity", location="left base"), parent=said("pneumonia"))
+    assert child["linked_to"] == identity(1)
+
+
+def test_a_pericardial_effusion_does_not_state_the_pleural_effusion_of_an_edema() -> None:
+    outcome = run([said("pulmonary edema"), said("effusion", location="pericardial")])
+    assert outcome.child(identity(0) + "/1")["outcome"] == "generated"
+    assert identity(1) not in outcome.row(identity(0))["evidence"]
+    assert run([said("pulmonary edema"), said("effusion", location="left")]).child(identity(0) + "/1")[
+        "linked_to"
+    ] == identity(1)
+
+
+def test_the_best_claimed_of_several_statements_is_linked() -> None:
+    child = stated(
+        said("opacity", "tp", p=0.4, location="RUL"),
+        said("opacity", "tp", p=0.8, location="airspace"),
+        said("opacity", "tp", p=0.7, location="RUL"),
+    )
+    assert child["linked_to"] == identity(2)
+
+
+def test_of_equal_statements_the_impression_is_linked() -> None:
+    child = stated(said("opacity", location="RUL"), said("opacity", location="airspace", section="impr"))
+    assert child["linked_to"] == identity(2)
+
+
+def test_a_normal_heart_size_does_not_state_an_increased_one() -> None:
+    for measurement, linked in [
+        ("normal", False),
+        ("not enlarged", False),
+        ("enlarged", True),
+        ("normal to mildly enlarged", True),
+        ("", True),
+        ("5 cm", True),
+    ]:
+        outcome = run(
+            [said("cardiomegaly"), said("heart size", location="cardiothoracic", measurement=measurement)]
+        )
+        assert (outcome.child(identity(0) + "/0")["outcome"] == "already stated") is linked, measurement
+
+
+def test_a_merged_row_states_a_child_through_its_survivor() -> None:
+    """Row 1 says opacity in the right upper lobe; its survivor says it in other words, and is the one to be
+    linked.
+    """
+    rows = [
+        said("consolidation", location="RUL"),
+        said("opacity", "tp", p=0.5, location="RUL"),
+        said("density", location="apex"),
+    ]
+    outcome = run(rows, embedder=TableEmbedder({("opacity rul", "density apex"): 0.95}))
+    assert outcome.child(identity(0) + "/0")["linked_to"] == identity(2)
+    assert identity(2) in outcome.row(identity(0))["evidence"]
+
+
+def test_recursion_stops_at_a_stated_row_which_expands_as_itself() -> None:
+    outcome = run([said("CHF"), said("pulmonary edema", "tp", p=0.5)])
+    assert outcome.child(identity(0) + "/1")["outcome"] == "already stated"
+    assert set(tree(outcome)) == {
+        identity(0),
+        identity(0) + "/0",
+        identity(1),
+        identity(1) + "/0",
+        identity(1) + "/1",
+    }
+
+
+def test_a_sub_finding_that_the_report_denies_is_generated() -> None:
+    outcome = run([said("CHF"), said("pulmonary edema", "dn")])
+    assert outcome.child(identity(0) + "/1")["outcome"] == "generated"
+
+
+def test_the_same_child_of_the_same_parent_appears_once() -> None:
+    """In a vocabulary that calls lucency an opacity, a pathway may imply the same finding twice."""
+    terms = TERMS.frame(
+        [
+            {"category": "PF", "subcategory": "", "target_term": "destruction", "normed_term": "lucency"},
+            {"category": "PF", "subcategory": "", "target_term": "no other", "normed_term": "no other"},
+        ]
+    )
+    own = Vocabulary.from_terms(terms)
+    base = run([said("emphysema", severity="severe")])
+    expansion = expand(base.deduplicated, load_dictionary(None, own), own)
+    assert expansion.expansions["name"].tolist() == ["lucency", "pulmonary vascularity"]
+
+
+def test_strength_and_odd_pathways_are_data(tmp_path: Any) -> None:
+    file = tmp_path / "own.yaml"
+    file.write_text(
+        "diagnoses:\n  - name: flu\n    spellings: {plain: [flu]}\n    pathways:\n      - id: "
+        "flu_1\n        implies:\n"
+        "          - {finding: redness, status: dp, strength: 0.5}\n          - {finding: "
+        "pallor, status: dn, strength: 0.5}\n"
+    )
+    outcome = run([said("flu", "tp", p=0.8)], pathways=load_dictionary(file, vocabulary()))
+    redness, pallor = outcome.child(identity(0) + "/0"), outcome.child(identity(0) + "/1")
+    assert (redness["support"], redness["prob"], redness["p_low"]) == (0.4, 0.4, 0.2)
+    assert (pallor["support"], pallor["prob"], pallor["p_high"]) == (0.4, 0.3, 0.6)
+
+
+def test_the_order_of_the_rows_does_not_matter() -> None:
+    rows = [
+        said("CHF"),
+        said("edema", "tp", p=0.5, location="RUL"),
+        said("opacity", location="RUL"),
+        said("opacity", location="RUL", section="impr"),
+    ]
+    first, second = run(rows), run(rows, shuffle=5)
+    pd.testing.assert_frame_equal(first.expansion.expansions, second.expansion.expansions)
+    pd.testing.assert_frame_equal(first.expansion.matches, second.expansion.matches)
+
+
+def test_an_empty_batch_expands_to_nothing() -> None:
+    expansion = expand(DEDUPLICATED_FINDINGS.frame(), dictionary(), vocabulary())
+    assert len(expansion.matches) == len(expansion.expansions) == 0

@@ -1,0 +1,221 @@
+"""Merging under an encoder that says anything at all: what holds whatever the similarities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+from hypothesis import given
+from hypothesis import strategies as st
+from invented_reports import Said, blacklist, deduplicated, frames, mixed, said
+from profiles import examples
+
+from lunguage_assets.implicit.merging.blacklist import Blacklist
+from lunguage_assets.implicit.merging.deduplicate import compared_phrases, complete_link, deduplicate
+from lunguage_assets.implicit.merging.distinctions import marks
+from lunguage_assets.implicit.merging.linearise import linearised
+from lunguage_assets.implicit.rows import claim_preference, read_rows
+from lunguage_assets.settings import ImplicitSettings
+from lunguage_assets.tables import ATTRIBUTES, FINDING_COLUMNS
+
+
+class AnyCosines:
+    """Cosines of pairs that mean nothing, many of them alike and many at the threshold: what the worst
+    encoder may say.
+    """
+
+    def __init__(self, salt: int) -> None:
+        self.identity, self._salt = f"any-{salt}", salt
+        self.asked: list[str] = []
+
+    def encode(self, phrases: Sequence[str]) -> np.ndarray:
+        raise AssertionError("pairs are asked for")
+
+    def cosine(self, one: str, other: str) -> float:
+        said_ = f"{self._salt} {min(one, other)} | {max(one, other)}"
+        return (0.0, 0.9, 0.9, 0.95, 0.9999999, 1.0, 1.0000002)[
+            blake2b(said_.encode(), digest_size=4).digest()[0] % 7
+        ]
+
+    def cosines(self, phrases: Sequence[str], first: Sequence[int], second: Sequence[int]) -> np.ndarray:
+        self.asked = list(phrases)
+        pairs = {frozenset((a, b)) for a, b in zip(first, second, strict=True)}
+        assert len(pairs) == len(first), "a pair of phrases is asked for once"
+        assert all(len(pair) == 2 for pair in pairs), "a phrase is not compared with itself"
+        return np.array([self.cosine(phrases[a], phrases[b]) for a, b in zip(first, second, strict=True)])
+
+
+SIDES_AND_LOBES = ("right", "left", "upper", "lower")
+findings_said = st.builds(
+    said,
+    st.sampled_from(["opacity", "opacities", "nodule", "effusion", "pleural effusion", "shadow", "mass"]),
+    st.sampled_from(["dp", "dp", "dn", "tp", "tn"]),
+    location=st.sampled_from(
+        ["", "", "RUL", "right upper lobe", "left", "left-sided", "RLL", "lower lung", "lung", "T8", "T9"]
+    ),
+    p=st.sampled_from([None, 0.3, 0.5, 0.7]),
+    section=st.sampled_from(["find", "find", "impr", "hist"]),
+    sent_idx=st.integers(0, 2),
+    measurement=st.sampled_from(["", "", "5 mm", "0.8 cm"]),
+    past_hx=st.sampled_from(["", "", "", "history of"]),
+    evidence=st.lists(st.sampled_from([0, 1, 3, 11, "~cough"]), max_size=2),
+    associate=st.lists(st.sampled_from([0, 2, 4, "~opacity, idx1"]), max_size=2),
+)
+reports = st.lists(findings_said, max_size=10)
+any_cosines = st.builds(AnyCosines, st.integers(0, 10_000))
+own_lists = st.builds(
+    Blacklist,
+    st.lists(
+        st.sampled_from([("opacity", "shadow"), ("nodule", "effusion"), ("lung", "lobe")]),
+        unique=True,
+        max_size=3,
+    ),
+    st.lists(
+        st.sampled_from([("opacity", "nodule"), ("mass", "shadow lung"), ("opacity rul", "opacity lung")]),
+        unique=True,
+        max_size=3,
+    ),
+)
+
+
+def merged_groups(rows: list[Said], frame: pd.DataFrame) -> list[list[object]]:
+    """The delivered rows of every group, survivor first."""
+    findings, _, _ = frames(rows)
+    delivered = {row.finding_id: row for row in read_rows(findings, FINDING_COLUMNS)}
+    return [
+        [delivered[own] for own in (survivor, *merged)]
+        for survivor, merged in zip(frame["finding_id"], frame["merged_ids"], strict=True)
+        if merged
+    ]
+
+
+@examples(60)
+@given(reports, any_cosines, st.sampled_from(["exclude", "keep"]), st.sampled_from([0.9, 0.97, 1.0]))
+def test_whatever_the_similarities_no_group_holds_what_must_stay_apart(
+    rows: list[Said], encoder: AnyCosines, history: str, threshold: float
+) -> None:
+    frame = deduplicated(rows, embedder=encoder, history=history, threshold=threshold)
+    for group in merged_groups(rows, frame):
+        for one, other in combinations(group, 2):
+            said_one, said_other = linearised(one), linearised(other)
+            assert (one.study_id, one.positive, one.currency) == (
+                other.study_id,
+                other.positive,
+                other.currency,
+            )
+            assert not blacklist().separates_phrases(said_one, said_other)
+            assert not blacklist().separates_phrases(
+                ", ".join(one.location_parts), ", ".join(other.location_parts)
+            )
+            assert not marks(said_one).differ(marks(said_other))
+            assert said_one == said_other or round(encoder.cosine(said_one, said_other), 6) >= threshold
+        sides = {
+            word for row in group for word in " ".join(row.location_parts).split() if word in SIDES_AND_LOBES
+        }
+        assert not {"right", "left"} <= sides
+        assert not {"upper", "lower"} <= sides
+
+
+@examples(60)
+@given(reports, any_cosines, own_lists)
+def test_whatever_the_similarities_a_users_own_lists_are_kept(
+    rows: list[Said], encoder: AnyCosines, listed: Blacklist
+) -> None:
+    for group in merged_groups(rows, deduplicated(rows, embedder=encoder, listed=listed)):
+        for one, other in combinations(group, 2):
+            assert not listed.separates_phrases(linearised(one), linearised(other))
+            assert not listed.separates_phrases(one.name, other.name)
+
+
+UNITED = (*ATTRIBUTES, "evidence", "associate")
+
+
+@examples(60)
+@given(reports, any_cosines, st.sampled_from(["exclude", "keep"]))
+def test_whatever_the_similarities_nothing_said_changes_and_every_row_has_one_place(
+    rows: list[Said], encoder: AnyCosines, history: str
+) -> None:
+    """Side, lobe, wording, polarity and currency above all; and every merged row points to a row that
+    stays.
+    """
+    findings, _, _ = frames(rows)
+    frame = deduplicated(rows, embedder=encoder, history=history).set_index("finding_id")
+    delivered = findings.set_index("finding_id").loc[frame.index]
+    fixed = [name for name in delivered.columns if name in frame.columns and name not in UNITED]
+    assert {"status", "location", "location_parts", "currency", "sent", "ent"} <= set(fixed)
+    pd.testing.assert_frame_equal(frame[fixed], delivered[fixed], check_dtype=False)
+    others = frame.index[frame["merged_ids"].str.len() == 0]
+    pd.testing.assert_frame_equal(
+        frame.loc[others, list(ATTRIBUTES)], delivered.loc[others, list(ATTRIBUTES)], check_dtype=False
+    )
+    merged = frame[frame["disposition"] == "merged"]
+    assert (frame.loc[merged["merged_into"], "disposition"] == "kept").all()
+    assert sorted(merged.index) == sorted(one for ids in frame["merged_ids"] for one in ids)
+    assert merged["merge_similarity"].between(0.9, 1.0).all()
+    for column in ("evidence", "associate"):
+        assert not {token for tokens in frame[column] for token in tokens} & set(merged.index)
+        assert not any(own in tokens for own, tokens in zip(frame.index, frame[column], strict=True))
+
+
+@examples(60)
+@given(reports, any_cosines)
+def test_the_survivor_is_the_preferred_row_of_its_group(rows: list[Said], encoder: AnyCosines) -> None:
+    frame = deduplicated(rows, embedder=encoder, history="keep")
+    support = dict(zip(frame["finding_id"], frame["support"], strict=True))
+    for group in merged_groups(rows, frame):
+        for row in group:
+            row.support = support[row.finding_id]
+        assert min(group, key=claim_preference) is group[0]
+
+
+@examples(60)
+@given(reports, any_cosines, st.integers(0, 1000))
+def test_merging_does_not_depend_on_the_order_of_the_rows(
+    rows: list[Said], encoder: AnyCosines, seed: int
+) -> None:
+    findings, fitted, _ = frames(rows)
+    options = ImplicitSettings(history="keep")
+    one = deduplicate(findings, fitted, encoder, blacklist(), options)
+    other = deduplicate(mixed(findings, seed), mixed(fitted, seed + 1), encoder, blacklist(), options)
+    pd.testing.assert_frame_equal(one, other)
+
+
+@examples(60)
+@given(reports, any_cosines, st.sampled_from(["exclude", "keep"]), st.sampled_from(["method", "paper"]))
+def test_the_phrases_that_are_exported_are_those_that_an_encoder_is_asked(
+    rows: list[Said], encoder: AnyCosines, history: str, mode: str
+) -> None:
+    findings, fitted, _ = frames(rows)
+    options = ImplicitSettings(history=history, mode=mode)
+    deduplicate(findings, fitted, encoder, blacklist(), options)
+    assert compared_phrases(findings, blacklist(), options) == sorted(encoder.asked)
+    assert len(set(encoder.asked)) == len(encoder.asked)
+
+
+pair_lists = st.lists(
+    st.tuples(st.integers(0, 6), st.integers(0, 6), st.sampled_from([0.9, 0.95, 1.0])).filter(
+        lambda pair: pair[0] < pair[1]
+    ),
+    unique_by=lambda pair: pair[:2],
+)
+
+
+@examples(300)
+@given(pair_lists, st.randoms(use_true_random=False))
+def test_complete_links_are_complete_and_cannot_grow(
+    pairs: list[tuple[int, int, float]], dice: object
+) -> None:
+    listed = {(a, b) for a, b, _ in pairs}
+    found = complete_link(7, pairs)
+    members = [member for group in found for member in group]
+    assert len(set(members)) == len(members)
+    assert all(pair in listed for group in found for pair in combinations(group, 2))
+    everything = [*found, *([alone] for alone in range(7) if alone not in members)]
+    for one, other in combinations(everything, 2):
+        assert any((min(a, b), max(a, b)) not in listed for a in one for b in other)
+    shuffled = list(pairs)
+    dice.shuffle(shuffled)
+    assert complete_link(7, shuffled) == found

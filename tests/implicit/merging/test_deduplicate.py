@@ -1,0 +1,317 @@
+"""Merging what says the same inside one study."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import pytest
+from invented_reports import (
+    STUDY,
+    AlikeEmbedder,
+    TableEmbedder,
+    deduplicated,
+    frames,
+    identity,
+    record,
+    said,
+)
+
+from lunguage_assets.errors import MethodError
+from lunguage_assets.implicit.merging.blacklist import Blacklist
+from lunguage_assets.implicit.merging.deduplicate import complete_link
+from lunguage_assets.tables import ATTRIBUTES, DEDUPLICATED_FINDINGS, FINDINGS, FITTED_PROBABILITIES
+
+
+def groups(frame: pd.DataFrame) -> set[frozenset[int]]:
+    """Row numbers of every merged group."""
+    found = frame[frame["merged_ids"].str.len() > 0]
+    ids = ([row_id, *merged] for row_id, merged in zip(found["finding_id"], found["merged_ids"], strict=True))
+    return {frozenset(int(one.split(":")[1]) for one in group) for group in ids}
+
+
+def test_the_same_finding_in_other_words_is_merged() -> None:
+    frame = deduplicated(
+        [
+            said("effusion", location="RUL"),
+            said("pleural effusion", location="right upper lobe", section="impr"),
+        ]
+    )
+    assert groups(frame) == {frozenset({0, 1})}
+    assert record(frame, identity(0))["merged_into"] == identity(1)
+    assert record(frame, identity(0))["merge_similarity"] == 1.0
+    DEDUPLICATED_FINDINGS.to_arrow(frame)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (said("opacity"), said("opacity", "dn")),
+        (said("opacity", "tp"), said("opacity", "tn")),
+        (said("opacity"), said("opacity", past_hx="old")),
+        (said("opacity"), said("opacity", study="s00000002", row=1)),
+        (said("opacity", location="right"), said("opacity", location="left")),
+        (said("opacity", location="RUL"), said("opacity", location="left")),
+        (said("opacity", location="RUL"), said("opacity", location="RLL")),
+        (said("nodule", measurement="5 mm"), said("nodule", measurement="8 mm")),
+        (said("fracture", location="T8"), said("fracture", location="T9")),
+        (said("opacity", improved="improved"), said("opacity", worsened="worse")),
+        (said("opacity", worsened="worse"), said("opacity", improved="better")),
+        (said("opacity", improved="a", worsened="b"), said("opacity", improved="a")),
+        (said("opacity", no_change="stable"), said("opacity", worsened="worse")),
+        (said("opacity", improved="better"), said("opacity", no_change="unchanged")),
+        (said("tube", placement="4 cm above the carina"), said("tube", placement="6 cm above the carina")),
+        (said("mass"), said("opacity")),
+        (said("effusions"), said("edema")),
+    ],
+)
+def test_what_must_not_merge_does_not_even_for_an_encoder_that_finds_all_alike(
+    one: object, other: object
+) -> None:
+    assert groups(deduplicated([one, other], embedder=AlikeEmbedder())) == set()
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (said("opacity"), said("opacity", "tp")),
+        (said("opacity", "dn"), said("nodule", "tn")),
+        (said("opacity", improved="a"), said("opacity")),
+        (
+            said("opacity", no_change="stable"),
+            said("opacity", no_change="unchanged", worsened="minimally worse"),
+        ),
+        (said("tube", placement="4 cm above the carina"), said("tube")),
+        (said("nodule", measurement="1 cm"), said("nodule", measurement="10 mm")),
+        (said("opacity", location="bilateral"), said("opacity", location="medial")),
+        (said("opacity"), said("opacity", section="impr")),
+    ],
+)
+def test_everything_else_may(one: object, other: object) -> None:
+    assert groups(deduplicated([one, other], embedder=AlikeEmbedder())) == {frozenset({0, 1})}
+
+
+def test_a_chain_through_a_neutral_location_never_changes_the_side() -> None:
+    rows = [
+        said("opacity", location="right lower lung"),
+        said("opacity", location="lower lung"),
+        said("opacity", location="left lower lung"),
+    ]
+    frame = deduplicated(rows, embedder=AlikeEmbedder())
+    assert groups(frame) == {frozenset({0, 1})}
+    assert frame["location"].tolist() == [row.location for row in rows]
+
+
+def test_groups_are_complete_links_taken_by_cosine_then_position() -> None:
+    assert complete_link(3, [(0, 1, 0.95), (1, 2, 0.96)]) == [[1, 2]]
+    assert complete_link(3, [(0, 1, 0.95), (1, 2, 0.95)]) == [[0, 1]]
+    assert complete_link(3, [(0, 1, 0.91), (1, 2, 0.95), (0, 2, 0.9)]) == [[0, 1, 2]]
+    assert complete_link(4, [(0, 1, 0.99), (2, 3, 0.98), (1, 2, 0.97), (0, 2, 0.96), (0, 3, 0.95)]) == [
+        [0, 1],
+        [2, 3],
+    ]
+    assert complete_link(2, []) == []
+
+
+def test_the_threshold_is_compared_with_the_rounded_cosine() -> None:
+    rows = [said("opacity"), said("shadow")]
+    assert groups(deduplicated(rows, embedder=TableEmbedder({("opacity", "shadow"): 0.8999996}))) == {
+        frozenset({0, 1})
+    }
+    assert groups(deduplicated(rows, embedder=TableEmbedder({("opacity", "shadow"): 0.8999994}))) == set()
+    assert (
+        groups(deduplicated(rows, embedder=TableEmbedder({("opacity", "shadow"): 0.94}), threshold=0.95))
+        == set()
+    )
+
+
+def test_the_similarity_kept_is_the_highest_to_a_member_of_the_group() -> None:
+    listed = {("a", "b"): 0.93, ("b", "c"): 0.97, ("a", "c"): 0.91}
+    frame = deduplicated([said("a"), said("b"), said("c")], embedder=TableEmbedder(listed))
+    kept = [record(frame, identity(number))["merge_similarity"] for number in range(3)]
+    assert pd.isna(kept[0])
+    assert kept[1:] == [0.97, 0.97]
+
+
+@pytest.mark.parametrize(
+    ("rows", "survivor"),
+    [
+        ([said("opacity", "tp", p=0.6), said("opacity", "tp", p=0.7)], 1),
+        ([said("opacity", "tp", p=0.7), said("opacity")], 1),
+        ([said("opacity", "tn", p=0.3), said("opacity", "tn", p=0.2)], 1),  # support is 1 - p
+        ([said("opacity"), said("opacity", section="impr")], 1),
+        ([said("opacity", section="hist"), said("opacity", past_hx="old")], 1),
+        ([said("opacity"), said("opacity")], 0),
+        ([said("opacity", sent_idx=4), said("opacity", sent_idx=3)], 1),
+        ([said("opacity", "tp", p=None), said("opacity", "tp", p=0.51)], 1),
+        (
+            [said("opacity", "tp", p=0.49), said("opacity", "tp", p=None)],
+            1,
+        ),  # no information counts as one half
+        ([said("opacity", row=11, sent_idx=0), said("opacity", row=2, sent_idx=0)], 2),
+    ],
+)
+def test_the_survivor_is_best_claimed_then_in_the_impression_then_first(
+    rows: list[object], survivor: int
+) -> None:
+    frame = deduplicated(rows, embedder=AlikeEmbedder(), history="keep")
+    kept = frame[frame["disposition"] == "kept"]["finding_id"].tolist()
+    assert kept == [identity(survivor)]
+
+
+def test_the_survivor_keeps_its_own_words_and_probability_and_unites_the_rest() -> None:
+    rows = [
+        said(
+            "shadow",
+            "tp",
+            p=0.4,
+            location="base",
+            severity="mild, Faint",
+            morphology="hazy",
+            evidence=[2, "~cough"],
+            associate=[3],
+            view="pa",
+        ),
+        said(
+            "opacity",
+            "tp",
+            p=0.7,
+            location="lung base",
+            severity="moderate, mild",
+            evidence=["~cough", 0, 1],
+            section="impr",
+        ),
+        said("blunting", evidence=[0, 1]),
+        said("scar", associate=[0]),
+    ]
+    frame = deduplicated(
+        rows,
+        embedder=TableEmbedder({("shadow base hazy mild, faint", "opacity lung base moderate, mild"): 0.95}),
+    )
+    survivor, merged = record(frame, identity(1)), record(frame, identity(0))
+    assert (survivor["ent"], survivor["location"], survivor["prob"], survivor["sent_idx"]) == (
+        "opacity",
+        "lung base",
+        0.7,
+        1,
+    )
+    assert (survivor["severity"], survivor["morphology"]) == ("moderate, mild, Faint", "hazy")
+    assert survivor["evidence"] == ["~cough", identity(2)]
+    assert survivor["associate"] == [identity(3)]
+    assert survivor["merged_ids"] == [identity(0)]
+    assert (merged["ent"], merged["location"], merged["severity"], merged["prob"]) == (
+        "shadow",
+        "base",
+        "mild, Faint",
+        0.4,
+    )
+    assert record(frame, identity(2))["evidence"] == [identity(1)]
+    assert record(frame, identity(3))["associate"] == [identity(1)]
+
+
+def test_references_are_moved_token_by_token() -> None:
+    """Row 1 is merged; row 11, and a bare name that reads like a reference, are not touched."""
+    filler = [said(f"filler{number}", "dn") for number in range(2, 11)]
+    rows = [
+        said("opacity"),
+        said("opacity"),
+        *filler,
+        said("pleural effusion"),
+        said("scar", evidence=[11, 1, f"~{identity(1)}"]),
+    ]
+    frame = deduplicated(rows)
+    assert record(frame, identity(12))["evidence"] == [identity(11), identity(0), f"~{identity(1)}"]
+
+
+def test_history_rows_are_excluded_unless_asked_for() -> None:
+    rows = [said("opacity", section="hist"), said("opacity", past_hx="old"), said("opacity")]
+    excluded = deduplicated(rows)
+    assert excluded["disposition"].tolist() == ["excluded", "kept", "kept"]
+    kept = deduplicated(rows, history="keep")
+    assert groups(kept) == {frozenset({0, 1})}  # both are past
+
+
+def test_every_finding_gets_a_probability_an_interval_and_their_source() -> None:
+    rows = [
+        said("a"),
+        said("b", "dn"),
+        said("c", "tp", p=0.4),
+        said("d", "tn", p=0.4),
+        said("e", "tp", p=None),
+        said("f", "tn", section="hist", p=None),
+    ]
+    frame = deduplicated(rows)
+    found = frame.set_index("ent")[["prob", "p_low", "p_high", "support", "p_source"]].T.to_dict("list")
+    assert found["a"] == [1.0, 1.0, 1.0, 1.0, "definitive"]
+    assert found["b"] == [0.0, 0.0, 0.0, 1.0, "definitive"]
+    assert found["c"] == [0.4, 0.2, 0.7, 0.4, "fitted"]
+    assert found["d"] == [0.4, 0.2, 0.7, 0.6, "fitted"]
+    assert found["e"] == found["f"] == [0.5, 0.0, 1.0, 0.5, "none"]
+    assert not frame["prob_is_bound"].any()
+    assert set(frame["encoder"]) == {"lexical-1"}
+
+
+def test_every_distinct_phrase_is_encoded_once_for_the_whole_batch() -> None:
+    rows = [
+        said(ent, study=f"s0000000{study}", row=number)
+        for study in range(3)
+        for number, ent in enumerate(["opacity", "scar", "opacity", "nodule"])
+    ]
+    embedder = AlikeEmbedder()
+    deduplicated(rows, embedder=embedder)
+    assert sorted(embedder.encoded) == ["nodule", "opacity", "scar"]
+
+
+def test_exact_pairs_of_a_user_count() -> None:
+    listed = Blacklist([], [("scar", "opacity")])
+    assert (
+        groups(deduplicated([said("scar"), said("opacity")], embedder=AlikeEmbedder(), listed=listed))
+        == set()
+    )
+
+
+def test_a_stage_that_fails_leaves_the_garbage_collector_as_it_was() -> None:
+    class BrokenEmbedder(AlikeEmbedder):
+        def encode(self, phrases: Sequence[str]) -> np.ndarray:
+            assert not gc.isenabled()
+            raise MethodError("broken")
+
+    rows = [said("opacity"), said("opacity", location="left")]
+    with pytest.raises(MethodError, match="broken"):
+        deduplicated(rows, embedder=BrokenEmbedder())
+    assert gc.isenabled()
+
+
+def test_an_empty_batch_is_a_valid_batch() -> None:
+    frame = deduplicated([])
+    assert len(frame) == 0
+    DEDUPLICATED_FINDINGS.to_arrow(frame)
+
+
+def test_nothing_that_a_row_says_is_lost_or_rewritten() -> None:
+    rows = [said("opacity", location="RUL ( apex ) > x & y \\ z / w"), said("a > b & (c) / d\\e")]
+    findings, _, _ = frames(rows)
+    frame = deduplicated(rows)
+    fixed = [
+        name
+        for name in FINDINGS.names
+        if name in frame.columns and name not in (*ATTRIBUTES, "evidence", "associate")
+    ]
+    pd.testing.assert_frame_equal(frame[fixed], findings[fixed], check_dtype=False)
+    assert set(frame["study_id"]) == {STUDY}
+    assert len(FITTED_PROBABILITIES.frame()) == 0
+
+
+def test_a_phrase_is_like_itself_and_a_phrase_without_pairs_is_not_encoded() -> None:
+    """A chest tube on the left and one on the right are kept apart before any encoder is asked."""
+    rows = [
+        said("opacity"),
+        said("opacity", section="impr"),
+        said("tube", "dn", location="left"),
+        said("tube", "dn", location="right"),
+    ]
+    embedder = AlikeEmbedder()
+    assert groups(deduplicated(rows, embedder=embedder)) == {frozenset({0, 1})}
+    assert embedder.encoded == []

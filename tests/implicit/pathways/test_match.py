@@ -1,0 +1,314 @@
+"""Which pathway a finding matches, or the reason why none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from invented_reports import dictionary, frames, identity, run, said, vocabulary
+
+from lunguage_assets.implicit.pathways.match import match
+from lunguage_assets.implicit.pathways.pathway_file import view_situations
+from lunguage_assets.implicit.pathways.pathways import load_dictionary
+from lunguage_assets.implicit.rows import read_rows
+from lunguage_assets.tables import FINDING_COLUMNS, MATCH_REASONS, PATHWAY_MATCHES, VIEWS
+
+SIGNS = {"erect": "blunting", "supine": "opacity", "recumbent": "fluid"}
+
+
+def matched(ent: str, **options: Any) -> tuple[str, str]:
+    """Pathway id and reason of a single certain finding."""
+    row = read_rows(frames([said(ent, **options)])[0], FINDING_COLUMNS)[0]
+    row.p_source = "definitive"
+    found = match(row, dictionary())
+    return found.pathway_id, found.reason
+
+
+def expected_effusion_signs(views: frozenset[str]) -> set[str]:
+    """The view rule of implicit.md section 3, said once more without pathways."""
+    postures = views & set(SIGNS)
+    if postures:
+        return {SIGNS[posture] for posture in postures}
+    signs = set()
+    if "pa" in views:
+        signs.add("blunting")
+    if "ap" in views or views == {"lateral"}:
+        signs.add("opacity")
+    return signs
+
+
+def test_an_effusion_shows_what_the_view_shows() -> None:
+    """All sixty-four sets of views, one study each."""
+    situations = list(view_situations())
+    rows = [
+        said(
+            "effusion", view=", ".join(view for view in VIEWS if view in views), study=f"s{number:08d}", row=0
+        )
+        for number, views in enumerate(situations)
+    ]
+    outcome = run(rows)
+    for number, views in enumerate(situations):
+        study = outcome.rows[outcome.rows["study_id"] == f"s{number:08d}"]
+        signs = expected_effusion_signs(views)
+        assert set(study["name"]) - {"pleural effusion"} == signs, views
+        assert study["match_reason"].iloc[0] == ("matched" if signs else "unknown view")
+
+
+@pytest.mark.parametrize(
+    ("view", "pathway"),
+    [
+        ("erect", "pleural_effusion_1"),
+        ("pa, supine", "pleural_effusion_2"),
+        ("supine, recumbent", "pleural_effusion_3"),
+        ("ap, erect, supine", "pleural_effusion_4"),
+        ("recumbent", "pleural_effusion_5"),
+        ("erect, recumbent", "pleural_effusion_6"),
+        ("ap", "pleural_effusion_7"),
+        ("lateral", "pleural_effusion_7"),
+        ("ap, lateral", "pleural_effusion_7"),
+        ("pa", "pleural_effusion_8"),
+        ("pa, lateral", "pleural_effusion_8"),
+        ("ap, pa", "pleural_effusion_9"),
+        ("ap, pa, lateral", "pleural_effusion_9"),
+        ("erect, supine, recumbent", "pleural_effusion_1+2+5"),
+    ],
+)
+def test_every_view_selects_its_own_effusion_pathway(view: str, pathway: str) -> None:
+    assert matched("pleural effusion", view=view) == (pathway, "matched")
+
+
+@pytest.mark.parametrize("view", ["", "ap", "pa", "lateral", "erect", "supine, recumbent"])
+def test_a_loculated_effusion_needs_no_view(view: str) -> None:
+    assert matched("pleural effusion", morphology="loculated", view=view) == (
+        "pleural_effusion_10",
+        "matched",
+    )
+
+
+@pytest.mark.parametrize(
+    ("view", "expected"),
+    [
+        ("ap", ("cardiomegaly_1", "matched")),
+        ("pa", ("cardiomegaly_1", "matched")),
+        ("pa, lateral, erect", ("cardiomegaly_1", "matched")),
+        ("lateral", ("", "view not covered")),
+        ("lateral, erect", ("", "view not covered")),
+        ("erect", ("", "unknown view")),
+        ("", ("", "unknown view")),
+    ],
+)
+def test_cardiomegaly_needs_a_frontal_view(view: str, expected: tuple[str, str]) -> None:
+    assert matched("cardiomegaly", view=view) == expected
+
+
+def test_every_other_pathway_matches_any_view_the_unknown_one_included() -> None:
+    for name in dictionary().diagnoses:
+        if name not in ("pleural effusion", "cardiomegaly"):
+            for views in view_situations():
+                assert dictionary().choose(name, [], views)[1] == "matched"
+
+
+@pytest.mark.parametrize(
+    ("ent", "options", "pathway"),
+    [
+        ("pneumothorax", {}, "pneumothorax_1"),
+        ("pneumothorax", {"morphology": "tension"}, "pneumothorax_2"),
+        ("pneumothorax with tension component", {}, "pneumothorax_2"),
+        ("pneumothorax", {"morphology": "without tension"}, "pneumothorax_1"),
+        ("pneumothorax", {"morphology": "non-tension"}, "pneumothorax_1"),
+        ("pneumothorax", {"morphology": "nontension"}, "pneumothorax_1"),
+        ("pneumothorax", {"morphology": "hypertension"}, "pneumothorax_1"),
+        ("emphysema", {}, "emphysema_1"),
+        ("emphysema", {"severity": "moderate to severe"}, "emphysema_2"),
+        ("emphysema", {"severity": "not severe"}, "emphysema_1"),
+        ("emphysema", {"severity": "mild"}, "emphysema_1"),
+        ("severe emphysema", {}, "emphysema_2"),
+        ("bronchitis", {}, "bronchitis_1"),
+        ("bronchitis", {"onset": "chronic"}, "bronchitis_2"),
+        ("bronchitis", {"onset": "acute on chronic"}, "bronchitis_1"),
+        ("bronchitis", {"onset": "chronic, acute"}, "bronchitis_1"),
+        ("bronchitis", {"onset": "not acute but chronic"}, "bronchitis_2"),
+        ("bronchitis", {"onset": "subacute"}, "bronchitis_1"),
+        ("chronic bronchitis", {"onset": "acute"}, "bronchitis_1"),
+        ("acute on chronic bronchitis", {}, "bronchitis_1"),
+        ("tuberculosis", {}, "tuberculosis_1"),
+        ("tuberculosis", {"onset": "active"}, "tuberculosis_1"),
+        ("tuberculosis", {"onset": "inactive"}, "tuberculosis_2"),
+        ("tuberculosis", {"onset": "non-active"}, "tuberculosis_2"),
+        ("tuberculosis", {"onset": "non active"}, "tuberculosis_2"),
+        ("tuberculosis", {"onset": "not active"}, "tuberculosis_2"),
+        ("tuberculosis", {"onset": "old"}, "tuberculosis_2"),
+        ("non-active tuberculosis", {}, "tuberculosis_2"),
+        ("nonactive tuberculosis", {}, "tuberculosis_2"),
+        ("inactive tuberculosis", {}, "tuberculosis_2"),
+        ("edema", {}, "pulmonary_edema_1"),
+        ("edema", {"location": "interstitial"}, "pulmonary_edema_2"),
+        ("edema", {"location": "alveolar"}, "pulmonary_edema_1"),
+        ("interstial edema", {}, "pulmonary_edema_2"),
+        ("alveolar edema", {}, "pulmonary_edema_1"),
+        ("pneumonia", {}, "pneumonia_1"),
+        ("pneumonia", {"distribution": "lobar"}, "pneumonia_3"),
+        ("pneumonia", {"location": "right lower lobe"}, "pneumonia_1"),
+        ("aspiration pna", {}, "pneumonia_2"),
+        ("pneumonia", {"morphology": "aspiration"}, "pneumonia_2"),
+        ("pleural effusion", {"morphology": "non-loculated"}, "pleural_effusion_8"),
+        ("pleural effusion", {"morphology": "no longer loculated"}, "pleural_effusion_8"),
+        ("effusion atelectasis", {}, "atelectasis_1"),
+    ],
+)
+def test_refinement_words_choose_among_the_pathways(ent: str, options: dict[str, str], pathway: str) -> None:
+    assert matched(ent, **options) == (pathway, "matched")
+
+
+@pytest.mark.parametrize(
+    ("ent", "options", "pathway"),
+    [
+        ("fracture", {}, "fracture_1"),
+        ("fracture", {"location": "left clavicle"}, "fracture_1"),
+        ("fracture", {"onset": "acute"}, "fracture_1"),
+        ("fracture", {"onset": "old", "location": "right 5th rib"}, "fracture_2"),
+        ("fracture", {"onset": "remote"}, "fracture_2"),
+        ("long standing fracture", {}, "fracture_2"),
+        ("fracture", {"morphology": "healed"}, "fracture_3"),
+        ("old healed fracture", {}, "fracture_3"),
+        ("fracture", {"onset": "old", "morphology": "healed"}, "fracture_3"),
+        ("fracture", {"onset": "acute on chronic"}, "fracture_1"),
+        ("fracture", {"location": "T8"}, "fracture_4"),
+        ("fracture", {"location": "T8-T9"}, "fracture_4"),
+        ("fracture", {"location": "vertebral bodies"}, "fracture_4"),
+        ("fracture", {"location": "thoracic spine", "onset": "old"}, "fracture_4"),
+        ("fracture", {"location": "end plate"}, "fracture_4"),
+        ("fracture", {"location": "upper lumbar"}, "fracture_4"),
+        ("compression fractures", {}, "fracture_4"),
+        ("fracture", {"morphology": "compression", "location": "left clavicle"}, "fracture_4"),
+        ("fracture", {"location": "costovertebral"}, "fracture_1"),
+        ("fracture", {"location": "rib, mid axillary line"}, "fracture_1"),
+        ("fracture", {"comparison": "old film of the spine"}, "fracture_1"),
+        ("manubrial fracture", {}, "fracture_1"),
+    ],
+)
+def test_a_fracture_is_read_by_its_bone_and_age(ent: str, options: dict[str, str], pathway: str) -> None:
+    assert matched(ent, **options) == (pathway, "matched")
+
+
+@pytest.mark.parametrize(
+    "location",
+    ["pacemaker lead", "sternal wires", "right, hardware", "fixation plate", "PICC", "T8 pedicle screws"],
+)
+def test_a_broken_device_implies_nothing(location: str) -> None:
+    outcome = run([said("fracture", location=location)])
+    assert outcome.match(identity(0))["reason"] == "device"
+    assert outcome.names() == ["fracture"]
+
+
+@pytest.mark.parametrize(
+    ("ent", "location"),
+    [
+        ("effusion", "pericardial"),
+        ("effusions", "Pericardium"),
+        ("effusion", "right shoulder joint"),
+        ("emphysema", "subcutaneous, left"),
+        ("emphysema", "soft tissues of the neck"),
+        ("emphysema", "chest wall"),
+        ("edema", "soft tissue"),
+        ("malignancy", "left breast"),
+    ],
+)
+def test_the_same_word_at_another_place_is_not_the_diagnosis(ent: str, location: str) -> None:
+    outcome = run([said(ent, location=location)])
+    found = outcome.match(identity(0))
+    assert (found["diagnosis"], found["reason"], found["pathway_id"]) == ("", "not a diagnosis", "")
+    assert len(outcome.rows) == 1
+
+
+@pytest.mark.parametrize(
+    ("ent", "location"),
+    [
+        ("effusion", "right"),
+        ("effusion", "left pleural space"),
+        ("effusion", "bilateral bases"),
+        ("emphysema", "upper lobes"),
+        ("edema", "perihilar"),
+        ("malignancy", "left upper lobe"),
+    ],
+)
+def test_at_its_own_place_it_is(ent: str, location: str) -> None:
+    assert matched(ent, location=location)[1] == "matched"
+
+
+def test_a_device_elsewhere_in_the_report_does_not_matter() -> None:
+    outcome = run([said("fracture", location="left clavicle"), said("pacemaker lead")])
+    assert outcome.match(identity(0))["reason"] == "matched"
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"ent": "opacity"}, "not a diagnosis"),
+        ({"ent": "pneumonia", "section": "hist"}, "history section"),
+        ({"ent": "opacity", "section": "hist"}, "history section"),
+        ({"ent": "CHF", "past_hx": "history of"}, "past diagnosis"),
+        ({"ent": "CHF", "status": "dn"}, "negative"),
+        ({"ent": "CHF", "status": "tn"}, "negative"),
+        ({"ent": "CHF", "status": "tp", "p": None}, "no information on certainty"),
+        ({"ent": "CHF", "status": "tn", "p": None}, "negative"),
+        ({"ent": "CHF", "status": "dn", "past_hx": "old"}, "past diagnosis"),
+        ({"ent": "fracture", "location": "lead", "past_hx": "old"}, "device"),
+        ({"ent": "effusion", "view": ""}, "unknown view"),
+        ({"ent": "effusion", "view": "ap, sideways"}, "matched"),
+        ({"ent": "cardiomegaly", "view": "lateral"}, "view not covered"),
+        ({"ent": "CHF"}, "matched"),
+        ({"ent": "CHF", "status": "tp"}, "matched"),
+    ],
+)
+def test_every_row_without_a_pathway_says_why(options: dict[str, Any], reason: str) -> None:
+    outcome = run([said(**options)])
+    found = outcome.match(identity(0))
+    assert found["reason"] == reason
+    assert bool(found["pathway_id"]) == bool(found["pathway"]) == (reason == "matched")
+    if reason != "matched":
+        assert len(outcome.expansion.expansions) == 0
+
+
+def test_a_merged_row_does_not_expand_beside_its_survivor() -> None:
+    outcome = run([said("pneumonia"), said("pna", section="impr")])
+    assert outcome.match(identity(0))["reason"] == "merged"
+    assert outcome.match(identity(1))["reason"] == "matched"
+
+
+def test_history_rows_that_are_kept_are_past_diagnoses() -> None:
+    outcome = run([said("pneumonia", section="hist")], history="keep")
+    assert outcome.match(identity(0))["reason"] == "past diagnosis"
+    assert outcome.row(identity(0))["currency"] == "past dx"
+
+
+def test_a_refinement_without_a_pathway_is_a_reason_of_its_own(tmp_path: Path) -> None:
+    file = tmp_path / "own.yaml"
+    file.write_text(
+        "diagnoses:\n  - name: flu\n    spellings: {plain: [flu]}\n    refinements:\n      - "
+        "{name: mild, words: [mild]}\n"
+        "    pathways:\n      - {id: flu_1, implies: [{finding: fever, status: dp}]}\n"
+    )
+    outcome = run([said("flu", severity="mild")], pathways=load_dictionary(file, vocabulary()))
+    assert outcome.match(identity(0))["reason"] == "no pathway for this refinement"
+
+
+def test_every_finding_and_every_generated_row_has_exactly_one_answer() -> None:
+    rows = [
+        said("CHF"),
+        said("chf", section="impr"),
+        said("no such thing"),
+        said("edema", "dn"),
+        said("copd", section="hist"),
+        said("copd", severity="severe"),
+    ]
+    outcome = run(rows)
+    generated = outcome.expansion.expansions.query("outcome == 'generated'")["finding_id"].tolist()
+    matches = outcome.expansion.matches
+    assert sorted(matches["finding_id"]) == sorted(
+        [*(identity(number) for number in range(len(rows))), *generated]
+    )
+    assert sorted(matches.loc[matches["generated"], "finding_id"]) == sorted(generated)
+    assert set(matches["reason"]) <= set(MATCH_REASONS)
+    PATHWAY_MATCHES.to_arrow(matches)

@@ -1,0 +1,264 @@
+"""The dictionary of pathways: published structure, checks on loading, the paper's notation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from invented_reports import dictionary, run, said, vocabulary
+
+from lunguage_assets.corpus.vocabulary import Vocabulary
+from lunguage_assets.data_files import resource
+from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.implicit.pathways.pathway_file import view_situations
+from lunguage_assets.implicit.pathways.pathways import load_dictionary
+from lunguage_assets.tables import TERMS
+
+PUBLISHED = {  # variants, pathways, depth, width: the table of implicit.md section 3
+    "pleural effusion": (2, 10, 1, 3),
+    "atelectasis": (7, 1, 1, 2),
+    "pulmonary edema": (12, 2, 2, 4),
+    "consolidation": (4, 1, 1, 2),
+    "pneumonia": (22, 3, 2, 3),
+    "cardiomegaly": (1, 1, 1, 1),
+    "congestive heart failure": (5, 1, 3, 6),
+    "pneumothorax": (5, 2, 1, 4),
+    "emphysema": (6, 2, 1, 3),
+    "copd": (3, 1, 2, 5),
+    "fracture": (15, 4, 1, 5),
+    "lung cancer": (7, 1, 1, 1),
+    "tuberculosis": (5, 2, 1, 3),
+    "bronchitis": (4, 2, 1, 3),
+}
+
+
+def test_the_dictionary_has_the_published_structure() -> None:
+    found = {s.diagnosis: (s.variants, s.pathways, s.depth, s.width) for s in dictionary().statistics()}
+    assert found == PUBLISHED
+
+
+def test_the_published_totals_and_means_come_out() -> None:
+    statistics = dictionary().statistics()
+    assert (len(statistics), sum(s.variants for s in statistics), sum(s.pathways for s in statistics)) == (
+        14,
+        98,
+        33,
+    )
+    assert round(sum(s.depth for s in statistics) / 14, 2) == 1.36
+    assert round(sum(s.width for s in statistics) / 14, 2) == 3.21
+    assert max(s.depth for s in statistics) == 3
+    assert max(s.width for s in statistics) == 6
+
+
+def test_every_spelling_is_recognised_in_every_wording_that_normalises_to_it() -> None:
+    for name, diagnosis in dictionary().diagnoses.items():
+        for spelling in diagnosis.variants:
+            assert dictionary().recognise(vocabulary().finding(spelling)) == name
+            assert dictionary().recognise(vocabulary().finding(f"  {spelling.upper()} ")) == name
+
+
+@pytest.mark.parametrize(
+    ("ent", "diagnosis"),
+    [
+        ("fx", "fracture"),
+        ("CHF", "congestive heart failure"),
+        ("pna", "pneumonia"),
+        ("pneumo", "pneumonia"),
+        ("TB", "tuberculosis"),
+        ("ptx", "pneumothorax"),
+        ("pulm edema", "pulmonary edema"),
+        ("effusions", "pleural effusion"),
+        ("malignancy", "lung cancer"),
+        ("lung carcinoma", "lung cancer"),
+        ("acute on chronic bronchitis", "bronchitis"),
+        ("loculated effusion", "pleural effusion"),
+        ("inactive tuberculosis", "tuberculosis"),
+        ("pericardial effusion", None),
+        ("rib cage", None),
+        ("acute cholecystitis", None),
+        ("non", None),
+        ("", None),
+    ],
+)
+def test_findings_are_recognised_by_their_canonical_name(ent: str, diagnosis: str | None) -> None:
+    assert dictionary().recognise(vocabulary().finding(ent)) == diagnosis
+
+
+def test_a_vocabulary_that_renames_a_spelling_does_not_hide_the_diagnosis() -> None:
+    terms = TERMS.frame(
+        [
+            {
+                "category": "CF",
+                "subcategory": "",
+                "target_term": "congestive heart failure",
+                "normed_term": "heart failure",
+            },
+            {
+                "category": "PF",
+                "subcategory": "",
+                "target_term": "severe emphysema",
+                "normed_term": "emphysema",
+            },
+        ]
+    )
+    renaming = Vocabulary.from_terms(terms)
+    seen = load_dictionary(None, renaming)
+    assert seen.recognise(renaming.finding("CHF")) == "congestive heart failure"
+    assert seen.recognise("emphysema", "severe emphysema") == "emphysema"
+
+
+def test_parents_come_before_their_sub_findings_in_the_order_of_resolution() -> None:
+    order = dictionary().order
+    for parent, child in [
+        ("congestive heart failure", "pulmonary edema"),
+        ("congestive heart failure", "cardiomegaly"),
+        ("pulmonary edema", "consolidation"),
+        ("pulmonary edema", "pleural effusion"),
+        ("copd", "emphysema"),
+        ("pneumonia", "consolidation"),
+    ]:
+        assert order[parent] < order[child] < dictionary().rank("opacity")
+
+
+def test_the_papers_notation_is_written_from_the_data() -> None:
+    notation = {p.id: p.notation for name in dictionary().diagnoses for p in dictionary().pathways_of(name)}
+    assert (
+        notation["consolidation_1"]
+        == "view: ap, pa, lateral > ent: opacity > status: dp > loc: airspace && ent: volume loss > "
+        "status: dn"
+    )
+    assert (
+        notation["cardiomegaly_1"]
+        == "view: ap, pa > ent: heart size > status: dp > loc: cardiothoracic > measurement: increased"
+    )
+    assert notation["pleural_effusion_2"] == (
+        "view: ap, pa, lateral, supine > ent: opacity > status: dp > loc: pleural space > "
+        "morphology: hazy > distribution: diffuse"
+    )
+    assert notation["pleural_effusion_8"].startswith("view: pa, lateral > ")
+
+
+def test_at_most_one_pathway_applies_in_every_situation_and_only_views_leave_gaps() -> None:
+    for name, diagnosis in dictionary().diagnoses.items():
+        for refinement in ("plain", *(r.name for r in diagnosis.refinements)):
+            for views in view_situations():
+                applying = [
+                    p
+                    for p in dictionary().pathways_of(name)
+                    if refinement in p.when.refinements and p.when.admits(views)
+                ]
+                assert len(applying) <= 1
+                if not applying:
+                    assert name in ("pleural effusion", "cardiomegaly")
+
+
+def test_a_person_adds_a_diagnosis_without_touching_code(tmp_path: Path) -> None:
+    added = """
+  - name: sarcoidosis
+    spellings: {plain: [sarcoidosis, boeck disease]}
+    pathways:
+      - id: sarcoidosis_1
+        implies:
+          - {finding: lymphadenopathy, status: dp, location: hilar, strength: 0.5}
+          - {diagnosis: consolidation, status: dp}
+"""
+    file = tmp_path / "pathways.yaml"
+    file.write_text(resource("pathways.yaml").read_text() + added)
+    outcome = run([said("Boeck disease", "tp", p=0.8)], pathways=load_dictionary(file, vocabulary()))
+    assert outcome.names() == ["boeck disease", "lymphadenopathy", "consolidation", "opacity", "volume loss"]
+    assert outcome.row("s00000001:0/0")["support"] == pytest.approx(0.4)
+    assert outcome.row("s00000001:0/1/0")["support"] == pytest.approx(0.8)
+
+
+MINIMAL = """diagnoses:
+  - name: flu
+    spellings: {plain: [flu], mild: [light flu]}
+    refinements:
+      - {name: mild, words: [light]}
+    pathways:
+      - id: flu_1
+        implies:
+          - {finding: fever, status: dp}
+      - id: flu_2
+        when: {refinements: [mild], projections: [[pa]]}
+        implies:
+          - {finding: redness, status: dn, strength: 0.5}
+"""
+
+
+def load_text(tmp_path: Path, text: str) -> object:
+    file = tmp_path / "own.yaml"
+    file.write_text(text)
+    return load_dictionary(file, vocabulary())
+
+
+def test_the_minimal_file_loads(tmp_path: Path) -> None:
+    load_text(tmp_path, MINIMAL)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "line", "field"),
+    [
+        ("[[pa]]", "[[sideways]]", 11, "projections"),
+        ("strength: 0.5", "strength: 1.5", 13, "strength"),
+        ("strength: 0.5", "strength: 0", 13, "strength"),
+        ("status: dn", "status: tn", 13, "status"),
+        ("finding: redness", "diagnosis: redness", 13, "diagnosis"),
+        ("finding: redness", "finding: flu", 13, "finding"),
+        ("finding: redness", "diagnosis: flu", 7, "pathways"),  # a cycle
+        ("id: flu_2", "id: flu_1", 10, "id"),
+        ("[light flu]", "[flu]", 3, "spellings"),
+        ("{plain: [flu], ", "{", 3, "spellings"),
+        ("[mild]", "[plain]", 10, "pathways"),  # two pathways for the plain diagnosis on a pa view
+        ("[mild]", "[fierce]", 11, "refinements"),
+        ("[mild]", "[]", 11, "when"),
+        ("projections: [[pa]]", "projections: [[pa]], needs: [ap]", 11, "when"),
+        ("status: dn", "status: dn, attributes: {colour: red}", 13, "attributes"),
+        ("status: dn", "status: dn, status: dp", 13, "status"),
+        ("words: [light]", "words: [light], location_patterns: ['(']", 5, "location_patterns"),
+        (
+            "- {finding: fever, status: dp}",
+            "- {finding: fever, status: dp}\n          - {finding: fever, status: dp}",
+            9,
+            "implies",
+        ),
+        ("diagnoses:", "categories: {redness: PATIENT INFO.}\nunknown: 1\ndiagnoses:", 2, "unknown"),
+        ("name: flu\n", "name: [flu\n", 3, "not YAML"),
+    ],
+)
+def test_an_error_names_the_line_and_the_field(
+    tmp_path: Path, before: str, after: str, line: int, field: str
+) -> None:
+    assert before in MINIMAL
+    with pytest.raises(ConfigurationError) as raised:
+        load_text(tmp_path, MINIMAL.replace(before, after, 1))
+    message = str(raised.value)
+    assert "own.yaml" in message
+    assert f"line {line}" in message
+    assert field in message
+
+
+def test_a_symptom_with_a_place_is_refused(tmp_path: Path) -> None:
+    text = "categories: {fever: PATIENT INFO.}\n" + MINIMAL.replace(
+        "{finding: fever, status: dp}", "{finding: fever, status: dp, location: lung}"
+    )
+    with pytest.raises(ConfigurationError, match="symptom"):
+        load_text(tmp_path, text)
+
+
+def test_a_cycle_that_only_the_vocabulary_closes_is_found(tmp_path: Path) -> None:
+    terms = TERMS.frame(
+        [{"category": "PF", "subcategory": "", "target_term": "redness", "normed_term": "flu"}]
+    )
+    file = tmp_path / "own.yaml"
+    file.write_text(MINIMAL)
+    with pytest.raises(ConfigurationError, match="flu -> flu"):
+        load_dictionary(file, Vocabulary.from_terms(terms))
+
+
+def test_a_missing_or_undecodable_file_is_an_error_a_person_can_act_on(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="not found"):
+        load_dictionary(tmp_path / "none.yaml", vocabulary())
+    (tmp_path / "latin.yaml").write_bytes(b"diagnoses: \xff")
+    with pytest.raises(ConfigurationError, match="UTF-8"):
+        load_dictionary(tmp_path / "latin.yaml", vocabulary())

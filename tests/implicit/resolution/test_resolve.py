@@ -1,0 +1,462 @@
+"""Contradictions resolved, with nothing left hanging and nothing unexplained."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pytest
+from invented_reports import STUDY, AlikeEmbedder, Outcome, dictionary, identity, run, said
+
+from lunguage_assets.implicit.expansion.expand import expand
+from lunguage_assets.implicit.resolution.guarantees import (
+    violations,
+)
+from lunguage_assets.implicit.resolution.resolve import resolve, resolve_again
+from lunguage_assets.tables import (
+    ACCOUNTING,
+    CONFLICTS,
+    DEDUPLICATED_FINDINGS,
+    LUNGUAGE_PLUS_PLUS,
+    RESOLUTION_LOG,
+)
+
+
+def logged(outcome: Outcome, finding_id: str, stage: str = "resolve") -> dict[str, Any]:
+    """The one entry of the log that says what became of a row."""
+    log = outcome.resolution.log
+    found = log[
+        (log["finding_id"] == finding_id) & (log["stage"] == stage) & (log["event"] != "reference lost")
+    ].to_dict("records")
+    assert len(found) == 1
+    return {name: None if value is not None and value != value else value for name, value in found[0].items()}
+
+
+def conflicts(outcome: Outcome) -> set[tuple[str, str, str]]:
+    frame = outcome.resolution.conflicts
+    return set(zip(frame["name"], frame["conflict_type"], frame["source"], strict=True))
+
+
+def lost_references(outcome: Outcome) -> set[tuple[str, str]]:
+    log = outcome.resolution.log
+    lost = log[log["event"] == "reference lost"]
+    return set(zip(lost["finding_id"], lost["reference"], strict=True))
+
+
+# rules
+
+
+def test_rule_1_an_expansion_never_outweighs_what_the_report_says() -> None:
+    outcome = run([said("CHF"), said("pulmonary edema", "tn", p=0.4)])
+    assert identity(1) in outcome.ids()
+    entry = logged(outcome, identity(0) + "/1")
+    assert (entry["event"], entry["rule"], entry["conflict_type"], entry["survivor_id"]) == (
+        "discarded",
+        "rule 1: originals outrank expansions",
+        "polarity",
+        None,
+    )
+
+
+def test_a_denied_sub_finding_goes_with_its_whole_subtree_and_leaves_no_link() -> None:
+    outcome = run([said("CHF"), said("pulmonary edema", "dn")])
+    assert outcome.names() == [
+        "congestive heart failure",
+        "pulmonary edema",
+        "cardiomegaly",
+        "heart size",
+        "dyspnea",
+    ]
+    assert outcome.row(identity(0))["evidence"] == [identity(0) + "/0", identity(0) + "/2"]
+    denied = outcome.row(identity(1))
+    assert (denied["evidence"], denied["associate"], denied["merged_ids"]) == ([], [], [])
+    for gone in ("/1/0", "/1/1", "/1/0/0", "/1/0/1", "/1/1/0"):
+        assert logged(outcome, identity(0) + gone)["rule"] == "parent gone"
+
+
+def test_rule_2_a_definite_contradiction_leaves_nothing() -> None:
+    outcome = run(
+        [said("opacity", location="RUL"), said("opacity", "dn", location="right upper lobe"), said("scar")]
+    )
+    assert outcome.names() == ["scar"]
+    for number in (0, 1):
+        entry = logged(outcome, identity(number))
+        assert (entry["event"], entry["rule"], entry["conflict_type"]) == (
+            "removed",
+            "rule 2: definite contradiction",
+            "polarity",
+        )
+
+
+def test_rule_2_needs_nothing_tentative() -> None:
+    outcome = run([said("opacity"), said("opacity", "dn"), said("opacity", "tp", p=0.2, measurement="5 mm")])
+    assert outcome.rows["status"].tolist() == ["dp"]
+
+
+def test_rule_2_looks_at_what_rule_1_left() -> None:
+    """The generated volume losses of atelectasis and consolidation contradict each other definitely; a stated
+    one decides.
+    """
+    both = [said("atelectasis"), said("consolidation")]
+    assert "volume loss" not in run(both).names()
+    outcome = run([*both, said("volume loss", "tn", p=0.4)])
+    assert outcome.rows.loc[outcome.rows["name"] == "volume loss", "finding_id"].tolist() == [identity(2)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "kept"),
+    [
+        ([said("opacity", "tp", p=0.3), said("opacity", "tn", p=0.4)], 1),  # 0.3 against 0.6
+        ([said("opacity", "tp", p=0.7), said("opacity", "tn", p=0.4)], 0),
+        ([said("opacity", "tp", p=0.7), said("opacity", "tn", p=0.3)], 0),  # a tie: tp before tn
+        ([said("opacity", "tn", p=0.3), said("opacity", "tp", p=0.7)], 1),
+        ([said("opacity", "tp", p=1.0), said("opacity", "dp", measurement="5 mm")], 1),  # a tie: dp before tp
+        (
+            [said("opacity", "tn", p=0.0), said("opacity", "dn", measurement="large")],
+            0,
+        ),  # a tie: tn before dn
+        ([said("opacity", measurement="5 mm"), said("opacity", measurement="8 mm", section="impr")], 1),
+        ([said("opacity", measurement="5 mm"), said("opacity", measurement="8 mm")], 0),
+        ([said("opacity", "dn"), said("opacity", "tp", p=0.2)], 0),
+        ([said("opacity", "tp", p=0.9), said("opacity", "dn")], 1),
+    ],
+)
+def test_rule_3_keeps_the_highest_support_then_certainty_then_place(rows: list[Any], kept: int) -> None:
+    outcome = run(rows)
+    assert outcome.rows["finding_id"].tolist() == [identity(kept)]
+    assert logged(outcome, identity(1 - kept))["rule"] == "rule 3: highest support"
+
+
+def test_a_loser_of_the_same_polarity_is_merged_and_of_the_other_removed() -> None:
+    rows = [
+        said("opacity", "tp", p=0.8, measurement="5 mm", severity="mild"),
+        said(
+            "opacity", "tp", p=0.6, measurement="8 mm", severity="faint", evidence=[3], associate=["~cough"]
+        ),
+        said("opacity", "tn", p=0.6, measurement="9 mm", severity="dense", evidence=[3]),
+        said("nodule", evidence=[1, 2], associate=[1]),
+    ]
+    outcome = run(rows)
+    survivor = outcome.row(identity(0))
+    assert (survivor["measurement"], survivor["severity"], survivor["prob"]) == (
+        "5 mm, 8 mm",
+        "mild, faint",
+        0.8,
+    )
+    assert (survivor["evidence"], survivor["associate"], survivor["merged_ids"]) == (
+        [identity(3)],
+        ["~cough"],
+        [identity(1)],
+    )
+    merged, removed = logged(outcome, identity(1)), logged(outcome, identity(2))
+    assert (merged["event"], merged["survivor_id"], merged["conflict_type"]) == (
+        "merged",
+        identity(0),
+        "duplicate_pos",
+    )
+    assert (removed["event"], removed["survivor_id"], removed["conflict_type"]) == (
+        "removed",
+        None,
+        "polarity",
+    )
+    nodule = outcome.row(identity(3))
+    assert (nodule["evidence"], nodule["associate"]) == ([identity(0)], [identity(0)])
+    assert lost_references(outcome) == {(identity(3), identity(2))}
+
+
+def test_singletons_pass_through() -> None:
+    rows = [
+        said("opacity"),
+        said("opacity", location="left"),
+        said("opacity", past_hx="old"),
+        said("nodule", "tn"),
+        said("scar", "dn"),
+    ]
+    outcome = run(rows)
+    assert outcome.rows["finding_id"].tolist() == [identity(number) for number in range(5)]
+    assert len(outcome.resolution.log) == len(outcome.resolution.conflicts) == 0
+
+
+def test_alveolar_and_interstitial_edema_are_two_findings() -> None:
+    outcome = run([said("alveolar edema", "dn"), said("interstitial edema")])
+    assert {identity(0), identity(1)} <= outcome.ids()
+
+
+# the graph
+
+
+def test_children_of_a_merged_parent_move_to_the_survivor() -> None:
+    """Edema follows from both failures: the weaker one's loses, and what follows from it is told once."""
+    outcome = run([said("CHF", "tp", p=0.4, location="x", sent_idx=0), said("CHF", location="y", sent_idx=1)])
+    assert sorted(outcome.names()).count("dyspnea") == 1
+    dyspnea = outcome.rows[outcome.rows["name"] == "dyspnea"].iloc[0]
+    assert (dyspnea["parent_id"], dyspnea["root_id"], dyspnea["support"]) == (identity(1), identity(1), 1.0)
+    assert dyspnea["associate"] == [identity(1), identity(0)]
+    assert dyspnea["merged_ids"] == [identity(0) + "/2"]
+    assert identity(1) + "/2" in outcome.row(identity(0))["evidence"]
+    assert violations(outcome.rows) == []
+
+
+def test_the_subtree_of_a_merged_expansion_is_held_by_its_survivor() -> None:
+    """Lobar pneumonia and heart failure both imply consolidation: of the two, one stays, with one opacity and
+    one volume loss.
+    """
+    outcome = run([said("CHF", "tp", p=0.4), said("lobar pneumonia")])
+    consolidations = outcome.rows[outcome.rows["name"] == "consolidation"]
+    assert consolidations["finding_id"].tolist() == [identity(1) + "/0"]
+    assert consolidations["merged_ids"].tolist() == [[identity(0) + "/1/0"]]
+    losses = outcome.rows[outcome.rows["name"] == "volume loss"]
+    assert losses["parent_id"].tolist() == [identity(1) + "/0"]
+    assert ("volume loss", "certainty_neg", "expansion-expansion") in conflicts(outcome)
+    assert ("consolidation", "certainty_pos", "expansion-expansion") in conflicts(outcome)
+
+
+def test_an_original_that_loses_takes_its_expansions_along() -> None:
+    outcome = run([said("pneumonia", "tp", p=0.3, location="RUL"), said("pneumonia", "dn", location="RUL")])
+    assert outcome.rows["finding_id"].tolist() == [identity(1)]
+    assert logged(outcome, identity(0) + "/0")["rule"] == "parent gone"
+
+
+def test_a_child_of_a_removed_row_stays_with_another_living_parent() -> None:
+    """A result whose stated parent is denied by a later amendment: the sub-finding that another diagnosis
+    also shows remains.
+    """
+    outcome = run([said("CHF", location="x"), said("CHF", "tp", p=0.6, location="y"), said("scar")])
+    rows = outcome.rows.copy()
+    dyspnea = rows.loc[rows["name"] == "dyspnea", "finding_id"].item()
+    assert outcome.row(dyspnea)["parent_id"] == identity(0)
+    rows.loc[rows["finding_id"] == identity(2), ["name", "status", "support", "prob"]] = [
+        "congestive heart failure",
+        "dn",
+        1.0,
+        0.0,
+    ]
+    at = rows.index[rows["finding_id"] == identity(2)].item()
+    rows.at[at, "location_parts"] = ["x"]
+    again = resolve_again(rows, dictionary())
+    kept = again.rows[again.rows["finding_id"] == dyspnea].iloc[0]
+    assert (kept["parent_id"], kept["root_id"], kept["support"], kept["prob"]) == (
+        identity(1),
+        identity(1),
+        0.6,
+        0.6,
+    )
+    assert identity(0) not in set(again.rows["finding_id"])
+    assert violations(again.rows) == []
+
+
+def test_evidence_of_a_losing_expansion_goes_to_the_agreeing_survivor() -> None:
+    outcome = run([said("bronchitis", location="peribronchial", onset="chronic"), said("COPD")])
+    cough = outcome.rows[outcome.rows["name"] == "cough"]
+    assert len(cough) == 1
+    holder, other = (
+        cough.iloc[0]["parent_id"],
+        ({identity(0), identity(1)} - {cough.iloc[0]["parent_id"]}).pop(),
+    )
+    assert cough.iloc[0]["finding_id"] in outcome.row(holder)["evidence"]
+    assert cough.iloc[0]["finding_id"] in outcome.row(other)["evidence"]
+
+
+def test_the_lost_link_of_a_row_removed_later_is_logged() -> None:
+    outcome = run([said("pneumonia"), said("opacity", "tp", p=0.3), said("opacity", "tn", p=0.2)])
+    assert outcome.child(identity(0) + "/0")["linked_to"] == identity(1)
+    assert identity(1) not in outcome.row(identity(0))["evidence"]
+    assert (identity(0), identity(1)) in lost_references(outcome)
+    entry = logged(outcome, identity(0) + "/0", "expand")
+    assert (entry["event"], entry["survivor_id"]) == ("already stated", None)
+
+
+def test_a_heart_of_normal_size_does_not_become_enlarged_by_merging() -> None:
+    outcome = run([said("cardiomegaly"), said("heart size", location="cardiothoracic", measurement="normal")])
+    assert outcome.row(identity(1))["measurement"] == "normal"
+    assert outcome.row(identity(0))["evidence"] == []
+    assert logged(outcome, identity(0) + "/0")["event"] == "merged"
+    assert (identity(0), identity(0) + "/0") in lost_references(outcome)
+
+
+def test_several_spellings_of_one_diagnosis_leave_one_of_each_sub_finding() -> None:
+    rows = [
+        said("CHF", measurement="5 mm"),
+        said("congestive heart failure", measurement="8 mm"),
+        said("chf", "tp", p=0.5, severity="extremely mild interval"),
+    ]
+    outcome = run(rows)
+    names = outcome.names()
+    assert names.count("congestive heart failure") == 1
+    for name in (
+        "cardiomegaly",
+        "pulmonary edema",
+        "dyspnea",
+        "consolidation",
+        "pleural effusion",
+        "heart size",
+        "blunting",
+        "volume loss",
+    ):
+        assert names.count(name) == 1, name
+
+
+# references
+
+
+def test_the_impression_may_refer_to_the_findings_section() -> None:
+    rows = [
+        said("opacity", section="find"),
+        said("pneumonia", "tp", section="impr", evidence=[0]),
+        said("scar", section="impr", associate=[0, 1]),
+    ]
+    outcome = run(rows)
+    assert outcome.row(identity(1))["evidence"] == [identity(0), identity(1) + "/1"]
+    assert outcome.row(identity(2))["associate"] == [identity(0), identity(1)]
+
+
+def test_idx11_is_not_idx1() -> None:
+    """Row 1 is removed; references to row 11 and the bare name `pleural effusion, idx11` stay whole."""
+    filler = [said(f"filler{number}", "dn") for number in range(2, 11)]
+    rows = [
+        said("effusion", "dn"),
+        said("effusion", "tp", p=0.4),
+        *filler,
+        said("pleural effusion", location="left", view=""),
+        said("scar", evidence=[1, 11, "~pleural effusion, idx11"]),
+    ]
+    outcome = run(rows)
+    assert outcome.row(identity(12))["evidence"] == [identity(11), "~pleural effusion, idx11"]
+    assert lost_references(outcome) == {(identity(12), identity(1))}
+
+
+def test_references_to_excluded_history_rows_go_and_are_logged() -> None:
+    outcome = run([said("cancer", section="hist"), said("scar", evidence=[0, "s00000001:99"])])
+    assert outcome.row(identity(1))["evidence"] == []
+    assert lost_references(outcome) == {(identity(1), identity(0)), (identity(1), "s00000001:99")}
+    assert logged(outcome, identity(0), "deduplicate")["rule"] == "history section"
+
+
+# conflicts
+
+
+def test_a_group_can_show_several_types_of_conflict() -> None:
+    rows = [
+        said("opacity", measurement="5 mm"),
+        said("opacity", "tp", measurement="8 mm"),
+        said("opacity", "tp", measurement="9 mm"),
+        said("opacity", "dn"),
+    ]
+    frame = run(rows).resolution.conflicts
+    found = dict(zip(frame["conflict_type"], frame["finding_ids"], strict=True))
+    assert {kind: {int(one.split(":")[1]) for one in ids} for kind, ids in found.items()} == {
+        "polarity": {0, 1, 2, 3},
+        "certainty_pos": {0, 1, 2},
+        "duplicate_pos": {1, 2},
+    }
+
+
+def test_a_child_suppressed_by_a_row_of_other_certainty_counts_as_a_conflict() -> None:
+    outcome = run(
+        [
+            said("consolidation"),
+            said("opacity", "tp", p=0.3, location="airspace"),
+            said("volume loss", "tn", p=0.3),
+        ]
+    )
+    frame = outcome.resolution.conflicts
+    assert frame["suppressed"].tolist() == [True, True]
+    assert conflicts(outcome) == {
+        ("opacity", "certainty_pos", "original-expansion"),
+        ("volume loss", "certainty_neg", "original-expansion"),
+    }
+    assert frame["finding_ids"].tolist()[0] == [identity(0) + "/0", identity(1)]
+
+
+def test_a_child_suppressed_by_a_row_of_the_same_certainty_does_not() -> None:
+    assert len(run([said("consolidation"), said("opacity", location="airspace")]).resolution.conflicts) == 0
+
+
+# results
+
+
+def test_idx_counts_the_stated_rows_first_and_every_child_after_its_parent() -> None:
+    outcome = run(
+        [
+            said("scar", section="impr"),
+            said("CHF"),
+            said("fracture", sent_idx=0),
+            said("x", study="s00000002", row=0),
+        ]
+    )
+    assert outcome.rows["idx"].tolist() == [*range(1, len(outcome.rows)), 1]
+    first = outcome.rows[outcome.rows["study_id"] == STUDY]
+    assert first["finding_id"].tolist()[:3] == [identity(2), identity(1), identity(0)]
+    assert first["source"].tolist() == ["original"] * 3 + ["expansion"] * (len(first) - 3)
+    position = dict(zip(first["finding_id"], first["idx"], strict=True))
+    assert all(
+        position[parent] < position[child]
+        for child, parent in zip(first["finding_id"], first["parent_id"], strict=True)
+        if isinstance(parent, str)
+    )
+
+
+def test_rows_carry_their_provenance() -> None:
+    outcome = run([said("consolidation", "tp", p=0.7), said("scar")])
+    stated, generated = outcome.row(identity(0)), outcome.row(identity(0) + "/0")
+    assert (stated["source"], stated["root_id"], stated["pathway_id"], stated["match_reason"]) == (
+        "original",
+        identity(0),
+        "consolidation_1",
+        "matched",
+    )
+    assert stated["pathway"].startswith("view: ap, pa, lateral > ent: opacity")
+    assert stated["evidence"] == [identity(0) + "/0", identity(0) + "/1"]
+    assert (generated["source"], generated["parent_id"], generated["root_id"]) == (
+        "expansion",
+        identity(0),
+        identity(0),
+    )
+    assert (generated["match_reason"], generated["encoder"], generated["ranking_version"]) == (
+        "not a diagnosis",
+        "lexical-1",
+        "v1",
+    )
+    assert outcome.row(identity(1))["match_reason"] == "not a diagnosis"
+
+
+def test_merged_ids_name_every_row_that_one_stands_for_whichever_stage_merged_it() -> None:
+    rows = [
+        said("opacity", measurement="5 mm"),
+        said("opacity", measurement="5 mm"),
+        said("opacity", "tp", measurement="8 mm"),
+        said("opacity", "tp", measurement="8 mm"),
+    ]
+    outcome = run(rows)
+    assert outcome.rows["merged_ids"].tolist() == [[identity(1), identity(2), identity(3)]]
+    assert logged(outcome, identity(3), "deduplicate")["survivor_id"] == identity(0)
+
+
+def test_an_empty_batch_resolves_to_empty_tables() -> None:
+    outcome = run([])
+    for table, frame in tables(outcome):
+        assert len(frame) == 0
+        table.to_arrow(frame)
+
+
+def tables(outcome: Outcome) -> list[tuple[Any, pd.DataFrame]]:
+    return [
+        (LUNGUAGE_PLUS_PLUS, outcome.rows),
+        (RESOLUTION_LOG, outcome.resolution.log),
+        (CONFLICTS, outcome.resolution.conflicts),
+        (ACCOUNTING, outcome.accounting),
+    ]
+
+
+def test_a_removed_row_cannot_be_brought_back_by_an_encoder_that_finds_all_alike() -> None:
+    outcome = run(
+        [said("CHF"), said("edema", "dn"), said("opacity", "tn"), said("scar", "tp")],
+        embedder=AlikeEmbedder(),
+    )
+    assert violations(outcome.rows) == []
+    assert outcome.accounting["balanced"].all()
+
+
+def test_resolve_takes_the_empty_expansion() -> None:
+    expansion = expand(DEDUPLICATED_FINDINGS.frame(), dictionary(), dictionary()._vocabulary)
+    assert len(resolve(DEDUPLICATED_FINDINGS.frame(), expansion, dictionary()).rows) == 0

@@ -1,0 +1,387 @@
+"""The awkward cases of implicit.md, each from the delivered CSV to the published rows; the docstring argues
+the outcome from the method.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from invented_reports import blacklist, dictionary, vocabulary
+
+from lunguage_assets.corpus.delivery import find_delivery
+from lunguage_assets.corpus.intake import take_in
+from lunguage_assets.implicit.encoders import LexicalEmbedder
+from lunguage_assets.implicit.expansion.expand import expand
+from lunguage_assets.implicit.merging.deduplicate import deduplicate
+from lunguage_assets.implicit.resolution.accounting import account
+from lunguage_assets.implicit.resolution.guarantees import violations
+from lunguage_assets.implicit.resolution.resolve import resolve
+from lunguage_assets.release.report.published import published_frame
+from lunguage_assets.settings import CorpusSettings, ImplicitSettings
+from lunguage_assets.tables import ATTRIBUTES, FITTED_PROBABILITIES
+
+STUDY = 50000001
+COLUMNS = (
+    "", "subject_id", "study_id", "sequence", "section", "report", "sent_idx", "sent", "ent_idx", "ent",
+    "normed_ent", "cat", "dx_status", "dx_certainty", "location", "evidence", "associate",
+    *ATTRIBUTES.values(),
+)  # fmt: skip
+STATUS = {
+    "dp": ("positive", "definitive"),
+    "dn": ("negative", "definitive"),
+    "tp": ("positive", "tentative"),
+    "tn": ("negative", "tentative"),
+}
+
+
+def delivered(ent: str, status: str = "dp", **cells: str) -> dict[str, str]:
+    """One row of the delivery; its numbers are filled in by position."""
+    polarity, certainty = STATUS[status]
+    given = {ATTRIBUTES.get(name, name): value for name, value in cells.items()}
+    said = {
+        "ent": ent,
+        "normed_ent": ent,
+        "cat": "PF",
+        "dx_status": polarity,
+        "dx_certainty": certainty,
+        "section": "find",
+    }
+    return {
+        **dict.fromkeys(COLUMNS, ""),
+        "sequence": "1",
+        "report": "Invented.",
+        "sent": "Invented.",
+        "sent_idx": "0",
+        **said,
+        **given,
+    }
+
+
+class Result:
+    """What comes out of one delivered study."""
+
+    def __init__(
+        self,
+        published: pd.DataFrame,
+        matches: pd.DataFrame,
+        expansions: pd.DataFrame,
+        log: pd.DataFrame,
+        notes: set[str],
+    ) -> None:
+        self.published, self.expansions, self.log, self.notes = published, expansions, log, notes
+        self._matches = matches
+
+    def said(self) -> list[tuple[str, str]]:
+        """Wording and status of every published row, in order."""
+        return list(zip(self.published["ent"], self.published["status"], strict=True))
+
+    def row(self, ent: str, **where: str) -> dict[str, Any]:
+        """The only published row of that wording."""
+        found = self.published[self.published["ent"] == ent]
+        for name, value in where.items():
+            found = found[found[name] == value]
+        (record,) = found.to_dict("records")
+        return {str(name): value for name, value in record.items()}
+
+    def reason(self, number: int) -> str:
+        """Why the delivered row has a pathway or none."""
+        return str(self._matches.set_index("finding_id")["reason"][f"s{STUDY}:{number}"])
+
+    def pathway(self, number: int) -> str:
+        """The pathway that the delivered row matched."""
+        return str(self._matches.set_index("finding_id")["pathway_id"][f"s{STUDY}:{number}"])
+
+
+Through = Callable[..., Result]
+
+
+@pytest.fixture
+def through(tmp_path: Path) -> Through:
+    """Takes rows through all stages; every guarantee holds and every row is accounted for, or the test fails
+    here.
+    """
+
+    def run(rows: Sequence[dict[str, str]], *, view: str | None = "PA", p: float = 0.6) -> Result:
+        with (tmp_path / "Lunguage.csv").open("w", newline="", encoding="utf-8") as stream:
+            writer = csv.DictWriter(stream, COLUMNS)
+            writer.writeheader()
+            for number, row in enumerate(rows):
+                own = {"": str(number), "subject_id": "p10000001", "study_id": f"s{STUDY}"}
+                writer.writerow({**row, **own, "ent_idx": row["ent_idx"] or str(number)})
+        if view is not None:
+            text = f"dicom_id,subject_id,study_id,ViewPosition\nx,10000001,{STUDY},{view}\n"
+            (tmp_path / "mimic-cxr-2.0.0-metadata.csv").write_text(text, encoding="utf-8")
+        intake = take_in(find_delivery(tmp_path), CorpusSettings())
+        assert len(intake.rejected) == 0
+        merged = deduplicate(
+            intake.findings,
+            fitted(intake.findings, p),
+            LexicalEmbedder(vocabulary()),
+            blacklist(),
+            ImplicitSettings(),
+        )
+        expansion = expand(merged, dictionary(), vocabulary())
+        resolution = resolve(merged, expansion, dictionary())
+        assert violations(resolution.rows, intake.reports["study_id"]) == []
+        assert account(intake.reports, intake.rejected, merged, expansion, resolution)["balanced"].all()
+        published = published_frame(resolution.rows, intake.reports)
+        notes = {reason for reason in intake.intake_notes["reason"] if "reference" in reason}
+        return Result(published, expansion.matches, expansion.expansions, resolution.log, notes)
+
+    return run
+
+
+def fitted(findings: pd.DataFrame, p: float) -> pd.DataFrame:
+    """The same p for every tentative finding."""
+    tentative = findings[findings["status"].str.startswith("t")]
+    empty: dict[str, Any] = {column.name: None for column in FITTED_PROBABILITIES.columns if column.nullable}
+    same = {
+        "phrases": [], "sentence_key": "k", "same_name_in_sentence": False, "mu": 25.0, "sigma": 1.0,
+        "rank": 1, "steps": 20, "answers": 20, "invalid_answers": 0, "stop": "stable rank", "p": p,
+        "p_low": p / 2, "p_high": (1 + p) / 2, "p_source": "fitted", "ruler": "own", "ranking_version": "v1",
+        "fit": "paper",
+    }  # fmt: skip
+    return FITTED_PROBABILITIES.frame(
+        [
+            {**empty, **same, "finding_id": own, "study_id": study}
+            for own, study in zip(tentative["finding_id"], tentative["study_id"], strict=True)
+        ]
+    )
+
+
+# references
+
+
+def test_the_impression_refers_to_the_findings_section(through: Through) -> None:
+    """Section 1: same section, number and name first; else a unique match in another section. Only the
+    findings section has an opacity 1.
+    """
+    result = through(
+        [
+            delivered("nodule", ent_idx="1", section="impr"),
+            delivered("opacity", ent_idx="1"),
+            delivered("pneumonia", ent_idx="2", section="impr", evidence="opacity, idx1"),
+        ]
+    )
+    opacity = result.row("opacity")["idx"]
+    assert (
+        result.row("pneumonia")["evidence"]
+        == f"opacity, idx{opacity}, fever, idx{result.row('fever')['idx']}"
+    )
+    assert result.notes == set()
+
+
+def test_idx11_stands_next_to_idx1(through: Through) -> None:
+    """Section 6: references are edited token by token. Effusion 1 is contradicted and goes, with its token
+    alone; effusion 11 stays.
+    """
+    rows = [
+        delivered("scar", ent_idx="2", evidence="pleural effusion, idx11, pleural effusion, idx1"),
+        delivered("pleural effusion", ent_idx="1", location="right"),
+        delivered("pleural effusion", "dn", ent_idx="3", location="right"),
+        delivered("pleural effusion", ent_idx="11", location="left"),
+    ]
+    result = through(rows)
+    left = result.row("pleural effusion")
+    assert left["location"] == "left"
+    assert result.row("scar")["evidence"] == f"pleural effusion, idx{left['idx']}"
+    lost = result.log[result.log["event"] == "reference lost"]
+    assert lost["reference"].tolist() == [f"s{STUDY}:1"]
+
+
+def test_a_bare_name_without_a_number_survives(through: Through) -> None:
+    """Section 1: bare names occur and must survive; nothing in the study has this name."""
+    result = through([delivered("opacity", associate="old surgery")])
+    assert result.row("opacity")["associate"] == "old surgery"
+
+
+# characters
+
+ODD = (
+    "right ( upper ) lobe",
+    "right > left",
+    "base & apex",
+    "left\\right",
+    "hilum/base",
+    "T8 (T9) > a & b / c \\ d",
+)
+
+
+@pytest.mark.parametrize("location", ODD)
+def test_a_location_with_odd_characters_is_only_a_location(through: Through, location: str) -> None:
+    """No stage reads locations as patterns or notation: the child's location is the parent's as worded, then
+    the pathway's.
+    """
+    result = through(
+        [
+            delivered("consolidation", location=location),
+            delivered("consolidation", "dn", location=f"{location}, left"),
+        ]
+    )
+    assert result.row("consolidation", status="dp")["location"] == location
+    assert result.row("opacity")["location"] == f"{location}, airspace"
+    assert result.row("volume loss")["location"] == location
+    assert result.row("opacity")["associate"] == "consolidation, idx1"
+
+
+@pytest.mark.parametrize(
+    ("name", "pathway"),
+    [
+        ("atelectasis/aspiration", "atelectasis_1"),
+        ("congestion/edema", "pulmonary_edema_1"),
+        ("catheter/tube", ""),
+    ],
+)
+def test_a_name_with_a_slash_is_one_name(through: Through, name: str, pathway: str) -> None:
+    """A name is looked up whole: two of these are listed spellings, the third is no diagnosis. References by
+    it stay whole too.
+    """
+    result = through([delivered(name), delivered("scar", evidence=f"{name}, idx0")])
+    assert result.pathway(0) == pathway
+    assert result.row("scar")["evidence"] == f"{name}, idx1"
+    assert result.notes == set()
+
+
+# refinements
+
+
+def test_a_severe_copd_has_a_severe_emphysema(through: Through) -> None:
+    """Section 4: attributes are inherited, and a sub-finding that is a diagnosis is matched in turn: "severe"
+    selects destruction too.
+    """
+    severe = through([delivered("COPD", severity="severe")])
+    assert severe.row("emphysema")["severity"] == "severe"
+    assert [ent for ent, _ in severe.said()] == [
+        "COPD", "hyperinflation", "emphysema", "lucency", "pulmonary vascularity", "destruction", "cough",
+    ]  # fmt: skip
+    plain = through([delivered("COPD")])
+    assert [ent for ent, _ in plain.said()] == ["COPD", "hyperinflation", "emphysema", "lucency", "cough"]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        delivered("bronchitis", onset="acute on chronic"),
+        delivered("acute on chronic bronchitis"),
+        delivered("chronic bronchitis", onset="acute"),
+    ],
+)
+def test_an_acute_on_chronic_bronchitis_is_acute(through: Through, row: dict[str, str]) -> None:
+    """Section 3: of two refinements that apply the more specific wins (acute on chronic -> acute): an
+    opacity, no thickened wall.
+    """
+    result = through([row])
+    assert result.pathway(0) == "bronchitis_1"
+    assert [ent for ent, _ in result.said()][1:] == ["opacity"]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        delivered("tuberculosis", onset="non-active"),
+        delivered("non-active tuberculosis"),
+        delivered("nonactive tuberculosis"),
+    ],
+)
+def test_a_non_active_tuberculosis_is_not_active(through: Through, row: dict[str, str]) -> None:
+    """Section 3: a negated word is its own token; "active" inside it does not count."""
+    result = through([row])
+    assert result.pathway(0) == "tuberculosis_2"
+    assert [ent for ent, _ in result.said()][1:] == ["nodules", "architectural distortion"]
+
+
+# views
+
+
+def test_a_cardiomegaly_seen_from_the_side_alone_implies_nothing(through: Through) -> None:
+    """Section 3: cardiomegaly needs ap or pa. The view is known, and not one of them."""
+    result = through([delivered("cardiomegaly")], view="LL")
+    assert result.said() == [("cardiomegaly", "dp")]
+    assert result.row("cardiomegaly")["view_information"] == "lateral"
+    assert result.reason(0) == "view not covered"
+
+
+def test_without_a_view_only_what_needs_one_stays_unexpanded(through: Through) -> None:
+    """Section 1: a missing view never stops a run; section 3: unknown view, no expansion, reason recorded;
+    other pathways match any view.
+    """
+    result = through(
+        [delivered("pleural effusion"), delivered("cardiomegaly"), delivered("atelectasis")], view=None
+    )
+    assert [result.reason(number) for number in range(3)] == ["unknown view", "unknown view", "matched"]
+    assert [ent for ent, _ in result.said()] == [
+        "pleural effusion",
+        "cardiomegaly",
+        "atelectasis",
+        "opacity",
+        "volume loss",
+    ]
+
+
+# contradictions and repeats
+
+
+def test_a_past_heart_failure_implies_nothing_now(through: Through) -> None:
+    """Sections 3 and 4: a row with `past hx` is past and does not expand; it is another key than the current
+    edema, so nothing is lost.
+    """
+    result = through([delivered("CHF", past_hx="history of"), delivered("pulmonary edema", "dn")])
+    assert result.said() == [("CHF", "dp"), ("pulmonary edema", "dn")]
+    assert result.row("CHF")["DxTP"] == "past dx"
+    assert result.reason(0) == "past diagnosis"
+
+
+def test_a_denied_edema_outranks_the_one_that_an_affirmed_heart_failure_implies(through: Through) -> None:
+    """Section 5, rule 1: the report's denial stays and the generated edema goes with its whole subtree; no
+    link to it is left.
+    """
+    result = through([delivered("CHF"), delivered("pulmonary edema", "dn")])
+    assert result.said() == [
+        ("CHF", "dp"),
+        ("pulmonary edema", "dn"),
+        ("cardiomegaly", "dp"),
+        ("heart size", "dp"),
+        ("dyspnea", "dp"),
+    ]
+    assert result.row("pulmonary edema")["associate"] == ""
+    assert "edema" not in result.row("CHF")["evidence"]
+    gone = result.log[result.log["event"] == "discarded"]
+    assert dict(zip(gone["name"], gone["rule"], strict=True)) == {
+        "pulmonary edema": "rule 1: originals outrank expansions",
+        "consolidation": "parent gone",
+        "opacity": "parent gone",
+        "volume loss": "parent gone",
+        "pleural effusion": "parent gone",
+        "blunting": "parent gone",
+    }
+
+
+def test_several_spellings_of_one_diagnosis_end_as_one(through: Through) -> None:
+    """Sections 2 and 5: the same canonical finding at the same place is one key, however it is spelled; so is
+    every sub-finding.
+
+    The definite statement has the highest support, so that it stays, as worded; the suspicion of it is
+    merged, not lost.
+    """
+    result = through(
+        [
+            delivered("chf", "tp"),
+            delivered("congestive heart failure"),
+            delivered("CHF", "tp", section="impr", severity="mild"),
+        ]
+    )
+    names = [ent for ent, _ in result.said()]
+    assert names[0] == "congestive heart failure"
+    assert sorted(names) == sorted(set(names))
+    assert result.row("congestive heart failure")["prob"] == 1.0
+    assert result.row("congestive heart failure")["severity"] == "mild"
+    assert {status for _, status in result.said()} == {"dp", "dn"}
+    assert set(result.log.loc[result.log["event"] == "merged", "finding_id"]) >= {
+        f"s{STUDY}:0",
+        f"s{STUDY}:2",
+    }

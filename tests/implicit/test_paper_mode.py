@@ -1,0 +1,307 @@
+"""Mode `paper`: its three departures from the method, nothing else, and the report that compares both modes
+(implicit.md section 6).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from generated_reports import reports
+from hypothesis import given
+from invented_reports import (
+    STUDY,
+    AlikeEmbedder,
+    Said,
+    blacklist,
+    dictionary,
+    frames,
+    identity,
+    in_mode,
+    run,
+    said,
+    vocabulary,
+)
+from profiles import examples
+
+from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.implicit.encoders import LexicalEmbedder
+from lunguage_assets.implicit.merging.blacklist import Blacklist, load_blacklist
+from lunguage_assets.implicit.mode_comparison import ModeResult, both_modes, causes, compare_modes
+from lunguage_assets.implicit.resolution.guarantees import violations
+from lunguage_assets.implicit.resolution.resolve import resolve_again
+from lunguage_assets.settings import ImplicitSettings, load_settings
+from lunguage_assets.tables import LUNGUAGE_PLUS_PLUS, RESOLUTION_LOG
+from lunguage_assets.tables.paper import MODE_DIFFERENCES
+
+
+def compared(rows: list[Said], embedder: Any = None) -> pd.DataFrame:
+    findings, fitted, _ = frames(rows)
+    method, paper = both_modes(
+        findings,
+        fitted,
+        embedder or LexicalEmbedder(vocabulary()),
+        blacklist(),
+        ImplicitSettings(),
+        dictionary(),
+        vocabulary(),
+    )
+    return compare_modes(method, paper)
+
+
+def differing(rows: list[Said], embedder: Any = None) -> list[tuple[str, str, str]]:
+    frame = compared(rows, embedder)
+    return list(
+        zip(
+            frame["finding_id"].str.removeprefix(f"{STUDY}:"),
+            frame["difference"],
+            frame["cause"],
+            strict=True,
+        )
+    )
+
+
+def test_the_default_is_the_method() -> None:
+    assert load_settings().implicit.mode == "method"
+    rows = [said("CHF", "tp", p=0.3), said("pneumonia", "dn"), said("pneumonia", "tp", p=0.2)]
+    pd.testing.assert_frame_equal(in_mode(rows, "method").rows, run(rows).rows)
+
+
+@pytest.mark.parametrize(("mode", "kept"), [("method", "dn"), ("paper", "tp")])
+def test_a_weak_suspicion_outlives_a_certain_denial_in_mode_paper_only(mode: str, kept: str) -> None:
+    outcome = in_mode([said("pneumonia", "dn"), said("pneumonia", "tp", p=0.2)], mode)
+    assert outcome.rows.loc[outcome.rows["source"] == "original", "status"].tolist() == [kept]
+
+
+def test_of_two_denials_mode_paper_keeps_the_less_certain_one() -> None:
+    rows = [said("pneumonia", "tn", p=0.1), said("pneumonia", "tn", p=0.4)]
+    assert in_mode(rows, "method").ids() == {identity(0)}
+    assert in_mode(rows, "paper").ids() == {identity(1)}
+
+
+def test_the_log_names_the_rule_that_decided() -> None:
+    rows = [said("pneumonia", "dn"), said("pneumonia", "tp", p=0.2)]
+    for mode, rule in (("method", "rule 3: highest support"), ("paper", "rule 3: highest p")):
+        log = in_mode(rows, mode).resolution.log
+        assert rule in log["rule"].tolist()
+        RESOLUTION_LOG.to_arrow(log)
+
+
+@pytest.mark.parametrize(
+    ("mode", "prob", "low", "high"),
+    [("method", 0.2, 0.0, 0.4), ("paper", 0.6, 0.3, 0.8)],
+)
+def test_a_denied_sign_has_the_diagnosis_own_p_in_mode_paper(
+    mode: str, prob: float, low: float, high: float
+) -> None:
+    """Consolidation with p 0.6 denies volume loss: P(volume loss) is at most 0.4, and the paper stores
+    0.6.
+    """
+    outcome = in_mode([said("consolidation", "tp", p=0.6)], mode)
+    loss = outcome.row(identity(0) + "/1")
+    assert (loss["name"], loss["status"]) == ("volume loss", "tn")
+    np.testing.assert_allclose([loss["prob"], loss["p_low"], loss["p_high"]], [prob, low, high])
+    assert loss["support"] == pytest.approx(0.6)
+    assert loss["prob_is_bound"]
+
+
+def test_a_present_sign_is_the_same_in_both_modes() -> None:
+    """P(opacity) is at least P(consolidation), in the paper too."""
+    rows = [said("consolidation", "tp", p=0.6)]
+    one, other = (in_mode(rows, mode).row(identity(0) + "/0") for mode in ("method", "paper"))
+    assert [one[name] for name in ("prob", "p_low", "p_high")] == [
+        other[name] for name in ("prob", "p_low", "p_high")
+    ]
+
+
+@pytest.mark.parametrize(("mode", "belief"), [("method", [0.3, 0.0, 0.6]), ("paper", [0.4, 0.2, 1.0])])
+def test_a_denied_sign_that_another_diagnosis_holds_from_now_on_takes_its_p(
+    mode: str, belief: list[float]
+) -> None:
+    """Lobar pneumonia (certain) and heart failure (0.4) both imply the consolidation; then the pneumonia is
+    denied for certain.
+
+    In mode `paper` the sign has the belief of its parent, the implied consolidation, whose interval reaches
+    1.
+    """
+    outcome = in_mode([said("CHF", "tp", p=0.4), said("lobar pneumonia"), said("scar")], mode)
+    rows = outcome.rows.copy()
+    denial = rows.index[rows["finding_id"] == identity(2)].item()
+    rows.loc[denial, ["name", "status", "support", "prob"]] = [
+        outcome.row(identity(1))["name"],
+        "dn",
+        1.0,
+        0.0,
+    ]
+    again = resolve_again(rows, dictionary()).rows
+    assert {identity(1), identity(2)}.isdisjoint(again["finding_id"])
+    loss = again[again["name"] == "volume loss"].iloc[0]
+    assert loss["support"] == 0.4
+    np.testing.assert_allclose(loss[["prob", "p_low", "p_high"]].astype(float), belief)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"measurement": "5 mm"}, {"measurement": "8 mm"}),
+        ({"location": "T8"}, {"location": "T9"}),
+        ({"improved": "smaller"}, {"worsened": "larger"}),
+    ],
+    ids=["numbers", "levels", "courses"],
+)
+def test_numbers_levels_and_courses_keep_rows_apart_in_the_method_only(
+    one: dict[str, str], other: dict[str, str]
+) -> None:
+    rows = [said("nodule", **one), said("nodule", **other)]
+    merged = {
+        mode: in_mode(rows, mode, embedder=AlikeEmbedder()).deduplicated["merged_into"].notna().sum()
+        for mode in ("method", "paper")
+    }
+    assert merged == {"method": 0, "paper": 1}
+
+
+def test_the_papers_pairs_hold_in_both_modes_and_a_persons_own_in_the_method() -> None:
+    own = Blacklist([("scar", "nodule")], [("blunting", "fluid")], [("left", "right")])
+    sides = [said("opacity", location="left"), said("opacity", location="right")]
+    others = [said("scar"), said("nodule"), said("blunting"), said("fluid")]
+    for mode, merged in (("method", 0), ("paper", 1)):
+        frame = in_mode(sides, mode, embedder=AlikeEmbedder(), listed=own).deduplicated
+        assert frame["merged_into"].notna().sum() == 0
+        pairs = [
+            in_mode(others[at : at + 2], mode, embedder=AlikeEmbedder(), listed=own).deduplicated
+            for at in (0, 2)
+        ]
+        assert [int(frame["merged_into"].notna().sum()) for frame in pairs] == [merged, merged]
+
+
+def test_the_packaged_paper_pairs_are_the_36() -> None:
+    assert len(load_blacklist().of_the_paper().term_pairs) == 36
+
+
+def test_a_blacklist_without_the_papers_pairs_is_refused_in_mode_paper(tmp_path: Path) -> None:
+    file = tmp_path / "blacklist.yaml"
+    file.write_text("term_pairs:\n  - [left, right]\n")
+    with pytest.raises(ConfigurationError, match="paper_pairs"):
+        in_mode([said("opacity")], "paper", listed=load_blacklist(file))
+
+
+def test_every_row_says_in_which_mode_it_was_made() -> None:
+    for mode in ("method", "paper"):
+        outcome = in_mode([said("CHF"), said("nodule")], mode)
+        assert set(outcome.deduplicated["mode"]) == set(outcome.rows["mode"]) == {mode}
+        assert (outcome.rows["source"] == "expansion").any()
+
+
+@examples(20)
+@given(reports)
+def test_the_guarantees_hold_in_mode_paper_too(rows: list[Said]) -> None:
+    outcome = in_mode(rows, "paper")
+    assert violations(outcome.rows) == []
+    assert outcome.accounting["balanced"].all()
+    LUNGUAGE_PLUS_PLUS.to_arrow(outcome.rows)
+    again = resolve_again(outcome.rows.sample(frac=1.0, random_state=3), dictionary())
+    pd.testing.assert_frame_equal(again.rows, outcome.rows)
+    assert len(again.log) == 0
+    pd.testing.assert_frame_equal(in_mode(rows, "paper", shuffle=5).rows, outcome.rows)
+
+
+@examples(20)
+@given(reports)
+def test_in_mode_paper_the_winner_of_a_key_has_the_highest_stated_p(
+    rows: list[Said],
+) -> None:
+    """Told without the resolver: of the stated rows of a key that do not contradict each other definitely,
+    none left had a higher p.
+    """
+    outcome = in_mode(rows, "paper")
+    kept = outcome.deduplicated[outcome.deduplicated["disposition"] == "kept"]
+    key = ["study_id", "currency", "name", "places"]
+    kept = kept.assign(places=["|".join(parts) for parts in kept["location_parts"]])
+    result = outcome.rows.assign(
+        places=["|".join(parts) for parts in outcome.rows["location_parts"]]
+    ).set_index(key)["prob"]
+    for values, group in kept.groupby(key):
+        if set(group["status"]) != {"dp", "dn"}:
+            assert result.loc[[values]].tolist() == [group["prob"].max()]
+
+
+# comparing both modes
+
+
+def test_modes_that_agree_have_no_differences() -> None:
+    assert differing([said("pneumonia", "tp", p=0.4), said("nodule"), said("fever", "dn")]) == []
+
+
+def test_a_denied_sign_is_counted_as_one() -> None:
+    assert differing([said("consolidation", "tp", p=0.6)]) == [("0/1", "probability", "denied sign")]
+
+
+def test_a_weak_suspicion_that_stays_is_counted_with_what_follows_from_it() -> None:
+    found = differing([said("pneumonia", "dn"), said("pneumonia", "tp", p=0.2)])
+    assert found == [
+        ("0", "only in method", "highest p"),
+        ("1", "only in paper", "highest p"),
+        ("1/0", "only in paper", "follows from another row"),
+        ("1/1", "only in paper", "follows from another row"),
+    ]
+
+
+def test_a_merge_that_only_the_method_prevents_is_counted_as_the_blacklists() -> None:
+    found = differing(
+        [said("nodule", measurement="5 mm", location="right"), said("mass", measurement="8 mm")],
+        AlikeEmbedder(),
+    )
+    assert found == [("0", "content", "blacklist"), ("1", "only in method", "blacklist")]
+
+
+def test_another_survivor_of_the_same_merge_is_counted_as_highest_p() -> None:
+    found = differing([said("fever", "tn", p=0.1), said("chill", "tn", p=0.4)], AlikeEmbedder())
+    assert found == [("0", "only in method", "highest p"), ("1", "only in paper", "highest p")]
+
+
+def test_numbering_alone_is_no_difference() -> None:
+    """The row after the one that only one mode keeps has another idx, and says the same."""
+    rows = [
+        said("pneumonia", "dn", section="find"),
+        said("pneumonia", "tp", p=0.2),
+        said("nodule", "dn", section="impr"),
+    ]
+    assert "2" not in [own for own, _, _ in differing(rows)]
+
+
+def test_causes_count_rows_and_studies() -> None:
+    rows = [said("consolidation", "tp", p=0.6), said("consolidation", "tp", p=0.6, location="right")]
+    rows += [said("consolidation", "tp", p=0.6, study="s00000002")]
+    counted = causes(compared(rows))
+    assert counted.to_dict("records") == [
+        {"difference": "probability", "cause": "denied sign", "rows": 3, "studies": 2}
+    ]
+
+
+@examples(15)
+@given(reports)
+def test_the_comparison_lists_exactly_the_rows_that_differ(rows: list[Said]) -> None:
+    method, paper = (in_mode(rows, mode) for mode in ("method", "paper"))
+    frame = compare_modes(*(ModeResult(o.deduplicated, o.rows, o.resolution.log) for o in (method, paper)))
+    MODE_DIFFERENCES.to_arrow(frame)
+    listed = dict(zip(frame["finding_id"], frame["difference"], strict=True))
+    assert {
+        own for own, difference in listed.items() if difference == "only in method"
+    } == method.ids() - paper.ids()
+    assert {
+        own for own, difference in listed.items() if difference == "only in paper"
+    } == paper.ids() - method.ids()
+    same = [name for name in LUNGUAGE_PLUS_PLUS.names if name not in ("idx", "mode", "root_id")]
+    for own in (method.ids() & paper.ids()) - set(listed):
+        one, other = method.row(own), paper.row(own)
+        assert [one[name] for name in same] == [other[name] for name in same]
+    for own, difference in listed.items():
+        if difference == "probability":
+            assert (
+                method.row(own)["prob"] != paper.row(own)["prob"]
+                or method.row(own)["p_low"] != paper.row(own)["p_low"]
+                or (method.row(own)["p_high"] != paper.row(own)["p_high"])
+            )

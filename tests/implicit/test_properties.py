@@ -1,0 +1,208 @@
+"""What holds for every report, however it was written and whatever the encoder says."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from hashlib import blake2b
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+from generated_reports import STUDIES, reports
+from hypothesis import given
+from hypothesis import strategies as st
+from invented_reports import (
+    AlikeEmbedder,
+    Outcome,
+    Said,
+    blacklist,
+    deduplicated,
+    dictionary,
+    frames,
+    run,
+)
+from profiles import examples
+from resolution_oracle import oracle_violations
+
+from lunguage_assets.implicit.merging.distinctions import marks
+from lunguage_assets.implicit.merging.linearise import linearised
+from lunguage_assets.implicit.resolution.conflict_rules import RULES
+from lunguage_assets.implicit.resolution.guarantees import violations
+from lunguage_assets.implicit.resolution.resolve import resolve_again
+from lunguage_assets.implicit.rows import read_rows
+from lunguage_assets.tables import (
+    ACCOUNTING,
+    CONFLICTS,
+    DEDUPLICATED_FINDINGS,
+    EXPANSIONS,
+    FINDING_COLUMNS,
+    LUNGUAGE_PLUS_PLUS,
+    PATHWAY_MATCHES,
+    RESOLUTION_LOG,
+)
+
+
+class ArbitraryEmbedder(AlikeEmbedder):
+    """Unit vectors that mean nothing, many of them alike: what a bad encoder may say."""
+
+    identity = "arbitrary"
+
+    def encode(self, phrases: Sequence[str]) -> np.ndarray:
+        vectors = np.array(
+            [
+                [byte % 2 + 0.01 for byte in blake2b(phrase.encode(), digest_size=3).digest()]
+                for phrase in phrases
+            ]
+        )
+        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+embedders = st.sampled_from([None, AlikeEmbedder(), ArbitraryEmbedder()])
+histories = st.sampled_from(["exclude", "keep"])
+
+
+def merged_groups(frame: pd.DataFrame) -> list[list[int]]:
+    place = {own: number for number, own in enumerate(frame["finding_id"])}
+    return [
+        [place[own], *(place[other] for other in merged)]
+        for own, merged in zip(frame["finding_id"], frame["merged_ids"], strict=True)
+        if merged
+    ]
+
+
+@examples(20)
+@given(reports, embedders, histories)
+def test_no_two_rows_of_a_group_say_what_must_stay_apart(
+    rows: list[Said], embedder: object, history: str
+) -> None:
+    findings, _, _ = frames(rows)
+    delivered = {row.finding_id: row for row in read_rows(findings, FINDING_COLUMNS)}
+    frame = deduplicated(rows, embedder=embedder, history=history)
+    for group in merged_groups(frame):
+        members = [delivered[frame["finding_id"].iloc[number]] for number in group]
+        for one, other in combinations(members, 2):
+            assert (one.study_id, one.positive, one.currency) == (
+                other.study_id,
+                other.positive,
+                other.currency,
+            )
+            assert not blacklist().separates_phrases(linearised(one), linearised(other))
+            assert not marks(linearised(one)).differ(marks(linearised(other)))
+            courses = [
+                {name for name in ("improved", "no_change", "worsened") if getattr(row, name)}
+                for row in (one, other)
+            ]
+            assert not all(courses) or courses[0] & courses[1]
+            assert not (one.improved and other.worsened)
+            assert not (one.worsened and other.improved)
+
+
+@examples(20)
+@given(reports, embedders)
+def test_no_stage_changes_what_a_stated_row_says(rows: list[Said], embedder: object) -> None:
+    findings, _, _ = frames(rows)
+    fixed = [
+        "subject_id",
+        "study_id",
+        "section",
+        "sent_idx",
+        "sent",
+        "ent_idx",
+        "ent",
+        "name",
+        "cat",
+        "status",
+        "location",
+        "currency",
+        "view_information",
+    ]
+    given_ = findings.set_index("finding_id")[fixed]
+    outcome = run(rows, embedder=embedder)
+    belief = outcome.deduplicated.set_index("finding_id")[["prob", "support"]]
+    stated = outcome.rows[outcome.rows["source"] == "original"].set_index("finding_id")
+    merged = outcome.deduplicated.set_index("finding_id")
+    pd.testing.assert_frame_equal(merged[fixed], given_.loc[merged.index], check_dtype=False)
+    pd.testing.assert_frame_equal(stated[fixed], given_.loc[stated.index], check_dtype=False)
+    pd.testing.assert_frame_equal(stated[["prob", "support"]], belief.loc[stated.index])
+
+
+@examples(20)
+@given(reports, embedders, histories)
+def test_the_guarantees_hold_and_every_row_is_accounted_for(
+    rows: list[Said], embedder: object, history: str
+) -> None:
+    outcome = run(rows, embedder=embedder, history=history)
+    assert violations(outcome.rows) == []
+    assert outcome.accounting["balanced"].all()
+    assert sorted(outcome.accounting["study_id"]) == sorted({row.study for row in rows})
+    assert_everything_is_explained(outcome)
+    assert oracle_violations(outcome) == []
+    assert_every_table_fits_its_schema(outcome)
+    assert_resolving_again_changes_nothing(outcome)
+
+
+def assert_everything_is_explained(outcome: Outcome) -> None:
+    """Every stated or generated row is in the result, or exactly once in the log as gone."""
+    generated = outcome.expansion.expansions.query("outcome == 'generated'")["finding_id"]
+    everything = {*outcome.deduplicated["finding_id"], *generated}
+    log = outcome.resolution.log
+    gone = Counter(log.loc[log["event"].isin(["merged", "removed", "excluded", "discarded"]), "finding_id"])
+    assert outcome.ids().isdisjoint(gone)
+    assert outcome.ids() | set(gone) == everything
+    assert set(gone.values()) <= {1}
+    survivors = set(log["survivor_id"].dropna())
+    assert survivors <= outcome.ids()
+
+
+def assert_every_table_fits_its_schema(outcome: Outcome) -> None:
+    for table, frame in (
+        (DEDUPLICATED_FINDINGS, outcome.deduplicated),
+        (PATHWAY_MATCHES, outcome.expansion.matches),
+        (EXPANSIONS, outcome.expansion.expansions),
+        (LUNGUAGE_PLUS_PLUS, outcome.rows),
+        (RESOLUTION_LOG, outcome.resolution.log),
+        (CONFLICTS, outcome.resolution.conflicts),
+        (ACCOUNTING, outcome.accounting),
+    ):
+        table.to_arrow(frame)
+
+
+@examples(12)
+@given(reports, embedders, st.integers(0, 1000))
+def test_the_result_does_not_depend_on_the_order_of_any_input(
+    rows: list[Said], embedder: object, seed: int
+) -> None:
+    one, other = run(rows, embedder=embedder), run(rows, embedder=embedder, shuffle=seed)
+    for first, second in (
+        (one.deduplicated, other.deduplicated),
+        (one.expansion.matches, other.expansion.matches),
+        (one.expansion.expansions, other.expansion.expansions),
+        (one.rows, other.rows),
+        (one.resolution.log, other.resolution.log),
+        (one.resolution.conflicts, other.resolution.conflicts),
+        (one.accounting, other.accounting),
+    ):
+        pd.testing.assert_frame_equal(first, second)
+
+
+def assert_resolving_again_changes_nothing(outcome: Outcome) -> None:
+    again = resolve_again(outcome.rows.sample(frac=1.0, random_state=3), dictionary())
+    pd.testing.assert_frame_equal(again.rows, outcome.rows)
+    assert len(again.log) == len(again.conflicts) == 0
+
+
+@examples(12)
+@given(reports)
+def test_studies_do_not_know_of_each_other(rows: list[Said]) -> None:
+    both = run(rows)
+    for number, row in enumerate(rows):
+        row.row = number
+    for study in STUDIES:
+        alone = run([row for row in rows if row.study == study])
+        together = both.rows[both.rows["study_id"] == study].reset_index(drop=True)
+        pd.testing.assert_frame_equal(alone.rows, together)
+
+
+def test_the_rules_are_the_three_of_the_method() -> None:
+    assert [name.split(":")[0] for name, _ in RULES] == ["rule 1", "rule 2", "rule 3"]

@@ -1,0 +1,188 @@
+"""Every rule of merging, matching, expansion and resolution decides something: switched off, the same report
+has another result.
+
+The three rules of resolution, their order, and the care for subtrees and references are in
+`test_coverage.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from invented_reports import AlikeEmbedder, Outcome, Said, identity, run, said, vocabulary
+
+from lunguage_assets.implicit.expansion import expand
+from lunguage_assets.implicit.merging import deduplicate
+from lunguage_assets.implicit.merging.blacklist import Blacklist
+from lunguage_assets.implicit.merging.distinctions import Course, Marks
+from lunguage_assets.implicit.merging.refinements import RefinementRule, TokenReader
+from lunguage_assets.implicit.pathways import match
+from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
+from lunguage_assets.implicit.resolution.study_resolver import StudyResolver
+from lunguage_assets.implicit.words import tokens
+
+Seen = Callable[[Outcome], Any]
+
+
+def merged(outcome: Outcome) -> int:
+    """Rows that deduplication merged."""
+    return int((outcome.deduplicated["disposition"] == "merged").sum())
+
+
+def reason_of(number: int) -> Seen:
+    return lambda outcome: outcome.match(identity(number))["reason"]
+
+
+def pathway_of(number: int) -> Seen:
+    return lambda outcome: outcome.match(identity(number))["pathway_id"]
+
+
+def outcome_of_child(child: str) -> Seen:
+    return lambda outcome: outcome.child(identity(0) + child)["outcome"]
+
+
+def one_block(study: Sequence[Any]) -> list[list[Any]]:
+    """As if polarity and currency did not matter."""
+    return [[row for row in study if row.disposition == "kept"]]
+
+
+def single_link(size: int, pairs: Sequence[tuple[int, int, float]]) -> list[list[int]]:
+    """As if a chain of similar rows made a group."""
+    groups = [{number} for number in range(size)]
+    for a, b, _ in pairs:
+        one, other = (next(group for group in groups if number in group) for number in (a, b))
+        if one is not other:
+            groups.remove(other)
+            one |= other
+    return sorted(sorted(group) for group in groups if len(group) > 1)
+
+
+def without(answer: Any) -> Callable[..., Any]:
+    """A rule that always says the same."""
+    return lambda *_, **__: answer
+
+
+RULES: list[Any] = [
+    pytest.param(
+        deduplicate, "_blocks", one_block,
+        [said("opacity"), said("opacity", "dn")], merged, 0, 1, id="polarity keeps apart",
+    ),
+    pytest.param(
+        deduplicate, "_blocks", one_block,
+        [said("mass"), said("mass", past_hx="old")], merged, 0, 1, id="currency keeps apart",
+    ),
+    pytest.param(
+        Blacklist, "separates", without(False),
+        [said("mass", location="left"), said("mass", location="right")], merged, 0, 1, id="blacklist",
+    ),
+    pytest.param(
+        Marks, "differ", without(False),
+        [said("mass", measurement="5 mm"), said("mass", measurement="8 mm")], merged, 0, 1, id="numbers",
+    ),
+    pytest.param(
+        Course, "differs", without(False),
+        [said("mass", improved="smaller"), said("mass", worsened="larger")], merged, 0, 1, id="courses",
+    ),
+    pytest.param(
+        deduplicate, "complete_link", single_link,
+        [said("mass", location="right"), said("mass"), said("mass", location="left")], merged, 1, 2,
+        id="complete link",
+    ),
+    pytest.param(
+        match, "_not_expanding", without(""),
+        [said("pneumonia", "dn")], reason_of(0), "negative", "matched", id="negatives do not expand",
+    ),
+    pytest.param(
+        match, "_not_expanding", without(""),
+        [said("pneumonia", past_hx="old")], reason_of(0), "past diagnosis", "matched",
+        id="past diagnoses do not expand",
+    ),
+    pytest.param(
+        match, "_not_expanding", without(""),
+        [said("pneumonia", "tp", p=None)], reason_of(0), "no information on certainty", "matched",
+        id="without information nothing expands",
+    ),
+    pytest.param(
+        match, "_not_taking_part", without(""),
+        [said("pneumonia", section="hist")], reason_of(0), "history section", "past diagnosis",
+        id="history takes no part",
+    ),
+    pytest.param(
+        RefinementRule, "names_device", without(False),
+        [said("fracture", location="lead")], reason_of(0), "device", "matched", id="devices",
+    ),
+    pytest.param(
+        match, "is_elsewhere", without(False),
+        [said("effusion", location="pericardial")], reason_of(0), "not a diagnosis", "matched",
+        id="elsewhere",
+    ),
+    pytest.param(
+        TokenReader, "_part", lambda _, part: tokens(part),
+        [said("tuberculosis", onset="non-active")], pathway_of(0), "tuberculosis_2", "tuberculosis_1",
+        id="negated words",
+    ),
+    pytest.param(
+        expand, "compatible_places", without(True),
+        [said("consolidation", location="left"), said("opacity", location="right")],
+        outcome_of_child("/0"), "generated", "already stated", id="a sign elsewhere does not state one here",
+    ),
+    pytest.param(
+        expand, "compatible_places", without(False),
+        [said("consolidation"), said("opacity", location="airspace")],
+        outcome_of_child("/0"), "already stated", "generated", id="what is stated is not repeated",
+    ),
+    pytest.param(
+        PathwayDictionary, "contradictory", without(False),
+        [said("cardiomegaly"), said("heart size", location="cardiothoracic", measurement="normal")],
+        outcome_of_child("/0"), "generated", "already stated",
+        id="a contradicting measurement does not state",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("place", "name", "off", "rows", "seen", "on_result", "off_result"), RULES)
+def test_a_rule_that_is_switched_off_is_missed(
+    monkeypatch: pytest.MonkeyPatch,
+    place: object,
+    name: str,
+    off: object,
+    rows: list[Said],
+    seen: Seen,
+    on_result: object,
+    off_result: object,
+) -> None:
+    embedder = (
+        AlikeEmbedder() if seen is merged else None
+    )  # merging is put to the test by an encoder that finds all alike
+    assert seen(run(rows, embedder=embedder)) == on_result
+    monkeypatch.setattr(place, name, off)
+    pathways = (
+        load_dictionary(None, vocabulary()) if place is TokenReader else None
+    )  # what has been read is remembered
+    assert seen(run(rows, embedder=embedder, pathways=pathways)) == off_result
+
+
+def held_by_two() -> list[Said]:
+    """A suspected pneumonia is denied, and goes; the opacity that it shows is held by another row, which
+    names it as evidence.
+    """
+    return [
+        said("pneumonia", "tp", p=0.3, location="left"),
+        said("pneumonia", "dn", location="left"),
+        said("scar", "tp", p=0.2, evidence=[f"{identity(0)}/0"]),
+    ]
+
+
+def test_a_child_of_two_parents_stays_with_the_weaker_claim(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    child = identity(0) + "/0"
+    kept = run(held_by_two()).row(child)
+    assert (kept["parent_id"], kept["support"]) == (identity(2), 0.2)
+    with monkeypatch.context() as patched:
+        patched.setattr(StudyResolver, "_limit_support", without(None))
+        assert run(held_by_two()).row(child)["support"] == 0.3
+    monkeypatch.setattr(StudyResolver, "_other_holder", without(None))
+    assert child not in run(held_by_two()).ids()

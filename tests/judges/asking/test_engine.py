@@ -1,0 +1,510 @@
+"""No answer is paid twice and none is lost: not by failures, crashes, budgets or interruptions, and a replay
+asks nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import child_process
+import pyarrow.parquet as pq
+import pytest
+from fake_model import BINDING, LABELS, FakeModel, Time, label, question, questions, read_label, reply
+
+from lunguage_assets.errors import LunguageError, MethodError
+from lunguage_assets.judges.asking.budget import Budget, BudgetExceeded, estimated_input_tokens
+from lunguage_assets.judges.asking.engine import JudgeIncomplete, Settled, ask
+from lunguage_assets.judges.asking.limiter import Limiter
+from lunguage_assets.judges.asking.progress import Progress
+from lunguage_assets.judges.ledger.attempts import TRIES, request_key
+from lunguage_assets.judges.ledger.ledger import Ledger, LedgerError
+from lunguage_assets.judges.policy import WrongModel
+from lunguage_assets.judges.requests import FailureKind, ModelBinding, ProviderFailure, Reply, Request
+from lunguage_assets.judges.slots import Limits, Price
+
+PRICE = Price(input=1.0, output=10.0, as_of=date(2026, 1, 1))
+COST = (40 * 1.0 + 4 * 10.0) / 1e6
+WORST = (estimated_input_tokens(question(1).prompt) * 1.0 + 10 * 10.0) / 1e6
+SECRET = "the zebra-striped opacity"
+
+
+def asked(
+    requests: Sequence[Request], model: FakeModel, ledger: Ledger, **options: Any
+) -> list[Settled[str]]:
+    limits = Limits(
+        **{"in_flight": 16, "backoff_s": 0.001, "breaker_pause_s": 0.001, **options.pop("limits", {})}
+    )
+    moving = Time()
+    limiter = (
+        Limiter(limits, clock=moving.clock, sleep=moving.sleep)
+        if options.pop("fake_time", False)
+        else Limiter(limits)
+    )
+    budget, parse = options.pop("budget", None), options.pop("parse", read_label)
+    return asyncio.run(
+        ask(requests, model, ledger, limiter, budget, parse, judge="one", **{"price": PRICE, **options})
+    )
+
+
+def values(settled: Sequence[Settled[str]]) -> list[str | None]:
+    return [one.value for one in settled]
+
+
+def always(result: Reply | ProviderFailure) -> Callable[[Request, int], Reply | ProviderFailure]:
+    return lambda request, occurrence: result
+
+
+def counts(ledger: Ledger) -> dict[str, Any]:
+    frame = ledger.statistics()
+    return (
+        frame.iloc[0].to_dict()
+        if len(frame)
+        else {"attempts": 0, "valid": 0, "invalid": 0, "failures": 0, "cost_usd": 0.0}
+    )
+
+
+# --- asking, replaying
+
+
+def test_answers_come_in_the_order_of_the_questions(ledger: Ledger) -> None:
+    requests = questions(200)
+    assert values(asked(requests, FakeModel(latency=0.001), ledger)) == [
+        label(request) for request in requests
+    ]
+
+
+def test_a_replay_makes_no_call_and_gives_the_same(ledger: Ledger) -> None:
+    first = asked(questions(100), FakeModel(0.2), ledger)
+    replay = FakeModel(answer=always(ProviderFailure("authentication")))
+    assert asked(questions(100), replay, ledger) == first
+    assert replay.calls == 0
+
+
+def test_identical_requests_are_asked_once_and_replicates_each(ledger: Ledger) -> None:
+    model = FakeModel()
+    settled = asked([question(1), question(2), question(1), question(1, replicate=1)], model, ledger)
+    assert model.calls == 3
+    assert settled[0] == settled[2]
+
+
+def test_nothing_to_ask_asks_nothing(ledger: Ledger) -> None:
+    assert asked([], FakeModel(), ledger) == []
+
+
+def test_with_one_call_in_five_failing_results_are_those_of_a_clean_run_and_paid_answers_recorded_once(
+    ledger: Ledger, tmp_path: Path
+) -> None:
+    requests = questions(1500)
+    clean = asked(requests, FakeModel(), Ledger.open(tmp_path / "clean.sqlite"))
+    troubled = FakeModel(0.2)
+    assert asked(requests, troubled, ledger) == clean
+    row = counts(ledger)
+    assert troubled.calls > 1700
+    assert (row["attempts"], row["valid"], row["failures"]) == (
+        troubled.calls,
+        troubled.replies,
+        troubled.calls - troubled.replies,
+    )
+    assert row["valid"] == len(requests)
+    assert row["cost_usd"] == pytest.approx(COST * len(requests))
+
+
+def test_an_unreadable_or_refused_answer_is_asked_for_again(ledger: Ledger) -> None:
+    def third_time(request: Request, occurrence: int) -> Reply | None:
+        return [reply("I would rather say neither."), reply("", refused=True), None][occurrence - 1]
+
+    (one,) = asked([question(1)], FakeModel(answer=third_time), ledger)
+    assert (one.value, one.tries) == (label(question(1)), 3)
+    assert (counts(ledger)["attempts"], counts(ledger)["invalid"]) == (3, 2)
+
+
+def test_after_five_unreadable_answers_a_question_is_invalid_for_good_and_replayed_as_such(
+    ledger: Ledger,
+) -> None:
+    model = FakeModel(answer=always(reply("hmm")))
+    for _ in range(2):
+        (one,) = asked([question(1)], model, ledger)
+        assert (one.valid, one.value, one.tries) == (False, None, TRIES)
+        assert model.calls == TRIES
+
+
+def test_tries_before_an_interruption_count(ledger: Ledger) -> None:
+    def dies(request: Request, occurrence: int) -> Reply | ProviderFailure:
+        return reply("hmm") if occurrence <= 3 else ProviderFailure("authentication")
+
+    with pytest.raises(JudgeIncomplete):
+        asked([question(1)], FakeModel(answer=dies), ledger)
+    model = FakeModel(answer=always(reply("hmm")))
+    assert not asked([question(1)], model, ledger)[0].valid
+    assert model.calls == TRIES - 3
+
+
+def test_an_empty_value_is_a_valid_answer(ledger: Ledger) -> None:
+    settled = asked(
+        [question(1)],
+        FakeModel(answer=always(reply("[]"))),
+        ledger,
+        parse=lambda text: () if text == "[]" else None,
+    )
+    assert settled[0].valid
+    assert settled[0].value == ()
+
+
+def test_an_answer_that_another_process_recorded_first_is_used_instead_of_ones_own(
+    ledger: Ledger, tmp_path: Path
+) -> None:
+    other = Ledger.open(tmp_path / "ledger.sqlite")
+
+    def meanwhile(request: Request, occurrence: int) -> Reply:
+        inner = FakeModel(answer=always(reply("sentence_2")))
+        thread_result = _in_thread(lambda: asked([request], inner, other))
+        assert values(thread_result) == ["sentence_2"]
+        return reply("sentence_1")
+
+    assert values(asked([question(1)], FakeModel(answer=meanwhile), ledger)) == ["sentence_2"]
+    assert counts(ledger)["valid"] == 2
+
+
+def _in_thread(work: Callable[[], Any]) -> Any:
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(work).result()
+
+
+def test_never_more_calls_are_in_flight_than_allowed(ledger: Ledger) -> None:
+    model = FakeModel(0.2, latency=0.001)
+    asked(questions(300), model, ledger, limits={"in_flight": 9})
+    assert model.most_in_flight == 9
+
+
+def test_progress_counts_what_happens(ledger: Ledger) -> None:
+    asked(questions(10), FakeModel(), ledger)
+    seen: list[Progress] = []
+    model = FakeModel(0.3)
+    asked(questions(50), model, ledger, progress=seen.append)
+    assert (seen[0].questions, seen[0].hits, seen[0].calls) == (50, 10, 0)
+    last = seen[-1]
+    assert (last.settled, last.calls, last.failures) == (50, model.calls, model.calls - 40)
+    assert (last.input_tokens, last.output_tokens, last.cost_usd) == (1600, 160, pytest.approx(40 * COST))
+    assert [one.calls for one in seen] == sorted(one.calls for one in seen)
+
+
+# --- failing for good
+
+
+def test_when_some_requests_fail_for_good_the_others_are_kept_and_only_those_are_asked_again(
+    ledger: Ledger,
+) -> None:
+    lost = {request_key(BINDING, request) for request in questions(100)[::10]}
+
+    def rejects(request: Request, occurrence: int) -> ProviderFailure | None:
+        return ProviderFailure("rejected", 400) if request_key(BINDING, request) in lost else None
+
+    with pytest.raises(
+        JudgeIncomplete, match=r"10 of 100 questions have no answer \(10 x rejected \(HTTP 400\)\)"
+    ) as caught:
+        asked(questions(100), FakeModel(answer=rejects), ledger)
+    assert (caught.value.missing, caught.value.total) == (10, 100)
+    again = FakeModel()
+    assert all(one.valid for one in asked(questions(100), again, ledger))
+    assert again.sent == Counter(lost)
+
+
+@pytest.mark.parametrize(("kind", "most"), [("authentication", 16), ("overloaded", 80)])
+def test_a_judge_that_fails_altogether_is_stopped_soon(ledger: Ledger, kind: FailureKind, most: int) -> None:
+    model = FakeModel(answer=always(ProviderFailure(kind)))
+    with pytest.raises(JudgeIncomplete, match="1000 of 1000"):
+        asked(questions(1000), model, ledger, limits={"breaker_failures": 20, "breaker_probes": 3})
+    assert 0 < model.calls <= most
+
+
+def test_after_the_deadline_nothing_is_sent(ledger: Ledger) -> None:
+    with pytest.raises(JudgeIncomplete, match="deadline of 30 s"):
+        asked(
+            questions(200),
+            FakeModel(),
+            ledger,
+            limits={"deadline_s": 30, "requests_per_minute": 60, "in_flight": 1},
+            fake_time=True,
+        )
+    assert counts(ledger)["valid"] == 60
+
+
+def test_a_deadline_is_not_slept_past(ledger: Ledger) -> None:
+    started = time.monotonic()
+    refusing = FakeModel(answer=always(ProviderFailure("rate_limited", 429, retry_after=100.0)))
+    with pytest.raises(JudgeIncomplete, match="deadline"):
+        asked(questions(5), refusing, ledger, limits={"deadline_s": 0.3})
+    assert time.monotonic() - started < 3
+
+
+def test_the_answer_of_another_model_is_recorded_but_not_used_and_stops_the_judge(ledger: Ledger) -> None:
+    model = FakeModel(answer=always(reply("sentence_1", returned_model="fake-2")))
+    with pytest.raises(WrongModel, match="'fake-2'"):
+        asked(questions(100), model, ledger)
+    assert model.calls <= 16
+    assert (counts(ledger)["valid"], counts(ledger)["invalid"]) == (0, model.calls)
+    assert all(one.valid for one in asked(questions(100), FakeModel(), ledger))
+
+
+def aliased(*aliases: str) -> ModelBinding:
+    return replace(BINDING, aliases=aliases)
+
+
+def test_answers_under_a_name_that_is_listed_later_count_and_are_not_asked_again(ledger: Ledger) -> None:
+    renamed = FakeModel(
+        answer=lambda request, occurrence: reply(label(request), returned_model="fake-2"), latency=0.01
+    )
+    with pytest.raises(WrongModel):
+        asked(questions(100), renamed, ledger)
+    model = FakeModel(
+        answer=lambda request, occurrence: reply(label(request), returned_model="fake-2"),
+        binding=aliased("fake-2"),
+    )
+    spent = counts(ledger)["cost_usd"]
+    assert values(asked(questions(100), model, ledger)) == [label(request) for request in questions(100)]
+    assert renamed.calls > 1
+    assert (model.calls, set(model.sent) & set(renamed.sent)) == (100 - renamed.calls, set())
+    assert counts(ledger)["cost_usd"] == pytest.approx(spent + model.calls * COST)
+    assert counts(ledger)["valid"] == 100
+    replay = FakeModel(binding=aliased("fake-2"))
+    asked(questions(100), replay, ledger)
+    asked(questions(100), FakeModel(), ledger)  # nor when the alias is taken away again
+    assert (replay.calls, counts(ledger)["valid"]) == (0, 100)
+
+
+def test_listing_a_name_changes_no_answer_that_was_used(ledger: Ledger) -> None:
+    other = LABELS[label(question(0)) == LABELS[0]]
+    with pytest.raises(WrongModel):
+        asked(questions(1), FakeModel(answer=always(reply(other, returned_model="fake-2"))), ledger)
+    first = asked(questions(1), FakeModel(), ledger)
+    assert values(first) == [label(question(0))] != [other]
+    assert asked(questions(1), FakeModel(binding=aliased("fake-2")), ledger) == first
+
+
+def test_an_unreadable_answer_under_a_listed_name_is_one_try_however_often_the_judge_is_opened(
+    ledger: Ledger,
+) -> None:
+    with pytest.raises(WrongModel):
+        asked(questions(1), FakeModel(answer=always(reply("hm", returned_model="fake-2"))), ledger)
+    for _ in range(3):
+        with pytest.raises(JudgeIncomplete):
+            asked(
+                questions(1),
+                FakeModel(answer=always(ProviderFailure("rejected", 400)), binding=aliased("fake-2")),
+                ledger,
+            )
+    (one,) = asked(questions(1), FakeModel(answer=always(reply("hm")), binding=aliased("fake-2")), ledger)
+    assert (one.valid, one.tries, counts(ledger)["invalid"]) == (False, TRIES, 1 + TRIES)
+
+
+def test_what_a_broken_service_gives_as_its_name_is_neither_shown_nor_stored(
+    ledger: Ledger, tmp_path: Path
+) -> None:
+    with pytest.raises(WrongModel) as caught:
+        asked(
+            questions(1),
+            FakeModel(answer=always(reply("sentence_1", returned_model=f"You asked: {SECRET}"))),
+            ledger,
+        )
+    ledger.export(tmp_path / "all.parquet")
+    stored = pq.read_table(tmp_path / "all.parquet").to_pylist()
+    assert SECRET not in str(caught.value) + str(stored)
+    assert stored[0]["answer"] == "sentence_1"
+
+
+def test_a_reply_without_token_counts_costs_a_budget_its_worst_case_and_is_counted_as_unpriced(
+    ledger: Ledger,
+) -> None:
+    budget = Budget(WORST * 10.5)
+    silent = FakeModel(
+        answer=lambda request, occurrence: reply(
+            label(request), input_tokens=0, output_tokens=0, metered=False
+        )
+    )
+    with pytest.raises(BudgetExceeded):
+        asked(questions(100), silent, ledger, budget=budget)
+    assert silent.calls == 10
+    assert (counts(ledger)["valid"], counts(ledger)["unpriced"], counts(ledger)["cost_usd"]) == (10, 10, 0.0)
+    assert budget.spent_usd == pytest.approx(10 * WORST)
+
+
+def test_a_reply_without_token_counts_uses_up_the_minutes_tokens_as_estimated(ledger: Ledger) -> None:
+    moving, one_call = Time(), estimated_input_tokens(question(1).prompt) + 10
+    limiter = Limiter(Limits(tokens_per_minute=2.0 * one_call), clock=moving.clock, sleep=moving.sleep)
+    silent = FakeModel(
+        answer=lambda request, occurrence: reply(
+            label(request), input_tokens=0, output_tokens=0, metered=False
+        )
+    )
+    started = moving.now
+
+    async def one_after_the_other() -> None:
+        for request in questions(5):
+            await ask([request], silent, ledger, limiter, None, read_label, judge="one")
+
+    asyncio.run(one_after_the_other())
+    assert moving.now - started >= 119
+
+
+def test_a_ledger_that_cannot_record_stops_the_run_before_the_answer_is_used(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(attempts: object) -> list[None]:
+        raise LedgerError("ledger: disk full")
+
+    monkeypatch.setattr(ledger, "record_all", broken)
+    model, seen = FakeModel(), list[Progress]()
+    with pytest.raises(LedgerError, match="disk full"):
+        asked(questions(100), model, ledger, progress=seen.append)
+    assert model.calls <= 16
+    assert {one.settled for one in seen} == {0}
+
+
+def test_neither_a_foreign_exception_nor_any_message_shows_the_prompt(
+    ledger: Ledger, caplog: pytest.LogCaptureFixture
+) -> None:
+    def bursts(request: Request, occurrence: int) -> Reply:
+        raise ValueError(f"request was {request.prompt.user}")
+
+    secret = question(1, prompt=type(question(1).prompt)(SECRET, SECRET, "v1"))
+    with pytest.raises(MethodError, match="ValueError") as caught:
+        asked([secret], FakeModel(answer=bursts), ledger)
+    assert SECRET not in str(caught.value) + caplog.text + repr(secret)
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+    assert counts(ledger)["failures"] == 1
+
+
+def test_a_reply_is_recorded_even_when_the_parser_bursts(ledger: Ledger) -> None:
+    def bursts(text: str) -> str | None:
+        raise ZeroDivisionError(text)
+
+    with pytest.raises(MethodError, match="ZeroDivisionError"):
+        asked([question(1)], FakeModel(), ledger, parse=bursts)
+    assert counts(ledger)["cost_usd"] == pytest.approx(COST)
+
+
+def test_a_recorded_answer_that_the_parser_no_longer_reads_is_an_error_and_not_another_payment(
+    ledger: Ledger,
+) -> None:
+    asked([question(1)], FakeModel(), ledger)
+    model = FakeModel()
+    with pytest.raises(MethodError, match="version"):
+        asked([question(1)], model, ledger, parse=lambda text: None)
+    assert model.calls == 0
+
+
+# --- money
+
+
+def test_a_budget_stops_before_the_call_that_could_pass_it_and_a_higher_one_goes_on(ledger: Ledger) -> None:
+    budget, model = Budget(COST * 20 + WORST), FakeModel()
+    with pytest.raises(
+        BudgetExceeded, match=r"higher budget.*of 100 questions of judge 'one' have no answer yet"
+    ):
+        asked(questions(100), model, ledger, budget=budget)
+    assert budget.spent_usd <= budget.ceiling_usd
+    assert model.calls == counts(ledger)["valid"] == pytest.approx(budget.spent_usd / COST)
+    assert model.calls in (20, 21)
+    rest = FakeModel()
+    assert all(one.valid for one in asked(questions(100), rest, ledger, budget=Budget(1.0)))
+    assert rest.calls == 100 - model.calls
+    assert not set(rest.sent) & set(model.sent)
+
+
+def test_a_budget_is_kept_with_many_calls_in_flight_and_failures(ledger: Ledger) -> None:
+    budget, model = Budget(COST * 50), FakeModel(0.2, latency=0.001)
+    with pytest.raises(BudgetExceeded):
+        asked(questions(500), model, ledger, budget=budget)
+    assert counts(ledger)["cost_usd"] <= budget.spent_usd <= budget.ceiling_usd
+    assert budget.spent_usd > budget.ceiling_usd - WORST - COST
+
+
+def test_two_judges_share_a_budget(ledger: Ledger) -> None:
+    budget = Budget(COST * 30)
+    for limit in (10, 1000):
+        try:
+            asked(questions(limit), FakeModel(), ledger, budget=budget)
+        except BudgetExceeded:
+            break
+    assert counts(ledger)["cost_usd"] <= budget.ceiling_usd
+
+
+def test_without_a_price_costs_are_null_and_a_budget_refuses_before_any_call(ledger: Ledger) -> None:
+    asked(questions(3), FakeModel(), ledger, price=None)
+    assert (counts(ledger)["cost_usd"], counts(ledger)["unpriced"]) == (0.0, 3)
+    model = FakeModel()
+    with pytest.raises(BudgetExceeded, match="no price"):
+        asked(questions(6), model, ledger, price=None, budget=Budget(10.0))
+    assert model.calls == 0
+
+
+def test_a_replay_needs_no_budget(ledger: Ledger) -> None:
+    first = asked(questions(10), FakeModel(), ledger)
+    assert asked(questions(10), FakeModel(), ledger, budget=Budget(0.0)) == first
+
+
+# --- interruption
+
+
+def test_an_interrupted_run_records_the_calls_in_flight(ledger: Ledger) -> None:
+    model = FakeModel(latency=0.05)
+
+    async def interrupted() -> None:
+        limiter = Limiter(Limits(in_flight=8))
+        task = asyncio.create_task(ask(questions(500), model, ledger, limiter, None, read_label, judge="one"))
+        await asyncio.sleep(0.12)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(interrupted())
+    assert 0 < model.calls < 500
+    assert counts(ledger)["valid"] == model.calls
+
+
+def test_killed_in_the_middle_of_2000_calls_a_run_resumes_without_asking_again_what_reached_the_ledger(
+    tmp_path: Path,
+) -> None:
+    place, log, in_flight = tmp_path / "ledger.sqlite", tmp_path / "sent", 32
+    command = child_process.program("resumable_run.py", str(place), str(log), str(in_flight), "0.02")
+    process = subprocess.Popen(command, env=child_process.environment())
+    try:
+        deadline = time.monotonic() + 40
+        while not (log.exists() and log.stat().st_size > 65 * 700) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert process.poll() is None, "it should still be running"
+    finally:
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    sent = Counter(log.read_text().split())
+    assert 700 <= sent.total() < 2000
+    ledger = Ledger.open(place)
+    before = ledger.answers(list(sent))
+    assert 0 <= sent.total() - counts(ledger)["attempts"] <= in_flight
+    resumed = FakeModel(0.1)
+    settled = asked(questions(2000), resumed, ledger)
+    assert values(settled) == [label(request) for request in questions(2000)]
+    assert not set(resumed.sent) & set(before)
+    assert counts(ledger)["valid"] == 2000
+    replay = FakeModel()
+    assert asked(questions(2000), replay, ledger) == settled
+    assert replay.calls == 0
+
+
+def test_every_error_is_one_that_a_person_can_act_on() -> None:
+    assert all(
+        issubclass(kind, LunguageError) for kind in (JudgeIncomplete, BudgetExceeded, WrongModel, LedgerError)
+    )

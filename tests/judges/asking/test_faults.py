@@ -1,0 +1,210 @@
+"""Three real SDKs, a server with every fault, and the whole way from question to ledger: the answers are
+those of a clean run, each paid once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import child_process
+import pytest
+from loopback import WRONG_MODEL, Act, Arrival, Call, LoopbackServer, Outcome, judge_like
+from loopback_wire import body_of, read_call
+from sdk_run import IN_FLIGHT, judge_of, pairs
+
+from lunguage_assets.judges.asking.engine import JudgeIncomplete
+from lunguage_assets.judges.ledger.ledger import Ledger
+from lunguage_assets.judges.policy import WrongModel
+from lunguage_assets.judges.protocol import Choice
+from lunguage_assets.judges.providers.clients import http_client
+from lunguage_assets.judges.rules.cues import CuesJudge
+
+for _module in ("openai", "anthropic", "google.genai"):
+    pytest.importorskip(_module, reason="needs the LLM SDKs: pip install 'lunguage-assets[llm]'")
+
+WIRES = ("openai", "anthropic", "gemini")
+NO_REPLY = (
+    Act("rate_limited"), Act("rate_limited", retry_after="0.05"), Act("rate_limited", retry_after="soon"),
+    Act("server_error"), Act("unavailable"),
+    Act("overloaded"), Act("dropped"), Act("reset"), Act("garbage"), Act("wrong_shape"),
+    Act("slow", delay=4.0), Act("trickle", delay=0.1),
+)  # fmt: skip
+UNUSED = (Act("empty"), Act("no_choice"), Act("nonsense"), Act("refusal"), Act("blocked"), Act("cut_off"))
+"""Replies that are paid and cannot be used."""
+
+
+def clean(count: int) -> list[Choice]:
+    """What the loopback's own judge answers: rules, so that nothing can go wrong."""
+    return [answer.answer for answer in CuesJudge.bundled("loopback").compare(pairs(count))]
+
+
+def totals(ledger: Ledger) -> dict[str, int]:
+    return {name: int(value) for name, value in ledger.statistics().sum(numeric_only=True).items()}
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_every_fault_once_and_the_answers_are_those_of_a_clean_run_each_paid_once(
+    wire: str, server: LoopbackServer, tmp_path: Path
+) -> None:
+    server.plan(*NO_REPLY, *UNUSED)
+    ledger = Ledger.open(tmp_path / "ledger.sqlite")
+    judge = judge_of(wire, server.url, ledger)
+    answers = judge.compare(pairs(30))
+    judge.close()
+    assert [answer.answer for answer in answers] == clean(30)
+    found = totals(ledger)
+    assert (found["valid"], found["failures"], found["invalid"]) == (30, len(NO_REPLY), len(UNUSED))
+    assert found["attempts"] == len(server.calls) == 30 + len(NO_REPLY) + len(UNUSED)
+    again = judge_of(wire, server.url, ledger)
+    assert again.compare(pairs(30)) == answers
+    assert len(server.calls) == found["attempts"], "a replay asks nothing"
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_another_model_stops_the_judge_and_its_paid_answers_are_kept_unused(
+    wire: str, server: LoopbackServer, tmp_path: Path
+) -> None:
+    server.plan(*[Act("wrong_model")] * 200)
+    ledger = Ledger.open(tmp_path / "ledger.sqlite")
+    with pytest.raises(WrongModel, match=WRONG_MODEL):
+        judge_of(wire, server.url, ledger).compare(pairs(100))
+    found = totals(ledger)
+    assert 0 < len(server.calls) <= IN_FLIGHT
+    assert (found["attempts"], found["valid"], found["invalid"]) == (len(server.calls), 0, len(server.calls))
+    asked = len(server.calls)
+    answers = judge_of(wire, server.url, ledger, aliases=(WRONG_MODEL,)).compare(pairs(100))
+    assert len(answers) == 100
+    assert len(server.calls) == 100, f"the {asked} answers that are paid for count once the name is listed"
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_request_that_is_rejected_costs_nobody_elses_answer(
+    wire: str, server: LoopbackServer, tmp_path: Path
+) -> None:
+    server.plan(Act("bad_request"))
+    ledger = Ledger.open(tmp_path / "ledger.sqlite")
+    with pytest.raises(JudgeIncomplete, match="1 of 30 questions have no answer"):
+        judge_of(wire, server.url, ledger).compare(pairs(30))
+    assert totals(ledger)["valid"] == 29
+    assert len(judge_of(wire, server.url, ledger).compare(pairs(30))) == 30
+    assert len(server.calls) == 31
+
+
+_STRANGE: tuple[Any, ...] = (
+    None,
+    7,
+    "text",
+    [],
+    [7],
+    {"text": 7},
+    [[1]],
+    {},
+    [{"message": "m", "content": "c"}],
+    [None],
+    True,
+)
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_fields_of_any_strange_type_are_a_fault_of_the_service_and_not_a_crash(
+    wire: str, server: LoopbackServer, tmp_path: Path
+) -> None:
+    fields = {
+        "openai": ("choices", "model", "usage"),
+        "anthropic": ("content", "model", "usage"),
+        "gemini": ("candidates", "modelVersion", "usageMetadata"),
+    }
+    spoilt = [(field, value) for field in fields[wire] for value in _STRANGE]
+
+    async def answer(arrival: Arrival) -> Outcome:
+        found = read_call(arrival.path, arrival.data)
+        assert found is not None
+        call = Call(number=len(server.calls), path=arrival.path, headers=arrival.headers, **found)
+        server.calls.append(call)
+        body = json.loads(body_of(call, "answer", judge_like(call), 0, ""))
+        if spoilt:
+            field, value = spoilt.pop()
+            body[field] = value
+        return Outcome(200, json.dumps(body).encode())
+
+    server.route("POST", r".*(completions|messages|generateContent).*", answer)
+    ledger = Ledger.open(tmp_path / "ledger.sqlite")
+    for _ in range(len(fields[wire]) * len(_STRANGE) + 1):
+        try:
+            answers = judge_of(wire, server.url, ledger).compare(pairs(20))
+            break
+        except WrongModel:  # a name of another kind of value, such as text; the judge is opened again
+            continue
+    assert spoilt == []
+    assert [given.answer for given in answers] == clean(20)
+    found = totals(ledger)
+    assert found["attempts"] == len(server.calls)
+    assert found["valid"] == 20
+
+
+def test_killed_with_a_real_sdk_at_most_the_calls_in_flight_are_paid_twice(tmp_path: Path) -> None:
+    place = tmp_path / "ledger.sqlite"
+    with LoopbackServer(latency=0.02) as server:
+        process = subprocess.Popen(
+            child_process.program("sdk_run.py", str(place), server.url), env=child_process.environment()
+        )
+        try:
+            deadline = time.monotonic() + 90
+            while server.answered < 150 and time.monotonic() < deadline:
+                time.sleep(0.005)
+        finally:
+            os.kill(process.pid, signal.SIGKILL)
+            process.wait()
+        time.sleep(0.2)  # what was on its way arrives
+        paid, ledger = server.answered, Ledger.open(place)
+        kept = totals(ledger)["valid"]
+        assert 150 <= paid < 400
+        assert 0 <= paid - kept <= IN_FLIGHT
+        answers = judge_of("openai", server.url, ledger).compare(pairs(400))
+        assert server.answered == paid + 400 - kept
+    assert [answer.answer for answer in answers] == clean(400)
+    assert totals(ledger)["valid"] == 400
+
+
+def test_a_proxy_of_the_environment_carries_what_leaves_the_machine_and_nothing_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with LoopbackServer() as proxy, LoopbackServer() as here:
+        for name in ("http_proxy", "HTTP_PROXY"):
+            monkeypatch.setenv(name, proxy.url)
+        for name in ("no_proxy", "NO_PROXY"):
+            monkeypatch.delenv(name, raising=False)
+
+        async def reached(url: str, *, on_this_machine: bool) -> None:
+            client = http_client(5.0, 64, on_this_machine=on_this_machine)
+            await client.get(url)
+            await client.aclose()
+
+        asyncio.run(reached("http://gpu.invalid/x", on_this_machine=False))
+        asyncio.run(reached(f"{here.url}/y", on_this_machine=True))
+        assert [arrival.path for arrival in proxy.arrivals] == ["http://gpu.invalid/x"]
+        assert [arrival.path for arrival in here.arrivals] == ["/y"]
+
+
+def test_a_client_uses_its_connections_again_and_closes_all_of_them() -> None:
+    opened: set[object] = set()
+
+    async def work(url: str) -> int:
+        client = http_client(5.0, 64, on_this_machine=True)
+        for _ in range(3):
+            answers = await asyncio.gather(*(client.get(f"{url}/y") for _ in range(32)))
+            opened.update(answer.extensions["network_stream"] for answer in answers)
+        await client.aclose()
+        with pytest.raises(RuntimeError):
+            await client.get(f"{url}/y")
+        return len({id(stream) for stream in opened})
+
+    with LoopbackServer() as server:
+        assert asyncio.run(work(server.url)) <= 40

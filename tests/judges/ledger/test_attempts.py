@@ -1,0 +1,143 @@
+"""A ledger key tells apart everything that decides an answer, and nothing else."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+from fake_model import BINDING, question
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lunguage_assets.errors import ConfigurationError, LunguageError
+from lunguage_assets.judges.ledger.attempts import request_key
+from lunguage_assets.judges.requests import ModelBinding, Prompt, Request
+
+_TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
+_VALUE = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | st.floats(-2, 2) | _TEXT,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(_TEXT, inner, max_size=2),
+    max_leaves=3,
+)
+_PARAMETERS = st.dictionaries(_TEXT, _VALUE, max_size=3).map(lambda table: tuple(table.items()))
+_BINDING = st.builds(ModelBinding, _TEXT, _TEXT, _TEXT, _PARAMETERS, st.tuples(_TEXT))
+_REQUEST = st.builds(
+    Request,
+    st.sampled_from(["extract", "compare"]),
+    st.builds(Prompt, _TEXT, _TEXT, _TEXT),
+    st.sampled_from(["text", "enum"]),
+    st.lists(_TEXT, max_size=2).map(tuple),
+    st.integers(0, 9),
+)
+
+
+def _content(binding: ModelBinding, request: Request) -> str:
+    """Everything that the key must tell apart, in a form that does not come from the key's code."""
+    parts = (
+        binding.provider,
+        binding.endpoint_class,
+        binding.model,
+        _typed(dict(binding.parameters)),
+        request.task,
+        request.mode,
+    )
+    return repr(
+        (
+            *parts,
+            request.prompt.system,
+            request.prompt.user,
+            request.prompt.template_version,
+            request.labels,
+            request.replicate,
+        )
+    )
+
+
+def _typed(value: Any) -> Any:
+    if isinstance(value, dict):
+        return ("table", tuple(sorted((name, _typed(item)) for name, item in value.items())))
+    if isinstance(value, list | tuple):
+        return ("list", tuple(map(_typed, value)))
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return ("number", repr(float(value) + 0.0))
+    return (type(value).__name__, str(value))
+
+
+@settings(deadline=None)
+@given(_BINDING, _REQUEST, _BINDING, _REQUEST)
+def test_two_keys_are_equal_exactly_when_everything_that_decides_the_answer_is(
+    binding: ModelBinding, request: Request, other_binding: ModelBinding, other_request: Request
+) -> None:
+    same = _content(binding, request) == _content(other_binding, other_request)
+    assert (request_key(binding, request) == request_key(other_binding, other_request)) == same
+
+
+@settings(deadline=None)
+@given(_BINDING, _REQUEST, st.data())
+def test_changing_any_one_listed_field_changes_the_key(
+    binding: ModelBinding, request: Request, data: st.DataObject
+) -> None:
+    key = request_key(binding, request)
+    prompt = request.prompt
+    changed: list[tuple[ModelBinding, Request]] = [
+        (dataclasses.replace(binding, **{name: getattr(binding, name) + "x"}), request)
+        for name in ("provider", "endpoint_class", "model")
+    ]
+    changed += [
+        (
+            dataclasses.replace(binding, parameters=(*binding.parameters, ("a parameter of its own", 1))),
+            request,
+        )
+    ]
+    changed += [
+        (
+            binding,
+            dataclasses.replace(
+                request, prompt=dataclasses.replace(prompt, **{name: getattr(prompt, name) + "x"})
+            ),
+        )
+        for name in ("system", "user", "template_version")
+    ]
+    for name, value in {
+        "task": "extract" if request.task == "compare" else "compare",
+        "mode": "text" if request.mode == "enum" else "enum",
+        "labels": (*request.labels, "x"),
+        "replicate": request.replicate + 1,
+    }.items():
+        changed.append((binding, dataclasses.replace(request, **{name: value})))  # type: ignore[arg-type]
+    keys = [request_key(*pair) for pair in changed]
+    assert key not in keys
+    assert len(set(keys)) == len(keys)
+    assert len(key) == 64
+
+
+@settings(deadline=None)
+@given(_BINDING, _REQUEST, st.lists(_TEXT).map(tuple), st.data())
+def test_nothing_else_changes_the_key(
+    binding: ModelBinding, request: Request, aliases: tuple[str, ...], data: st.DataObject
+) -> None:
+    order = tuple(data.draw(st.permutations(binding.parameters)))
+    assert request_key(binding, request) == request_key(
+        dataclasses.replace(binding, aliases=aliases, parameters=order), request
+    )
+
+
+def test_one_and_one_point_zero_are_the_same_setting_but_true_is_not() -> None:
+    def key(value: object) -> str:
+        return request_key(dataclasses.replace(BINDING, parameters=(("top_p", value),)), question(1))
+
+    assert key(1) == key(1.0)
+    assert key([1, {"a": 2.0}]) == key((1.0, {"a": 2}))
+    assert len({key(1), key(True), key("1"), key(None), key(0.5), key([1])}) == 6
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), object(), {1: 2}, b"bytes"])
+def test_a_parameter_that_has_no_canonical_form_is_refused(value: object) -> None:
+    with pytest.raises(ConfigurationError):
+        request_key(dataclasses.replace(BINDING, parameters=(("x", value),)), question(1))
+
+
+def test_a_parameter_named_twice_is_refused() -> None:
+    with pytest.raises(LunguageError, match="twice"):
+        request_key(dataclasses.replace(BINDING, parameters=(("x", 1), ("x", 2))), question(1))

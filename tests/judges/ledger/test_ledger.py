@@ -1,0 +1,435 @@
+"""The ledger keeps every attempt, finds it by everything that decides an answer, and never changes an answer
+that was used.
+"""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import os
+import sqlite3
+import stat
+import threading
+from pathlib import Path
+from typing import Any
+
+import postgres_server
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlalchemy.event import listen
+
+from lunguage_assets.errors import InputError
+from lunguage_assets.judges.ledger.attempts import TRIES, Attempt, Entry, settle
+from lunguage_assets.judges.ledger.ledger import Ledger, LedgerError
+
+KEY = "ab" * 32
+OTHER = "cd" * 32
+SECRET = "the zebra-striped opacity"
+
+
+def attempt(key: str = KEY, **changes: Any) -> Attempt:
+    values = {
+        "judge": "one",
+        "stage": "compare",
+        "model": "fake-1",
+        "answer": "sentence_1",
+        "returned_model": "fake-1",
+        "input_tokens": 10,
+    }
+    return Attempt(key, **{**values, "output_tokens": 2, "cost_usd": 0.5, "latency_s": 0.1, **changes})  # type: ignore[arg-type]
+
+
+def unreadable(key: str = KEY, **changes: Any) -> Attempt:
+    return attempt(key, **{"answer": "hmm", "failure": "unreadable", **changes})
+
+
+def failed(key: str = KEY, **changes: Any) -> Attempt:
+    nothing = {"answer": None, "returned_model": None, "input_tokens": 0, "output_tokens": 0, "cost_usd": 0.0}
+    return attempt(key, **{**nothing, "failure": "overloaded", **changes})
+
+
+# --- recording and finding
+
+
+def test_a_recorded_answer_is_found_by_another_ledger_object_at_the_same_place(place: str) -> None:
+    assert Ledger.open(place).record(attempt()) == Entry(KEY, "sentence_1", True, 1)
+    assert Ledger.open(place).answers([KEY, OTHER]) == {KEY: Entry(KEY, "sentence_1", True, 1)}
+
+
+def test_the_first_valid_answer_wins_for_ever(place: str) -> None:
+    ledger = Ledger.open(place)
+    ledger.record(attempt(answer="sentence_2"))
+    assert ledger.record(attempt(answer="sentence_1")) == Entry(KEY, "sentence_2", True, 1)
+    assert ledger.answers([KEY])[KEY].answer == "sentence_2"
+
+
+def test_five_unusable_replies_settle_a_question_as_invalid_even_if_a_valid_one_comes_later(
+    place: str,
+) -> None:
+    ledger = Ledger.open(place)
+    for _ in range(TRIES - 1):
+        assert ledger.record(unreadable()) is None
+    assert ledger.answers([KEY]) == {}
+    invalid = ledger.record(unreadable(failure="refused"))
+    assert invalid is not None
+    assert (invalid.valid, invalid.tries) == (False, TRIES)
+    assert ledger.record(attempt()) == invalid
+
+
+def test_failures_and_answers_of_another_model_neither_settle_a_question_nor_use_up_a_try(place: str) -> None:
+    ledger = Ledger.open(place)
+    ledger.record_all([failed() for _ in range(9)] + [unreadable(failure="wrong_model") for _ in range(9)])
+    assert ledger.answers([KEY]) == {}
+    assert ledger.record(attempt()) == Entry(KEY, "sentence_1", True, 1)
+
+
+def test_recording_one_attempt_twice_stores_it_once(place: str) -> None:
+    ledger, once = Ledger.open(place), unreadable()
+    ledger.record_all([once, once])
+    ledger.record(once)
+    assert ledger.statistics()["attempts"].tolist() == [1]
+
+
+def test_a_paid_answer_is_recorded_whatever_characters_it_holds(place: str) -> None:
+    ledger = Ledger.open(place)
+    ledger.record(attempt(answer="nul \x00 surrogate \ud800 plain \u00e9 \U0001f600"))
+    stored = ledger.answers([KEY])[KEY].answer
+    assert stored is not None
+    assert stored.startswith("nul \ufffd surrogate ")
+    assert stored.endswith(" plain \u00e9 \U0001f600")
+
+
+def test_thousands_of_keys_are_found_at_once(place: str) -> None:
+    ledger = Ledger.open(place)
+    keys = [f"{number:064x}" for number in range(1700)]
+    entries = ledger.record_all([attempt(key) for key in keys])
+    assert [entry.key for entry in entries if entry is not None] == keys
+    assert set(ledger.answers(keys * 2)) == set(keys)
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from([None, "unreadable", "refused", "wrong_model"]), max_size=12), st.data())
+def test_what_is_recorded_after_a_question_is_settled_never_changes_it(
+    flaws: list[str | None], data: st.DataObject
+) -> None:
+    replies = [(f"answer {number}", flaw) for number, flaw in enumerate(flaws)]
+    seen = None
+    for end in range(len(replies) + 1):
+        entry = settle(KEY, replies[:end])
+        assert seen is None or entry == seen
+        seen = entry
+    shuffled_tail = data.draw(st.permutations(replies))
+    if seen is not None:
+        assert settle(KEY, replies + shuffled_tail) == seen
+
+
+# --- several writers
+
+
+def _write_many(place: str, writer: int, keys: list[str]) -> None:
+    ledger = Ledger.open(place)
+    for start in range(0, len(keys), 7):
+        ledger.record_all(
+            [
+                attempt(key, answer=f"writer {writer}", judge=f"judge {writer}")
+                for key in keys[start : start + 7]
+            ]
+        )
+
+
+def test_processes_that_write_at_once_lose_nothing_and_agree_on_who_was_first(place: str) -> None:
+    keys = [f"{number:064x}" for number in range(140)]
+    context = multiprocessing.get_context("spawn")
+    orders = [keys, keys[::-1], keys[70:] + keys[:70]]
+    writers = [
+        context.Process(target=_write_many, args=(place, number, order))
+        for number, order in enumerate(orders)
+    ]
+    for writer in writers:
+        writer.start()
+    ledger = Ledger.open(place)  # all of them also create the ledger at the same time
+    while any(writer.is_alive() for writer in writers):
+        first = ledger.answers(keys)
+        assert all(ledger.answers(list(first))[key] == entry for key, entry in first.items())
+    for writer in writers:
+        writer.join()
+        assert writer.exitcode == 0
+    assert int(ledger.statistics()["attempts"].sum()) == 3 * len(keys)
+    assert len(ledger.answers(keys)) == len(keys)
+
+
+def test_writers_that_race_for_the_same_key_wait_for_each_other(place: str) -> None:
+    ledgers = [Ledger.open(place) for _ in range(4)]
+    problems: list[BaseException] = []
+
+    def write(ledger: Ledger, number: int) -> None:
+        try:
+            for _ in range(40):
+                entry = ledger.record(attempt(answer=f"writer {number}"))
+                assert entry == ledger.answers([KEY])[KEY]
+        except BaseException as error:
+            problems.append(error)
+
+    threads = [
+        threading.Thread(target=write, args=(ledger, number))
+        for number, ledger in enumerate([*ledgers, ledgers[0]])
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert problems == []
+    assert ledgers[0].statistics()["attempts"].tolist() == [200]
+
+
+def _record_when(go: Any, done: Any, place: str) -> None:
+    ledger = Ledger.open(place)
+    ledger.statistics()  # connected and ready
+    done.release()
+    go.wait(60)
+    ledger.record(attempt(answer="the other"))
+    done.release()
+
+
+def test_a_writer_that_has_looked_finds_nothing_changed_when_it_writes(tmp_path: Path) -> None:
+    """What `record` decides from reading (who was first) still holds as it inserts: no other process comes in
+    between.
+    """
+    place, context = str(tmp_path / "ledger.sqlite"), multiprocessing.get_context("spawn")
+    ledger, looked = Ledger.open(place), list[int]()
+    go, done = context.Event(), context.Semaphore(0)
+    other = context.Process(target=_record_when, args=(go, done, place))
+    other.start()
+    assert done.acquire(timeout=60)
+
+    def slow_look(*event: Any) -> None:
+        if "max(" in event[2].lower() and "insert" not in event[2].lower():
+            looked.append(len(looked))
+            go.set()
+            done.acquire(timeout=0.7)  # a chance to come in between
+
+    listen(ledger._engine, "after_cursor_execute", slow_look)
+    entry = ledger.record(attempt(answer="mine"))
+    other.join(60)
+    assert other.exitcode == 0
+    assert (entry, len(looked)) == (Entry(KEY, "mine", True, 1), 1), (
+        "the transaction was done once, and first"
+    )
+
+
+def test_a_forked_process_does_not_disturb_its_parents_connection(place: str) -> None:
+    ledger = Ledger.open(place)
+    ledger.record(attempt())
+    child = multiprocessing.get_context("fork").Process(target=lambda: ledger.record(attempt(OTHER)))
+    child.start()
+    child.join()
+    assert child.exitcode == 0
+    assert set(ledger.answers([KEY, OTHER])) == {KEY, OTHER}
+
+
+# --- what is kept private
+
+
+def test_the_file_and_its_log_are_for_the_owner_alone_whatever_the_mask(tmp_path: Path) -> None:
+    place = tmp_path / "sub" / "ledger.sqlite"
+    before = os.umask(0)
+    try:
+        ledger = Ledger.open(place)
+        ledger.record(attempt())
+        modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in place.parent.iterdir()}
+    finally:
+        os.umask(before)
+    assert len(modes) >= 2
+    assert set(modes.values()) == {0o600}
+    assert stat.S_IMODE(place.parent.stat().st_mode) == 0o700
+
+
+def test_a_file_open_to_others_is_closed_to_them(tmp_path: Path) -> None:
+    place = tmp_path / "ledger.sqlite"
+    place.touch(mode=0o644)
+    place.chmod(0o644)
+    Ledger.open(place)
+    assert stat.S_IMODE(place.stat().st_mode) == 0o600
+
+
+def test_a_link_in_the_ledgers_place_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").touch()
+    (tmp_path / "ledger.sqlite").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(LedgerError, match="owner alone"):
+        Ledger.open(tmp_path / "ledger.sqlite")
+
+
+def test_prompt_text_is_stored_only_when_asked_for(place: str, tmp_path: Path) -> None:
+    ledger = Ledger.open(place)
+    ledger.record(attempt(prompt=SECRET))
+    keeping = Ledger.open(place, store_prompts=True)
+    keeping.record(attempt(OTHER, prompt=SECRET))
+    for with_prompts, expected in ((False, [None, None]), (True, [None, SECRET])):
+        keeping.export(tmp_path / "out.parquet", prompts=with_prompts)
+        assert pq.read_table(tmp_path / "out.parquet")["prompt"].to_pylist() == expected
+
+
+def test_no_log_of_the_database_at_any_level_shows_an_answer_or_a_prompt(
+    place: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in ("sqlalchemy", "sqlalchemy.engine", "sqlalchemy.engine.Engine", "sqlalchemy.pool"):
+        caplog.set_level(logging.DEBUG, logger=name)
+    ledger = Ledger.open(place, store_prompts=True)
+    ledger.record(attempt(answer=SECRET, prompt=SECRET))
+    assert ledger.answers([KEY])[KEY].answer == SECRET
+    assert any(record.name.startswith("sqlalchemy") for record in caplog.records)
+    assert SECRET not in caplog.text
+
+
+def test_no_error_and_no_repr_shows_an_answer_a_prompt_or_a_password(tmp_path: Path) -> None:
+    ledger = Ledger.open(tmp_path / "ledger.sqlite")
+    with sqlite3.connect(tmp_path / "ledger.sqlite") as connection:
+        connection.execute("DROP TABLE judge_attempts")
+    with pytest.raises(LedgerError) as caught:
+        ledger.record(attempt(answer=SECRET, prompt=SECRET))
+    assert SECRET not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__
+    assert SECRET not in repr(attempt(answer=SECRET, prompt=SECRET)) + repr(Entry(KEY, SECRET, True, 1))
+    with pytest.raises(LedgerError) as refused:
+        Ledger.open("postgresql+psycopg9://me:hunter2@localhost/db?password=hunter3")
+    assert "hunter" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "sqlite://",
+        "sqlite:///:memory:",
+        "mysql://localhost/db",
+        "://",
+        "sqlite:///file:x?mode=memory&uri=true",
+    ],
+)
+def test_a_ledger_that_would_not_last_is_refused(where: str) -> None:
+    with pytest.raises(LedgerError):
+        Ledger.open(where)
+
+
+def test_a_file_that_is_no_ledger_is_refused_and_left_alone(tmp_path: Path) -> None:
+    place = tmp_path / "notes.txt"
+    place.write_text("invented notes, by no means a database " * 50)
+    before = place.read_bytes()
+    with pytest.raises(LedgerError):
+        Ledger.open(place)
+    assert place.read_bytes() == before
+
+
+def test_an_sqlite_ledger_is_forced_to_disk_at_every_commit(tmp_path: Path) -> None:
+    ledger = Ledger.open(tmp_path / "ledger.sqlite")
+    with ledger._reading() as connection:
+        assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2
+        assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
+
+
+def test_a_postgresql_ledger_is_forced_to_disk_whatever_the_servers_default(postgres: str) -> None:
+    url = postgres_server.create_database(postgres, "careless")
+    ledger = Ledger.open(url)
+    with ledger._engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
+        connection.exec_driver_sql("ALTER DATABASE careless SET synchronous_commit = off")
+    ledger.close()
+    with Ledger.open(url)._reading() as connection:
+        assert connection.exec_driver_sql("SHOW synchronous_commit").scalar() == "on"
+
+
+# --- exchange and statistics
+
+
+def test_an_exported_ledger_imports_elsewhere_without_doubling(place: str, tmp_path: Path) -> None:
+    mine = Ledger.open(place)
+    mine.record_all([unreadable(), failed(), attempt(), attempt(OTHER, judge="two", cost_usd=None)])
+    assert mine.export(tmp_path / "mine.parquet") == 4
+    assert stat.S_IMODE((tmp_path / "mine.parquet").stat().st_mode) == 0o600
+    yours = Ledger.open(tmp_path / "yours.sqlite")
+    assert yours.import_(tmp_path / "mine.parquet") == (4, 0)
+    assert yours.import_(tmp_path / "mine.parquet") == (0, 4)
+    assert yours.answers([KEY, OTHER]) == mine.answers([KEY, OTHER])
+    assert yours.statistics().equals(mine.statistics())
+    yours.export(tmp_path / "yours.parquet")
+    assert (tmp_path / "mine.parquet").read_bytes() == (tmp_path / "yours.parquet").read_bytes()
+
+
+def test_an_import_never_changes_an_answer_that_is_here(place: str, tmp_path: Path) -> None:
+    yours = Ledger.open(tmp_path / "yours.sqlite")
+    yours.record_all([attempt(answer="sentence_2"), attempt(OTHER)])
+    yours.export(tmp_path / "yours.parquet")
+    mine = Ledger.open(place)
+    mine.record(attempt(answer="sentence_1"))
+    assert mine.import_(tmp_path / "yours.parquet") == (2, 0)
+    assert mine.answers([KEY])[KEY].answer == "sentence_1"
+    assert OTHER in mine.answers([OTHER])
+
+
+def test_an_empty_ledger_exports_imports_and_has_statistics(place: str, tmp_path: Path) -> None:
+    ledger = Ledger.open(place)
+    assert ledger.export(tmp_path / "empty.parquet") == 0
+    assert ledger.import_(tmp_path / "empty.parquet") == (0, 0)
+    assert len(ledger.statistics()) == 0
+    assert ledger.answers([]) == {}
+    assert ledger.record_all([]) == []
+
+
+def test_a_file_that_would_poison_the_ledger_is_refused_as_a_whole(tmp_path: Path) -> None:
+    ledger = Ledger.open(tmp_path / "ledger.sqlite")
+    ledger.record(attempt())
+    good = tmp_path / "good.parquet"
+    ledger.export(good)
+    table = pq.read_table(good)
+    for column, value in {
+        "key": "not a key",
+        "failure": "refused",
+        "time": "yesterday",
+        "receipt": "x",
+        "attempt": 0,
+        "stage": "other",
+    }.items():
+        place = table.column_names.index(column)
+        pq.write_table(
+            table.set_column(place, table.schema.field(column), [[value]]), tmp_path / "bad.parquet"
+        )
+        with pytest.raises(InputError):
+            Ledger.open(tmp_path / "other.sqlite").import_(tmp_path / "bad.parquet")
+    for content in (b"", b"PAR1 not really"):
+        (tmp_path / "bad.parquet").write_bytes(content)
+        with pytest.raises(InputError):
+            ledger.import_(tmp_path / "bad.parquet")
+    with pytest.raises(InputError):
+        ledger.import_(tmp_path / "absent.parquet")
+    assert len(Ledger.open(tmp_path / "other.sqlite").statistics()) == 0
+
+
+def test_statistics_count_every_attempt_once_as_valid_invalid_or_failure(place: str) -> None:
+    ledger = Ledger.open(place)
+    ledger.record_all(
+        [
+            attempt(time="2026-01-01T00:00:00.000000Z"),
+            unreadable(OTHER, failure="wrong_model", reasoning_tokens=1),
+            failed(OTHER, time="2026-03-01T00:00:00.000000Z"),
+            failed(OTHER, failure="timeout", cost_usd=None, time="2026-02-01T00:00:00.000000Z"),
+            attempt(OTHER, stage="extract", judge="another"),
+        ]
+    )
+    frame = ledger.statistics()
+    assert frame["judge"].tolist() == ["another", "one"]
+    row = frame.iloc[1].to_dict()
+    assert (row["attempts"], row["valid"], row["invalid"], row["failures"], row["unpriced"]) == (
+        4,
+        1,
+        1,
+        2,
+        1,
+    )
+    assert (row["input_tokens"], row["output_tokens"], row["reasoning_tokens"], row["cost_usd"]) == (
+        20,
+        4,
+        1,
+        1.0,
+    )
+    assert row["first"] == "2026-01-01T00:00:00.000000Z"

@@ -1,0 +1,489 @@
+"""The real SDKs against a server on this machine: what they send, what is read from an answer, and what every
+kind of trouble becomes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import email.utils
+import json
+import logging
+import pickle
+import sys
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loopback import WRONG_MODEL, Act, Arrival, LoopbackServer, Outcome
+
+from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.judges.asking.answers import parse_label, parse_phrase_list
+from lunguage_assets.judges.asking.budget import cost
+from lunguage_assets.judges.opening import DeferredProvider
+from lunguage_assets.judges.prompts import LABELS, load_prompts
+from lunguage_assets.judges.protocol import ComparisonQuestion, ExtractionQuestion
+from lunguage_assets.judges.providers import provider_of
+from lunguage_assets.judges.providers.endpoints import required_variables
+from lunguage_assets.judges.requests import Provider, ProviderFailure, Reply, Request
+from lunguage_assets.judges.slots import ModelSlot, Price
+
+for _module in ("openai", "anthropic", "google.genai"):
+    pytest.importorskip(_module, reason="needs the LLM SDKs: pip install 'lunguage-assets[llm]'")
+
+PROVIDERS = ("openai", "azure-openai", "openai-compatible", "anthropic", "gemini", "vertex")
+CLIENTS = ("openai", "anthropic", "gemini", "vertex")
+"""One provider per SDK and way of signing in; the others differ from `openai` only in what they send."""
+MARKER = "zanzibar quartz lantern"
+KEYS = {
+    "OPENAI_API_KEY": "key-o", "AZURE_OPENAI_API_KEY": "key-z", "OPENAI_API_VERSION": "2024-10-21",
+    "ANTHROPIC_API_KEY": "key-a",
+    "GEMINI_API_KEY": "key-g", "GOOGLE_CLOUD_PROJECT": "project-x", "GOOGLE_CLOUD_LOCATION": "europe-west9",
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def google_credentials(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Google's application default credentials: a service account whose tokens a loopback server gives (see
+    `vertex_server`).
+    """
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric import rsa
+
+    folder = tmp_path_factory.getbasetemp() / "google"
+    file = folder / "account.json"
+    if not file.exists():
+        folder.mkdir(exist_ok=True)
+        private = rsa.generate_private_key(public_exponent=65537, key_size=2048).private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+        account = {
+            "type": "service_account",
+            "project_id": "project-x",
+            "private_key_id": "1",
+            "client_email": "a@project-x.iam",
+        }
+        file.write_text(
+            json.dumps(account | {"private_key": private.decode(), "token_uri": "http://127.0.0.1:1/token"})
+        )
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(file))
+
+
+@pytest.fixture
+def server() -> Iterator[LoopbackServer]:
+    with LoopbackServer(reasoning_tokens=7) as running:
+        yield running
+
+
+def address(provider: str, server: LoopbackServer) -> str:
+    return server.openai_url if provider in ("openai", "openai-compatible") else server.url
+
+
+def made(provider: str, server: LoopbackServer, tmp_path: Path | None = None, **fields: Any) -> Provider:
+    params = fields.pop("params", {"max_tokens": 50} if provider == "anthropic" else {})
+    slot = ModelSlot(
+        provider=provider, model="model-1", base_url=address(provider, server), params=params, **fields
+    )
+    if provider == "vertex":
+        _answer_token_requests(server)
+    return provider_of("judge-1", slot, KEYS)
+
+
+def _answer_token_requests(server: LoopbackServer) -> None:
+    import os
+
+    async def token(arrival: Arrival) -> Outcome:
+        body = json.dumps({"access_token": "token-v", "expires_in": 3600, "token_type": "Bearer"}).encode()
+        return Outcome(200, body)
+
+    server.route("POST", "/token", token)
+    file = Path(os.environ["GOOGLE_APPLICATION_CREDENTIALS"])
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"token_uri": f"{server.url}/token"}))
+
+
+def comparison(mode: str = "text", marker: str = "the base") -> Request:
+    question = ComparisonQuestion(
+        f"There is possible <finding> at {marker}.", f"There is definite <finding> at {marker}."
+    )
+    return Request("compare", load_prompts().comparison(question), mode, LABELS)  # type: ignore[arg-type]
+
+
+def extraction() -> Request:
+    return Request(
+        "extract",
+        load_prompts().extraction(ExtractionQuestion("effusion", "A small effusion is likely on the left.")),
+    )
+
+
+def ask(provider: Provider, *requests: Request) -> list[Reply]:
+    async def all_of_them() -> list[Reply]:
+        try:
+            return [await provider.answer(request) for request in requests]
+        finally:
+            await provider.close()
+
+    return asyncio.run(all_of_them())
+
+
+def trouble(provider: Provider, request: Request | None = None) -> ProviderFailure:
+    with pytest.raises(ProviderFailure) as caught:
+        ask(provider, request or comparison())
+    return caught.value
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+@pytest.mark.parametrize("mode", ["text", "enum"])
+def test_a_comparison_is_answered_with_the_bare_label_and_its_bill(
+    provider: str, mode: str, server: LoopbackServer
+) -> None:
+    (reply,) = ask(made(provider, server), comparison(mode))
+    assert reply.text == "sentence_2"
+    assert parse_label(reply.text, LABELS) == "sentence_2"
+    assert (reply.returned_model, reply.refused) == ("model-1", False)
+    (call,) = server.calls
+    assert reply.input_tokens == len(call.prompt) // 4 + 1
+    assert reply.reasoning_tokens == 7
+    assert reply.output_tokens > 7
+    assert call.labels == (LABELS if mode == "enum" else ())
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+@pytest.mark.parametrize("mode", ["text", "enum"])
+def test_an_extraction_is_answered_in_text_whatever_the_mode(
+    provider: str, mode: str, server: LoopbackServer
+) -> None:
+    request = extraction()
+    (reply,) = ask(made(provider, server), Request("extract", request.prompt, mode))  # type: ignore[arg-type]
+    assert parse_phrase_list(reply.text) == ["likely"]
+    assert server.calls[0].constraint == ""
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_the_prompt_goes_out_whole_with_the_key_of_the_environment(
+    provider: str, server: LoopbackServer
+) -> None:
+    request = comparison()
+    ask(made(provider, server), request)
+    (call,) = server.calls
+    assert (call.system, call.user, call.model) == (request.prompt.system, request.prompt.user, "model-1")
+    expected = {
+        "openai": ("authorization", "Bearer key-o"),
+        "azure-openai": ("api-key", "key-z"),
+        "openai-compatible": ("authorization", "Bearer none"),
+        "gemini": ("x-goog-api-key", "key-g"),
+        "vertex": ("authorization", "Bearer token-v"),
+    }
+    if provider == "anthropic":
+        assert "key-a" in (call.headers.get("x-api-key", "") + call.headers.get("authorization", ""))
+    else:
+        name, value = expected[provider]
+        assert call.headers[name] == value
+    assert ("projects/project-x/locations/europe-west9" in call.path) == (provider == "vertex")
+
+
+def test_an_openai_compatible_server_never_sees_the_openai_key(
+    server: LoopbackServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "key-secret")
+    slot = ModelSlot(provider="openai-compatible", model="m", base_url=server.openai_url)
+    ask(provider_of("j", slot, {}), comparison())
+    assert "key-secret" not in str(server.arrivals[0].headers)
+    named = ModelSlot(
+        provider="openai-compatible", model="m", base_url=server.openai_url, api_key_env="MY_SERVER_KEY"
+    )
+    ask(provider_of("j", named, {"MY_SERVER_KEY": "key-mine"}), comparison())
+    assert server.calls[1].headers["authorization"] == "Bearer key-mine"
+
+
+@pytest.mark.parametrize(("provider", "params", "expected"), [
+    ("openai", {"temperature": 1.0, "max_completion_tokens": 100, "reasoning_effort": "none"},
+    {"temperature": 1.0, "reasoning_effort": "none", "store": False}),
+    ("openai", {"store": True}, {"store": True}),
+    ("openai-compatible", {"top_k": 1, "chat_template_kwargs": {"thinking": False}},
+    {"top_k": 1, "chat_template_kwargs": {"thinking": False}}),
+    ("azure-openai", {"max_tokens": 100}, {"max_tokens": 100}),
+    ("anthropic", {"max_tokens": 100, "temperature": 1.0, "thinking": {"type": "disabled"}},
+    {"max_tokens": 100, "temperature": 1.0, "thinking": {"type": "disabled"}}),
+    ("gemini", {"max_output_tokens": 1100, "top_p": 1.0, "thinking_config": {"thinking_budget": 0}},
+    {"maxOutputTokens": 1100, "topP": 1.0, "thinkingConfig": {"thinking_budget": 0}}),
+    ("vertex", {"seed": 3}, {"seed": 3}),
+])  # fmt: skip
+def test_a_judges_parameters_go_into_the_request_as_they_are(
+    provider: str, params: dict[str, Any], expected: dict[str, Any], server: LoopbackServer
+) -> None:
+    ask(made(provider, server, params=params), comparison("enum"))
+    body = server.calls[0].body
+    sent = body.get("generationConfig", body)
+    assert {name: sent.get(name) for name in expected} == expected
+    assert ("store" in sent) == (provider == "openai")
+
+
+def test_the_effort_and_the_format_of_an_anthropic_answer_stand_side_by_side(server: LoopbackServer) -> None:
+    ask(
+        made("anthropic", server, params={"max_tokens": 9, "output_config": {"effort": "low"}}),
+        comparison("enum"),
+    )
+    sent = server.calls[0].body["output_config"]
+    assert sent["effort"] == "low"
+    assert sent["format"]["schema"]["properties"]["answer"]["enum"] == list(LABELS)
+
+
+@pytest.mark.parametrize("provider", CLIENTS)
+@pytest.mark.parametrize(("kind", "expected"), [
+    ("rate_limited", ("rate_limited", 429)), ("server_error", ("server", 500)),
+    ("unavailable", ("overloaded", 503)),
+    ("overloaded", ("overloaded", 529)), ("unauthorized", ("authentication", 401)),
+    ("forbidden", ("authentication", 403)),
+    ("bad_request", ("rejected", 400)), ("missing_model", ("rejected", 404)),
+    ("dropped", ("connection", None)),
+    ("reset", ("connection", None)), ("garbage", ("malformed", None)), ("wrong_shape", ("malformed", None)),
+    ("redirect", ("rejected", 307)),
+])  # fmt: skip
+def test_every_trouble_has_its_kind_and_is_tried_once(
+    provider: str, kind: Any, expected: tuple[str, int | None], server: LoopbackServer
+) -> None:
+    server.plan(Act(kind))
+    failure = trouble(made(provider, server))
+    assert (failure.kind, failure.status) == expected
+    assert failure.retry_after is None
+    assert failure.retryable == (expected[0] not in ("authentication", "rejected"))
+    assert len(server.calls) == 1
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini"])
+@pytest.mark.parametrize("act", [Act("slow", delay=5.0), Act("trickle", delay=0.05)])
+def test_a_slow_answer_ends_at_the_overall_timeout_in_seconds(
+    provider: str, act: Act, server: LoopbackServer
+) -> None:
+    server.plan(act)
+    loop_time = asyncio.new_event_loop().time
+    start = loop_time()
+    failure = trouble(made(provider, server, limits={"timeout_s": 0.4}))
+    assert failure.kind == "timeout"
+    assert 0.3 < loop_time() - start < 3.0
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_the_seconds_that_a_server_asks_for_are_kept(provider: str, server: LoopbackServer) -> None:
+    soon = email.utils.format_datetime(
+        datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=40), usegmt=True
+    )
+    server.plan(
+        Act("rate_limited", retry_after="2.5"),
+        Act("unavailable", retry_after=soon),
+        Act("rate_limited", retry_after="soon"),
+    )
+    assert trouble(made(provider, server)).retry_after == 2.5
+    assert 30 < (trouble(made(provider, server)).retry_after or 0) <= 40
+    assert trouble(made(provider, server)).retry_after is None
+
+
+def test_gemini_says_in_the_body_how_long_to_wait(server: LoopbackServer) -> None:
+    server.plan(Act("rate_limited", text="13s"))
+    assert trouble(made("gemini", server)).retry_after == 13.0
+
+
+def test_an_account_without_money_is_not_asked_again(server: LoopbackServer) -> None:
+    server.plan(Act("no_quota"))
+    failure = trouble(made("openai", server))
+    assert (failure.kind, failure.status, failure.retryable) == ("authentication", 429, False)
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+@pytest.mark.parametrize("kind", ["refusal", "blocked"])
+def test_a_refusal_is_a_reply_with_its_bill(provider: str, kind: Any, server: LoopbackServer) -> None:
+    server.plan(Act(kind))
+    (reply,) = ask(made(provider, server), comparison("enum"))
+    assert reply.refused
+    assert parse_label(reply.text, LABELS) is None
+    assert reply.input_tokens > 0
+
+
+def test_a_prompt_that_azure_filters_is_a_refusal(server: LoopbackServer) -> None:
+    server.plan(Act("content_filter"))
+    (reply,) = ask(made("azure-openai", server), comparison())
+    assert (reply.refused, reply.text, reply.input_tokens) == (True, "", 0)
+
+
+@pytest.mark.parametrize("provider", CLIENTS)
+@pytest.mark.parametrize("kind", ["empty", "cut_off", "no_choice", "nonsense"])
+def test_an_answer_without_a_label_is_a_paid_reply_that_the_parser_refuses(
+    provider: str, kind: Any, server: LoopbackServer
+) -> None:
+    server.plan(Act(kind))
+    (reply,) = ask(made(provider, server), comparison("enum"))
+    assert not reply.refused
+    assert parse_label(reply.text, LABELS) is None
+    assert reply.input_tokens > 0
+
+
+@pytest.mark.parametrize("provider", CLIENTS)
+def test_the_model_that_answered_is_named_even_when_it_is_another(
+    provider: str, server: LoopbackServer
+) -> None:
+    server.plan(Act("wrong_model"))
+    assert ask(made(provider, server), comparison())[0].returned_model == WRONG_MODEL
+
+
+@pytest.mark.parametrize("provider", CLIENTS)
+def test_an_answer_without_token_counts_is_still_an_answer_and_not_a_free_one(
+    provider: str, server: LoopbackServer
+) -> None:
+    server.plan(Act("no_usage"))
+    bare, whole = ask(made(provider, server), comparison(), comparison())
+    assert (bare.text, bare.input_tokens, bare.output_tokens, bare.metered) == ("sentence_2", 0, 0, False)
+    assert whole.metered
+    price = Price(input=1.0, output=2.0, as_of=datetime.date(2026, 1, 1))
+    assert cost(bare, price) is None
+    assert cost(whole, price) == price.cost(whole.input_tokens, whole.output_tokens)
+
+
+@pytest.mark.parametrize("provider", CLIENTS)
+@pytest.mark.parametrize("kind", ["server_error", "dropped", "garbage", "bad_request", "answer", "refusal"])
+def test_no_log_line_and_no_error_holds_the_prompt_or_the_key(
+    provider: str,
+    kind: Any,
+    server: LoopbackServer,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    for name in ("openai", "anthropic", "google_genai", "httpx2", "httpcore2"):
+        logging.getLogger(name).setLevel(logging.DEBUG)
+    server.plan(Act(kind))
+    judge, request = made(provider, server), comparison(marker=MARKER)
+    failure: ProviderFailure | None = None
+    told = repr(judge) + repr(request) + repr(vars(judge).get("_endpoint"))
+    try:
+        told += repr(ask(judge, request))
+    except ProviderFailure as raised:
+        failure = raised
+        told += (
+            repr(failure)
+            + "".join(traceback.format_exception(failure))
+            + repr(vars(failure))
+            + repr(pickle.dumps(vars(failure)))
+        )
+    assert (failure is None) == (kind in ("answer", "refusal"))
+    assert failure is None or (failure.__cause__, failure.__context__) == (None, None)
+    assert MARKER in server.calls[0].user
+    told += "".join(record.getMessage() + str(record.exc_info) for record in caplog.records) + "".join(
+        capfd.readouterr()
+    )
+    assert MARKER not in told
+    assert not [secret for secret in KEYS.values() if secret.startswith("key-") and secret in told]
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini"])
+def test_one_provider_serves_several_event_loops_and_many_calls_at_once(provider: str) -> None:
+    with LoopbackServer(together=101) as server:
+        judge = made(provider, server, limits={"in_flight": 120})
+
+        async def many() -> list[Reply]:
+            return await asyncio.gather(*(judge.answer(comparison()) for _ in range(120)))
+
+        for _ in range(2):
+            assert {reply.text for reply in asyncio.run(many())} == {"sentence_2"}
+        assert server.most_in_flight > 100, (
+            "SDKs and their HTTP clients open 100 connections at most, unless told otherwise"
+        )
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini", "openai-compatible"])
+def test_addresses_and_proxies_of_the_environment_do_not_divert_the_text(
+    provider: str, server: LoopbackServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with LoopbackServer() as stranger:
+        for name in (
+            "OPENAI_BASE_URL",
+            "ANTHROPIC_BASE_URL",
+            "GOOGLE_GEMINI_BASE_URL",
+            "HTTP_PROXY",
+            "http_proxy",
+            "ALL_PROXY",
+        ):
+            monkeypatch.setenv(name, stranger.url)
+        monkeypatch.setenv("GOOGLE_GENAI_USE_VERTEXAI", "true")
+        ask(made(provider, server), comparison())
+        assert stranger.arrivals == []
+    assert len(server.calls) == 1
+
+
+@pytest.mark.parametrize(("provider", "variable"), [
+    ("openai", "OPENAI_API_KEY"), ("azure-openai", "AZURE_OPENAI_API_KEY"),
+    ("azure-openai", "AZURE_OPENAI_ENDPOINT"),
+    ("azure-openai", "OPENAI_API_VERSION"), ("anthropic", "ANTHROPIC_API_KEY"), ("gemini", "GEMINI_API_KEY"),
+    ("vertex", "GOOGLE_CLOUD_PROJECT"), ("vertex", "GOOGLE_CLOUD_LOCATION"),
+])  # fmt: skip
+def test_a_variable_that_is_not_set_is_named(provider: str, variable: str) -> None:
+    slot = ModelSlot(
+        provider=provider, model="m", params={"max_tokens": 1} if provider == "anthropic" else {}
+    )  # type: ignore[arg-type]
+    environ = KEYS | {"AZURE_OPENAI_ENDPOINT": "https://example.invalid"}
+    assert variable in required_variables(slot)
+    for value in (None, "  "):
+        lacking = {name: text for name, text in environ.items() if name != variable} | (
+            {variable: value} if value else {}
+        )
+        with pytest.raises(ConfigurationError, match=f"'judge-1'.*{variable} is not set"):
+            provider_of("judge-1", slot, lacking)
+
+
+def test_google_without_credentials_says_which_variable(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "none.json"))
+    with pytest.raises(ConfigurationError, match="GOOGLE_APPLICATION_CREDENTIALS"):
+        provider_of("judge-1", ModelSlot(provider="vertex", model="m"), KEYS)
+
+
+@pytest.mark.parametrize(("provider", "module"), [
+    ("openai", "openai"), ("azure-openai", "openai"), ("openai-compatible", "openai"),
+    ("anthropic", "anthropic"), ("gemini", "google.genai"),
+])  # fmt: skip
+def test_a_missing_sdk_gives_the_line_that_installs_it(
+    provider: Any, module: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    slot = ModelSlot(
+        provider=provider,
+        model="m",
+        base_url="http://127.0.0.1:9/v1",
+        params={"max_tokens": 1} if provider == "anthropic" else {},
+    )
+    with pytest.raises(ConfigurationError, match=r"pip install 'lunguage-assets\[llm\]'"):
+        provider_of("judge-1", slot, KEYS)
+
+
+def test_a_parameter_that_gemini_does_not_have_is_named(server: LoopbackServer) -> None:
+    with pytest.raises(ConfigurationError, match=r"params\.max_tokens"):
+        made("gemini", server, params={"max_tokens": 100})
+
+
+def test_an_address_with_a_password_in_the_environment_is_refused_unseen() -> None:
+    slot = ModelSlot(provider="openai-compatible", model="m", base_url_env="MY_SERVER")
+    with pytest.raises(ConfigurationError, match="MY_SERVER") as caught:
+        provider_of("judge-1", slot, {"MY_SERVER": "http://me:hunter2@host/v1"})
+    assert "hunter2" not in str(caught.value)
+
+
+def test_the_binding_is_what_decides_the_answer_and_nothing_else(server: LoopbackServer) -> None:
+    one = made(
+        "openai", server, params={"top_p": 1.0, "max_tokens": 9}, aliases=("a",), limits={"timeout_s": 5}
+    )
+    two = made(
+        "openai", server, params={"max_tokens": 9, "top_p": 1.0}, aliases=("a",), limits={"in_flight": 2}
+    )
+    assert one.binding == two.binding
+    assert one.binding.parameters == (("max_tokens", 9), ("top_p", 1.0))
+
+
+def test_a_deferred_provider_answers_like_the_one_it_stands_for(server: LoopbackServer) -> None:
+    real = made("openai", server)
+    asked: list[int] = []
+    deferred = DeferredProvider(real.binding, lambda: asked.append(1) or real)  # type: ignore[func-returns-value]
+    assert asked == []
+    first, second = ask(deferred, comparison(), comparison())
+    assert (asked, first) == ([1], second)

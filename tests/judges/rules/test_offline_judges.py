@@ -1,0 +1,217 @@
+"""The offline judges read the hedge of the finding asked about, and answer comparisons deterministically."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from types import ModuleType
+
+import pytest
+from another_process import printed_here_and_elsewhere
+from hypothesis import given
+from hypothesis import strategies as st
+from profiles import examples
+
+from lunguage_assets.draws import text_hash
+from lunguage_assets.errors import MethodError
+from lunguage_assets.judges.protocol import (
+    ComparisonAnswer,
+    ComparisonQuestion,
+    ExtractionQuestion,
+    Judge,
+    ask_to_compare,
+)
+from lunguage_assets.judges.rules import cues, lexicon, reading
+from lunguage_assets.judges.rules.cues import CuesJudge
+from lunguage_assets.judges.rules.lexicon import LexiconJudge
+from lunguage_assets.judges.rules.published import published_ranking, ruler_sentences
+
+LEXICON, CUES = LexiconJudge.bundled("lexicon"), CuesJudge.bundled("cues")
+JUDGES: list[Judge] = [LEXICON, CUES]
+both = pytest.mark.parametrize("judge", JUDGES, ids=["lexicon", "cues"])
+SENTENCES = [
+    (entry.phrase, sentence) for entry in published_ranking() for sentence in ruler_sentences()[entry.phrase]
+]
+
+
+def phrases(judge: Judge, sentence: str, finding: str) -> tuple[str, ...]:
+    return judge.extract([ExtractionQuestion(finding, sentence, sentence.replace(finding, "<finding>"))])[
+        0
+    ].phrases
+
+
+@both
+@pytest.mark.parametrize(("phrase", "sentence"), SENTENCES)
+def test_every_published_phrase_is_extracted_and_no_part_of_it(
+    judge: Judge, phrase: str, sentence: str
+) -> None:
+    found = judge.extract([ExtractionQuestion("x", sentence, sentence)])[0].phrases
+    assert found == (("either", "or") if phrase == "either" else (phrase,))
+
+
+@both
+@pytest.mark.parametrize(("sentence", "expected"), [
+    ("Likely atelectasis and possible pneumonia.", {"atelectasis": "likely", "pneumonia": "possible"}),
+    ("Atelectasis is likely and pneumonia cannot be excluded.",
+     {"Atelectasis": "likely", "pneumonia": "cannot be excluded"}),
+    ("Edema is likely; pneumonia is less likely; effusion cannot be entirely excluded.",
+     {"Edema": "likely", "pneumonia": "less likely", "effusion": "cannot be entirely excluded"}),
+    ("Probable pneumonia, suspected effusion, and possible pneumothorax.",
+     {"pneumonia": "probable", "effusion": "suspected", "pneumothorax": "possible"}),
+    ("Opacity may represent pneumonia, although atelectasis is more likely.",
+     {"pneumonia": "may represent", "atelectasis": "more likely"}),
+    ("This suggests edema; effusion could be present.", {"edema": "suggests", "effusion": "could be"}),
+    ("A fracture of the left sixth rib is possible; effusion is not excluded.",
+     {"fracture": "possible", "effusion": "not excluded"}),
+])  # fmt: skip
+def test_each_finding_of_a_sentence_gets_its_own_hedge(
+    judge: Judge, sentence: str, expected: dict[str, str]
+) -> None:
+    assert {finding: phrases(judge, sentence, finding) for finding in expected} == {
+        finding: (hedge,) for finding, hedge in expected.items()
+    }
+
+
+@both
+def test_a_list_shares_its_governing_hedge(judge: Judge) -> None:
+    sentence = "Opacity may represent atelectasis or pneumonia."
+    assert (
+        phrases(judge, sentence, "atelectasis")
+        == phrases(judge, sentence, "pneumonia")
+        == ("may represent", "or")
+    )
+
+
+@both
+def test_the_or_of_a_denied_list_is_no_hedge(judge: Judge) -> None:
+    assert phrases(judge, "No effusion or pneumothorax.", "pneumothorax") == ()
+
+
+@both
+def test_neighbouring_hedges_of_one_finding_are_all_extracted(judge: Judge) -> None:
+    assert phrases(judge, "Opacity could possibly represent pneumonia.", "pneumonia") == ("could", "possibly")
+
+
+@both
+def test_a_statement_without_hedges_gives_the_valid_empty_list(judge: Judge) -> None:
+    answer = judge.extract([ExtractionQuestion("pneumonia", "There is pneumonia.", "There is <finding>.")])[0]
+    assert (answer.phrases, answer.valid) == ((), True)
+
+
+@both
+def test_without_a_known_place_all_hedges_of_the_sentence_are_given(judge: Judge) -> None:
+    answer = judge.extract(
+        [ExtractionQuestion("infiltrate", "Likely edema. Pneumonia cannot be excluded.", None)]
+    )[0]
+    assert answer.phrases == ("likely", "cannot be excluded")
+
+
+@both
+@given(st.sampled_from(SENTENCES), st.sampled_from(SENTENCES), st.integers(0, 20))
+@examples(200)
+def test_which_sentence_is_shown_first_does_not_matter(
+    judge: Judge, one: tuple[str, str], two: tuple[str, str], replicate: int
+) -> None:
+    if one[1] == two[1]:
+        return
+    here = judge.compare([ComparisonQuestion(one[1], two[1], replicate)])[0]
+    there = judge.compare([ComparisonQuestion(two[1], one[1], replicate)])[0]
+    assert {here.answer, there.answer} == {"sentence_1", "sentence_2"}
+
+
+@both
+def test_ties_are_a_fair_coin(judge: Judge) -> None:
+    tied = [
+        ComparisonQuestion(f"Possible <finding> {a}.", f"Possible <finding> {b}.")
+        for a, b in combinations("bcdefghijklmnopqrstuvwxyz", 2)
+    ]
+    first = sum(answer.answer == "sentence_1" for answer in judge.compare(tied))
+    assert 0.4 < first / len(tied) < 0.6
+
+
+@both
+def test_identical_sentences_are_decided_by_the_replicate_alone(judge: Judge) -> None:
+    questions = [
+        ComparisonQuestion("Possible <finding>.", "Possible <finding>.", replicate)
+        for replicate in range(200)
+    ]
+    answers = [answer.answer for answer in judge.compare(questions)]
+    assert answers == [answer.answer for answer in judge.compare(questions)]
+    assert 60 < answers.count("sentence_1") < 140
+
+
+@both
+@given(st.text(max_size=80), st.text(max_size=80))
+@examples(100)
+def test_any_text_is_answered(judge: Judge, one: str, two: str) -> None:
+    assert judge.compare([ComparisonQuestion(one, two)])[0].valid
+    assert judge.extract([ExtractionQuestion("x", one, one), ExtractionQuestion("x", two, None)])[0].valid
+
+
+def test_answers_do_not_depend_on_the_hash_seed() -> None:
+    program = (
+        "from lunguage_assets.judges.configuration import load_judges\n"
+        "from lunguage_assets.judges.opening import make_judge\n"
+        "from lunguage_assets.judges.protocol import ComparisonQuestion as Q\n"
+        "for key in ('lexicon', 'cues'):\n"
+        "    judge = make_judge(key, load_judges())\n"
+        "    questions = [Q(f'Possible <finding> {i}.', f'Possible <finding> {i + 1}.') for i in range(40)]\n"
+        "    print(judge.identity, [answer.answer for answer in judge.compare(questions)])\n"
+    )
+    here, elsewhere = printed_here_and_elsewhere(program)
+    assert here == elsewhere
+
+
+@both
+@pytest.mark.parametrize(("stronger", "weaker"), [
+    ("Most likely <finding>.", "Possible <finding>."),
+    ("Findings are consistent with <finding>.", "Opacity may represent <finding>."),
+    ("Probable <finding>.", "<finding> cannot be excluded."),
+    ("There is <finding>.", "Possible <finding>."),
+    ("Possible <finding>.", "No <finding>."),
+    ("Possible <finding>.", "Less likely <finding>."),
+    ("Opacity may represent <finding>.", "The differential includes <finding>."),
+    ("Likely <finding>.", "Likely atelectasis; <finding> is unlikely."),
+    ("This is likely <finding>.", "This is likely <finding> or edema."),
+])  # fmt: skip
+def test_comparisons_follow_sense(judge: Judge, stronger: str, weaker: str) -> None:
+    assert judge.compare([ComparisonQuestion(stronger, weaker)])[0].answer == "sentence_1"
+
+
+def test_the_two_offline_judges_agree_like_two_judges_and_not_like_one() -> None:
+    by_phrase = ruler_sentences()
+    questions = [
+        ComparisonQuestion(by_phrase[a][text_hash(a, b, r) % 12], by_phrase[b][text_hash(b, a, r) % 12], r)
+        for a, b in combinations(by_phrase, 2)
+        for r in range(4)
+    ]
+    same = [
+        one.answer == two.answer
+        for one, two in zip(LEXICON.compare(questions), CUES.compare(questions), strict=True)
+    ]
+    assert 0.75 < sum(same) / len(same) < 0.92
+
+
+def test_only_the_lexicon_judge_can_reach_the_published_ranking() -> None:
+    def published(module: ModuleType) -> set[str]:
+        return {
+            name
+            for name, value in vars(module).items()
+            if str(getattr(value, "__module__", "")).endswith("rules.published")
+        }
+
+    assert published(lexicon) == {"published_ranking"}
+    assert published(cues) == published(reading) == set()
+
+
+def test_a_judge_that_loses_an_answer_is_refused() -> None:
+    class Short(CuesJudge):
+        def compare(self, questions: object) -> list[ComparisonAnswer]:
+            return [ComparisonAnswer("sentence_1")]
+
+    with pytest.raises(MethodError, match="1 answers to 2 questions"):
+        ask_to_compare(Short("short"), [ComparisonQuestion("a", "b"), ComparisonQuestion("c", "d")])
+
+
+def test_the_offline_judges_are_judges() -> None:
+    assert isinstance(LEXICON, Judge)
+    assert isinstance(CUES, Judge)

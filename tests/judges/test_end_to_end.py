@@ -1,0 +1,161 @@
+"""`lunguage run` with language models: the real SDK against a loopback server, through Dagster, from reports
+to release.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+from loopback import TROUBLES, LoopbackServer, failing_share
+
+from lunguage_assets.sample import write_sample
+
+pytest.importorskip("openai", reason="needs the extra 'llm': pip install 'lunguage-assets[llm]'")
+
+SETTINGS = "[explicit]\nruler = 'published'\npatience = 3\npanel_steps = 2\n"
+JUDGES = """
+preset = "loopback"
+[judges.one]
+provider = "openai-compatible"
+model = "tester-1"
+base_url = "{url}"
+params = {{ max_tokens = 100, temperature = 1.0 }}
+price = {{ input = 1.0, output = 2.0, as_of = 2026-11-01 }}
+allowed_data = {allowed}
+[judges.two]
+provider = "openai-compatible"
+model = "tester-2"
+base_url = "{url}"
+params = {{ max_tokens = 100 }}
+price = {{ input = 1.0, output = 2.0, as_of = 2026-11-01 }}
+allowed_data = {allowed}
+[panels.both]
+members = ["one", "two"]
+[presets.loopback]
+panel = "both"
+extractor = "one"
+"""
+
+
+@pytest.fixture(scope="module")
+def delivery(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("delivered") / "twelve"
+    write_sample(folder, reports=12, seed=3)
+    return folder
+
+
+def home_for(folder: Path, server: LoopbackServer) -> Path:
+    home = folder / "home"
+    home.mkdir(parents=True)
+    (home / "settings.toml").write_text(SETTINGS)
+    (home / "judges.toml").write_text(JUDGES.format(url=server.openai_url, allowed='["synthetic"]'))
+    return home
+
+
+def run(home: Path, delivery: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("LUNGUAGE", "DAGSTER"))}
+    variables = {**kept, "LUNGUAGE_HOME": str(home), "LUNGUAGE_JUDGES": str(home / "judges.toml")}
+    command = [
+        sys.executable,
+        "-m",
+        "lunguage_assets.cli.main",
+        "run",
+        "--data",
+        str(delivery),
+        "--batch",
+        "b",
+        *options,
+    ]
+    return subprocess.run(command, env=variables, capture_output=True, text=True, timeout=300, check=False)
+
+
+def tables(home: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(home)): path.read_bytes()
+        for part in ("tables", "release")
+        for path in sorted((home / part).rglob("*.*"))
+    }
+
+
+def shown_with_the_partitions(home: Path) -> list[dict[str, Any]]:
+    """Metadata of the latest partitions for which the two models were asked."""
+    with dg.DagsterInstance.from_config(str(home / "dagster")) as instance:
+        events = [
+            instance.get_latest_materialization_event(dg.AssetKey(name))
+            for name in ("hedge_phrases", "fitted_probabilities")
+        ]
+    return [
+        {name: value.value for name, value in event.asset_materialization.metadata.items()}
+        for event in events
+    ]
+
+
+def test_a_run_with_failing_calls_ends_like_a_clean_one_shows_its_costs_and_is_replayed_by_its_ledger(
+    tmp_path: Path, delivery: Path
+) -> None:
+    with LoopbackServer() as clean_server:
+        clean = home_for(tmp_path / "clean", clean_server)
+        done = run(clean, delivery)
+        assert done.returncode == 0, done.stderr
+        shown = shown_with_the_partitions(clean)
+        assert sum(values["llm_calls"] for values in shown) == len(clean_server.calls)
+        assert all(values["llm_cost_usd"] > 0 for values in shown)
+    with LoopbackServer(decide=failing_share(0.2, TROUBLES, seed=1)) as bad_server:
+        troubled = home_for(tmp_path / "troubled", bad_server)
+        done = run(troubled, delivery)
+        assert done.returncode == 0, done.stderr
+        assert len(bad_server.calls) > bad_server.answered
+    assert tables(troubled) == tables(clean)
+    summary = json.loads((clean / "release/panel/v1/restricted/summary.json").read_text())
+    assert summary["judges"] == ["one", "two"]
+    assert summary["p_source"]["fitted"] > 0
+    # both servers are gone, and the models retired: what follows can only come from the ledger
+    before = tables(clean)
+    shutil.rmtree(clean / "tables")
+    shutil.rmtree(clean / "release")
+    retired = (clean / "judges.toml").read_text().replace("price = ", "retires_on = 2020-01-01\nprice = ")
+    (clean / "judges.toml").write_text(retired)
+    done = run(clean, delivery, "--rebuild-ranking")
+    assert done.returncode == 0, done.stderr
+    assert tables(clean) == before
+
+
+def test_a_budget_stops_before_it_is_passed_and_a_larger_one_goes_on(
+    tmp_path: Path, delivery: Path, server: LoopbackServer
+) -> None:
+    home = home_for(tmp_path, server)
+    stopped = run(home, delivery, "--budget", "0.02")
+    assert stopped.returncode == 1
+    assert len(stopped.stderr.strip().splitlines()) == 1, stopped.stderr
+    assert not (home / "release").exists()
+    paid = server.answered
+    assert paid > 0
+    assert run(home, delivery, "--budget", "5").returncode == 0
+    asked = [(call.model, call.prompt) for call in server.calls]
+    assert len(asked) > paid
+    assert len(asked) - len(set(asked)) <= 40, "only repeated draws may be asked twice"
+
+
+def test_credentialed_text_is_sent_to_nobody_who_may_not_receive_it(
+    tmp_path: Path, delivery: Path, server: LoopbackServer
+) -> None:
+    home = home_for(tmp_path, server)
+    text = JUDGES.format(url=server.openai_url, allowed='["synthetic"]').replace(
+        'provider = "openai-compatible"', 'provider = "openai"'
+    )
+    (home / "judges.toml").write_text(text)
+    undeclared = tmp_path / "undeclared"
+    shutil.copytree(delivery, undeclared)
+    (undeclared / "corpus.toml").unlink()
+    refused = run(home, undeclared)
+    assert refused.returncode == 1
+    assert "may not receive credentialed text" in refused.stderr
+    assert server.calls == []

@@ -1,0 +1,180 @@
+"""The bundled prompts say what the method asks, a person's own replace them, and answers are read
+strictly.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lunguage_assets.data_files import resource
+from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.judges.asking.answers import parse_label, parse_phrase_list
+from lunguage_assets.judges.prompts import LABELS, load_prompts
+from lunguage_assets.judges.protocol import ComparisonQuestion, ExtractionQuestion
+
+EXTRACTED = re.compile(r"^finding: (.+)\nsentence: (.+)\nanswer: (.+)$", re.MULTILINE)
+COMPARED = re.compile(r"^sentence_1: (.+)\nsentence_2: (.+)\nanswer: (.+)$", re.MULTILINE)
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    """A person's copy of the templates."""
+    shutil.copytree(resource("prompts"), tmp_path / "prompts")
+    return tmp_path / "prompts"
+
+
+def extraction_prompt(finding: str = "effusion", sentence: str = "A likely effusion.") -> str:
+    return load_prompts().extraction(ExtractionQuestion(finding, sentence)).user
+
+
+def comparison_prompt(one: str = "Likely <finding>.", two: str = "Possible <finding>.") -> str:
+    return load_prompts().comparison(ComparisonQuestion(one, two)).user
+
+
+def test_the_extraction_shows_ten_examples_whose_phrases_stand_in_their_sentences() -> None:
+    examples = EXTRACTED.findall(extraction_prompt())
+    assert len(examples) == 10
+    for finding, sentence, answer in examples:
+        phrases = parse_phrase_list(answer)
+        assert phrases is not None
+        assert finding.lower() in sentence.lower()
+        places = [sentence.lower().find(phrase) for phrase in phrases]
+        assert -1 not in places
+        assert places == sorted(places)
+
+
+def test_the_examples_have_one_sentence_with_two_findings_hedged_differently_and_the_empty_list() -> None:
+    by_sentence: dict[str, list[list[str]]] = {}
+    for _, sentence, answer in EXTRACTED.findall(extraction_prompt()):
+        by_sentence.setdefault(sentence, []).append(json.loads(answer))
+    shared = [given for given in by_sentence.values() if len(given) > 1]
+    assert any(all(given) and given[0] != given[1] for given in shared)
+    assert any([] in given and max(given) != [] for given in shared)
+    assert sum([] in given for given in by_sentence.values()) >= 2
+
+
+def test_the_comparison_shows_three_examples_and_the_spectrum_from_absent_to_present() -> None:
+    prompt = comparison_prompt()
+    examples = COMPARED.findall(prompt)
+    assert len(examples) == 3
+    assert {answer for *_, answer in examples} == set(LABELS)
+    assert all("<finding>" in one and "<finding>" in two for one, two, _ in examples)
+    assert "certainly absent" in prompt
+    assert prompt.index("certainly absent") < prompt.index("certainly present\n")
+
+
+def test_the_question_stands_last_and_the_prompt_ends_where_the_answer_begins() -> None:
+    assert extraction_prompt("mass", "Maybe a mass.").endswith(
+        "finding: mass\nsentence: Maybe a mass.\nanswer:"
+    )
+    assert comparison_prompt("A <finding>.", "No <finding>.").endswith(
+        "sentence_1: A <finding>.\nsentence_2: No <finding>.\nanswer:"
+    )
+
+
+@given(st.text(min_size=1, max_size=40), st.text(min_size=1, max_size=40))
+@settings(deadline=None)
+def test_any_sentence_is_put_into_its_place_and_fills_no_other(one: str, two: str) -> None:
+    marked = f"$sentence_2 ${{finding}} $$ {one}"
+    prompt = comparison_prompt(marked, two)
+    first, second = prompt.rsplit("sentence_1: ", 1)[1].rsplit("\nsentence_2: ", 1)
+    assert first == " ".join(marked.split())
+    assert second == " ".join(two.split()) + "\nanswer:"
+
+
+def test_a_replicate_or_a_mask_does_not_change_the_text() -> None:
+    prompts = load_prompts()
+    assert prompts.comparison(ComparisonQuestion("a", "b", 1)) == prompts.comparison(
+        ComparisonQuestion("a", "b", 2)
+    )
+    assert prompts.extraction(ExtractionQuestion("a", "a b", "<finding> b")) == prompts.extraction(
+        ExtractionQuestion("a", "a b")
+    )
+
+
+def test_every_word_of_every_file_is_in_the_version(own: Path) -> None:
+    versions = {load_prompts().version, load_prompts(own).version}
+    assert len(versions) == 1
+    for file in sorted(own.rglob("*.txt")):
+        file.write_text(file.read_text(encoding="utf-8").replace(".", "!", 1), encoding="utf-8")
+        versions.add(load_prompts(own).version)
+    assert len(versions) == 5
+    assert all(re.fullmatch(r"[0-9a-f]{12}", version) for version in versions)
+    assert (
+        load_prompts(own).extraction(ExtractionQuestion("a", "b")).template_version
+        == load_prompts(own).version
+    )
+
+
+def test_line_endings_and_a_byte_order_mark_do_not_change_the_version(own: Path) -> None:
+    before = load_prompts(own)
+    for file in own.rglob("*.txt"):
+        file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes().replace(b"\n", b"\r\n") + b"\r\n")
+    assert load_prompts(own).version == before.version
+
+
+def test_a_person_can_replace_the_templates(own: Path) -> None:
+    (own / "comparison" / "user.txt").write_text(
+        "Which costs $$1? $sentence_2 or $sentence_1", encoding="utf-8"
+    )
+    (own / "comparison" / "system.txt").write_text("Judge.", encoding="utf-8")
+    prompt = load_prompts(own).comparison(ComparisonQuestion("one", "two"))
+    assert (prompt.system, prompt.user) == ("Judge.", "Which costs $1? two or one")
+
+
+@pytest.mark.parametrize(("file", "text", "problem"), [
+    ("extraction/user.txt", "Look at $sentence", r"\$sentence; expected \$finding, \$sentence"),
+    ("extraction/user.txt", "$finding $sentence $colour", r"\$colour"),
+    ("comparison/user.txt", "$sentence_1 $sentence_2 costs $ 5", r"Write a dollar sign as \$\$"),
+    ("comparison/system.txt", "You judge $finding", "no places"),
+    ("extraction/system.txt", "  \n", "is empty"),
+    ("comparison/user.txt", None, "cannot be read"),
+])  # fmt: skip
+def test_a_template_that_cannot_be_used_is_named(
+    own: Path, file: str, text: str | None, problem: str
+) -> None:
+    if text is None:
+        (own / file).unlink()
+    else:
+        (own / file).write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigurationError, match=f"{re.escape(str(own / file))}.*{problem}"):
+        load_prompts(own)
+
+
+def test_a_prompt_shows_none_of_its_text() -> None:
+    prompts = load_prompts()
+    shown = repr(prompts) + repr(prompts.comparison(ComparisonQuestion("quartz", "lantern")))
+    assert "quartz" not in shown
+    assert "radiologist" not in shown
+
+
+@pytest.mark.parametrize("text", [
+    "sentence_1", " sentence_1\n", "Sentence_1.", '"sentence_1"', "**sentence_1**", "Answer: sentence_1",
+    "answer :'SENTENCE_1'!", "`sentence_1`", "(sentence_1)", "Answer: **sentence_1**",
+])  # fmt: skip
+def test_a_label_is_read_through_quotes_punctuation_and_case(text: str) -> None:
+    assert parse_label(text, LABELS) == "sentence_1"
+
+
+@pytest.mark.parametrize("text", [
+    "", " ", "sentence", "sentence_12", "sentence_3", "1", "Sentence 1", "sentence_1 sentence_2",
+    "sentence_1 or sentence_2", "sentence_1 because it is firmer",
+    "The answer is sentence_1", "Answer: Answer: sentence_1", "not sentence_1", "sentence_1\nsentence_2",
+    '{"answer": "sentence_1"}', "Reply: sentence_1",
+])  # fmt: skip
+def test_anything_else_is_no_label(text: str) -> None:
+    assert parse_label(text, LABELS) is None
+
+
+@given(st.text(max_size=30))
+@settings(deadline=None)
+def test_no_text_makes_the_parser_fail_or_give_what_was_not_asked(text: str) -> None:
+    assert parse_label(text, LABELS) in (None, *LABELS)
+    assert parse_label(text, ()) is None

@@ -1,0 +1,344 @@
+"""No sentence of a patient's report leaves the places where report text belongs, whatever fails, and however
+much is logged.
+
+The corpus counts as credentialed, three real SDKs speak to a server that quotes prompts back in error
+messages, model names, refusals and garbage, everything that Python logs is kept at level DEBUG, and errors
+burst in the middle of assets. Where text belongs is in `planted`.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shutil
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import child_process
+import planted
+import pytest
+from loopback import LoopbackServer
+
+for _module in ("openai", "anthropic", "google.genai"):
+    pytest.importorskip(_module, reason="needs the LLM SDKs: pip install 'lunguage-assets[llm]'")
+
+LOUD = {
+    "OPENAI_LOG": "debug",
+    "ANTHROPIC_LOG": "debug",
+    "GOOGLE_SDK_PYTHON_LOGGING_SCOPE": "google",
+    "PYTHONPATH": child_process.environment()["PYTHONPATH"],
+}
+BEHAVIOURS = {
+    "troubled": planted.troubled(),
+    "rejecting": lambda prompt, occurrence: "400" if "sentence_1:" in prompt else "",
+    "renamed": lambda prompt, occurrence: "name",
+}
+CRASHES = {
+    "asset": "lunguage_assets.orchestration.assets.explicit:extract_hedge_phrases",
+    "storing": "lunguage_assets.orchestration.io_manager:write_table",
+    "reading": "lunguage_assets.orchestration.io_manager:read_sound_table",
+    "check": "lunguage_assets.orchestration.checks.tables:validate",
+}
+QUOTING_FILES = {
+    "corrections": (
+        "corrections.csv",
+        f'finding_id,phrases\nx,"There may be a nodule {planted.PLANTED}.",too,many\n',
+    ),
+    "settings": ("settings.toml", f'[explicit]\nruler = "There may be a nodule {planted.PLANTED}."\n'),
+}
+
+
+RATINGS = f"rater,phrase,sentence,rating\na,There may be a nodule {planted.PLANTED}.,may,40\nb,likely,x,90\n"
+
+
+class Runs:
+    """Homes after their runs: `first` after one that went well, `second` after it and failures of its fit,
+    `third` after others.
+    """
+
+    def __init__(self, folder: Path, url: str) -> None:
+        self.folder, self.url = folder, url
+        self.first, self.second, self.third = folder / "first", folder / "second", folder / "third"
+        self.logs = folder / "logs"
+        self.logs.mkdir()
+
+    def shown(self, name: str) -> str:
+        return (self.logs / f"{name}.out").read_text(encoding="utf-8", errors="replace")
+
+    def status(self, name: str) -> str:
+        return (self.logs / f"{name}.status").read_text()
+
+    def environment(self, home: Path, behaviour: str, ledger: str = "ledger.sqlite") -> dict[str, str]:
+        judges = planted.write_judges(self.folder, self.url, behaviour)
+        return {
+            **planted.KEYS, **LOUD, "LUNGUAGE_HOME": str(home), "LUNGUAGE_JUDGES": str(judges),
+            "LUNGUAGE_LEDGER": str(home / ledger),
+        }  # fmt: skip
+
+    def scenario(self, name: str, behaviour: str = "troubled", **more: Any) -> dict[str, Any]:
+        """A run on the third home, with a ledger of its own for every behaviour of the server."""
+        home, data = more.pop("home", self.third), more.pop("data", self.folder / "delivered")
+        environment = self.environment(
+            home, behaviour, f"ledger-{behaviour}.sqlite" if behaviour != "troubled" else "ledger.sqlite"
+        )
+        arguments = ["run", "--data", str(data), "--batch", more.pop("batch", "b")]
+        return {
+            "name": name,
+            "arguments": arguments,
+            "environment": environment,
+            "crash": [],
+            "files": {},
+            "copy": [],
+            **more,
+        }
+
+
+def clean_environment() -> dict[str, str]:
+    return {key: value for key, value in os.environ.items() if not key.startswith(("LUNGUAGE", "DAGSTER"))}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[LoopbackServer]:
+    with LoopbackServer() as running:
+        planted.quoting(running, BEHAVIOURS)
+        yield running
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory, server: LoopbackServer) -> Runs:
+    made = Runs(tmp_path_factory.mktemp("secrecy"), server.url)
+    assert planted.write_corpus(made.folder / "delivered", 8) > 5
+    shutil.copytree(made.folder / "delivered", made.folder / "headless")
+    planted.write_rows(made.folder / "headless", planted.read_rows(made.folder / "delivered"), header=False)
+    planted.write_home(made.first)
+    planted.write_home(made.third)
+    nowhere = planted.write_judges(made.folder, "http://127.0.0.1:9", "nowhere")
+    ratings = {str(made.second / "anchor_ratings.csv"): RATINGS}
+    whole = [
+        made.scenario("well", home=made.first),
+        made.scenario("rejecting", "rejecting", home=made.second, copy=[str(made.first), str(made.second)]),
+        made.scenario("ratings", home=made.second, files=ratings),
+    ]
+    early = [
+        made.scenario("renamed", "renamed"),
+        *(made.scenario(name, crash=[place]) for name, place in CRASHES.items()),
+        *(
+            made.scenario(name, files={str(made.third / file): text})
+            for name, (file, text) in QUOTING_FILES.items()
+        ),
+    ]
+    down = made.scenario("down", "renamed")
+    down["environment"] |= {
+        "LUNGUAGE_JUDGES": str(nowhere),
+        "LUNGUAGE_LEDGER": str(made.third / "ledger-down.sqlite"),
+    }
+    headless = made.scenario(
+        "headless", data=made.folder / "headless", batch="h"
+    )  # last: the batch stays, and stays unusable
+    environment, processes = child_process.environment(clean_environment()), []
+    for name, scenarios in (("whole", whole), ("early", [*early, down, headless])):
+        (made.logs / f"{name}.json").write_text(json.dumps(scenarios))
+        command = child_process.program("planted_runs.py", str(made.logs / f"{name}.json"))
+        processes.append(subprocess.Popen(command, env=environment))
+    assert [process.wait(900) for process in processes] == [0, 0]
+    return made
+
+
+def test_the_search_finds_the_words_in_whatever_form_they_are_written(tmp_path: Path) -> None:
+    text = f"There may be a nodule {planted.PLANTED}."
+    written = [
+        text.encode(),
+        json.dumps(text).encode(),
+        repr(text.upper()).encode(),
+        text.lower().encode("utf-16"),
+    ]
+    written += [base64.b64encode(b"x" * shift + text.encode()) for shift in range(3)]
+    assert planted.traces(tmp_path, *written) == [f"shown {number}" for number in range(len(written))]
+    assert planted.traces(tmp_path, b"There may be a nodule near the rim.") == []
+    with sqlite3.connect(tmp_path / "events.db") as connection:
+        connection.execute("CREATE TABLE logs (id INTEGER, event TEXT)")
+        connection.execute("INSERT INTO logs VALUES (1, ?)", ["x" * 4070 + text])
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "tables" / "t").write_text(text)
+    assert "events.db: logs.event" in planted.traces(tmp_path)
+    assert not [place for place in planted.traces(tmp_path) if place.startswith("tables")]
+
+
+def test_the_words_reach_what_needs_them_and_nothing_else_when_all_goes_well(
+    runs: Runs, server: LoopbackServer
+) -> None:
+    assert "rows accounted for" in runs.shown("well"), runs.shown("well")[-3000:]
+    asked = {call.model for call in server.calls if planted.WORD in call.user}
+    assert asked == {"tester-1", "tester-2", "tester-3"}
+    for place in (
+        "tables/findings/b.parquet",
+        "tables/rejected/b.parquet",
+        "release/panel/v1/restricted/Lunguage_plus_plus.csv",
+        "ledger.sqlite",
+    ):
+        assert (runs.first / place).exists()
+    assert planted.WORD in (runs.first / "release/panel/v1/restricted/Lunguage_plus_plus.csv").read_text()
+    with sqlite3.connect(runs.first / "ledger.sqlite") as ledger:
+        quoted = ledger.execute(
+            "SELECT failure, count(*) FROM judge_attempts WHERE answer LIKE '%zanzibar%' GROUP BY failure"
+        ).fetchall()
+        failures = {failure for (failure,) in ledger.execute("SELECT DISTINCT failure FROM judge_attempts")}
+    assert {failure for failure, _ in quoted} >= {"unreadable"}
+    assert failures >= {None, "rate_limited", "server", "overloaded", "malformed", "refused", "unreadable"}
+    assert planted.traces(runs.first, runs.shown("well").encode()) == []
+
+
+@pytest.mark.parametrize(("name", "status", "said"), [
+    ("rejecting", "1", "rejected (HTTP 400)"), ("renamed", "1", "(not a model's name)"),
+    ("down", "1", "its service kept failing"),
+    ("headless", "1", "header line"), ("asset", "1", "unexpected ValueError in "),
+    ("storing", "1", "unexpected"), ("reading", "1", "unexpected"), ("check", "1", "unexpected"),
+    ("corrections", "1", "corrections.csv, row 1"), ("ratings", "1", "(a phrase of"),
+    ("settings", "1", "settings.toml"),
+])  # fmt: skip
+def test_whatever_fails_the_reason_is_told_without_the_words(
+    runs: Runs, name: str, status: str, said: str
+) -> None:
+    assert runs.status(name) == status, runs.shown(name)[-3000:]
+    assert said in runs.shown(name)
+    assert planted.traces(runs.folder / "nothing", runs.shown(name).encode()) == []
+
+
+def test_after_all_failures_dagster_the_ledgers_and_the_catalog_are_free_of_the_words(runs: Runs) -> None:
+    # Wrong settings and corrections stop before there is a run: the definitions read the one, the plan of a
+    # run the other.
+    for home, failures in ((runs.second, 2), (runs.third, len(CRASHES) + 3)):
+        assert planted.traces(home) == []
+        with sqlite3.connect(home / "dagster" / "history" / "runs.db") as index:
+            (failed,) = index.execute("SELECT count(*) FROM runs WHERE status = 'FAILURE'").fetchone()
+        assert failed == failures
+
+
+LAUNCH = """
+mutation Launch($params: ExecutionParams!) {
+  launchPipelineExecution(executionParams: $params) { __typename ... on LaunchRunSuccess { run { runId } }
+    ... on PythonError { message } }
+}
+"""
+LOGS = """
+query Logs($id: ID!) {
+  runOrError(runId: $id) { ... on Run { status tags { key value }
+    assetMaterializations { metadataEntries { label description } } } }
+  logsForRun(runId: $id) {
+    ... on EventConnection { events { __typename
+      ... on MessageEvent { message }
+      ... on ExecutionStepFailureEvent { error { message stack causes { message stack } }
+        failureMetadata { description } }
+      ... on EngineEvent { error { message stack causes { message stack } } }
+    } }
+  }
+}
+"""
+
+
+def graphql(port: int, query: str, **variables: Any) -> Any:
+    body = json.dumps({"query": query, "variables": variables}).encode()
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{port}/graphql", data=body, headers={"Content-Type": "application/json"}
+    )
+    with urllib.request.urlopen(request, timeout=60) as response:
+        return json.load(response)
+
+
+def launched(port: int, job: str, **dimensions: str) -> str:
+    """The run of a job on a partition, started as the browser starts it."""
+    location = graphql(port, "{ workspaceOrError { ... on Workspace { locationEntries { name } } } }")[
+        "data"
+    ]["workspaceOrError"]
+    params = {
+        "selector": {"repositoryLocationName": location["locationEntries"][0]["name"],
+        "repositoryName": "__repository__", "pipelineName": job},
+        "executionMetadata": {"tags": [
+            {"key": "dagster/partition", "value": "|".join(dimensions.values())},
+            *({"key": f"dagster/partition/{name}", "value": value} for name, value in dimensions.items()),
+        ]},
+        "runConfigData": {}, "mode": "default",
+    }  # fmt: skip
+    answer = graphql(port, LAUNCH, params=params)["data"]["launchPipelineExecution"]
+    assert answer["__typename"] == "LaunchRunSuccess", answer
+    return str(answer["run"]["runId"])
+
+
+def ended(port: int, run: str) -> tuple[str, str]:
+    """Status of a run when it has ended, and everything that the webserver tells of it."""
+    deadline = time.monotonic() + 240
+    while time.monotonic() < deadline:
+        answer = graphql(port, LOGS, id=run)
+        status = answer["data"]["runOrError"]["status"]
+        if status in ("SUCCESS", "FAILURE", "CANCELED"):
+            return status, json.dumps(answer, ensure_ascii=False)
+        time.sleep(1)
+    pytest.fail(f"the run does not end: {status}")
+
+
+@pytest.mark.slow
+def test_runs_launched_in_the_ui_tell_and_store_nothing_of_the_words(
+    runs: Runs, server: LoopbackServer
+) -> None:
+    home = runs.folder / "served"
+    shutil.copytree(runs.first, home)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    environment = {
+        **clean_environment(),
+        **runs.environment(home, "troubled", "ledger-ui.sqlite"),
+        "DAGSTER_HOME": str(home / "dagster"),
+    }
+    command = [
+        sys.executable,
+        "-m",
+        "dagster_webserver",
+        "-m",
+        "planted_definitions",
+        "-h",
+        "127.0.0.1",
+        "-p",
+        str(port),
+        "--log-level",
+        "debug",
+    ]
+    asked = len(server.calls)
+    with (runs.logs / "ui.out").open("wb") as log:
+        process = subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True)
+        try:
+            wait_for(port)
+            started = [
+                launched(port, "extract_hedges", judge="one", report_batch="b"),
+                launched(port, "expand", ranker="panel", report_batch="b"),
+            ]
+            told = [ended(port, run) for run in started]
+        finally:
+            os.killpg(process.pid, signal.SIGTERM)
+            process.wait(60)
+    assert [status for status, _ in told] == ["SUCCESS", "FAILURE"], told
+    assert len(server.calls) > asked
+    assert "its message is withheld" in told[1][1]
+    assert (
+        planted.traces(home, (runs.logs / "ui.out").read_bytes(), *(text.encode() for _, text in told)) == []
+    )
+
+
+def wait_for(port: int) -> None:
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        try:
+            graphql(port, "{ version }")
+            return
+        except OSError:
+            time.sleep(0.5)
+    pytest.fail("the webserver does not answer")

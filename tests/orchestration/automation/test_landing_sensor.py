@@ -1,0 +1,288 @@
+"""The sensor asks for one run of `ingest` per new batch, and says in numbers what else it saw."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import dagster as dg
+import pandas as pd
+import pytest
+from dagster._core.definitions.sensor_definition import SensorExecutionData
+from landing_drops import SPOKEN, Landing, csv
+
+from lunguage_assets.home.home import Home
+from lunguage_assets.home.store import partition_path
+from lunguage_assets.landing.record import record_folder
+from lunguage_assets.orchestration.automation import landing_sensor as module
+from lunguage_assets.orchestration.automation.landing_sensor import landing_sensor
+from lunguage_assets.orchestration.build import build_defs
+from lunguage_assets.orchestration.partitions import REPORT_BATCH
+
+
+@dataclass
+class Daemon:
+    """What the daemon keeps of the sensor between ticks."""
+
+    landing: Landing
+    instance: dg.DagsterInstance
+    definitions: dg.Definitions
+    cursor: str | None = None
+    asked: list[dg.RunRequest] = field(default_factory=list)
+
+    def tick(self, after_s: float = 0.0) -> str:
+        """Evaluate the sensor; what it says when it asks for nothing."""
+        self.landing.clock.seconds += after_s
+        data = evaluated(
+            landing_sensor(self.landing.home, self.landing.clock),
+            self.instance,
+            self.definitions,
+            self.cursor,
+        )
+        self.cursor = data.cursor
+        self.asked += data.run_requests or []
+        for request in data.dynamic_partitions_requests or []:
+            self.instance.add_dynamic_partitions(request.partitions_def_name, request.partition_keys)
+        return data.skip_message or ""
+
+    @property
+    def keys(self) -> list[str | None]:
+        return [request.partition_key for request in self.asked]
+
+
+def evaluated(
+    sensor: dg.SensorDefinition,
+    instance: dg.DagsterInstance,
+    definitions: dg.Definitions,
+    cursor: str | None = None,
+) -> SensorExecutionData:
+    """One evaluation as the daemon has it: `build_sensor_context` cannot resolve partitions that the tick
+    itself adds.
+    """
+    context = dg.SensorEvaluationContext(
+        instance_ref=instance.get_ref(),
+        instance=instance,
+        cursor=cursor,
+        repository_def=definitions.get_repository_def(),
+        last_tick_completion_time=None,
+        last_run_key=None,
+        repository_name=None,
+    )
+    with context:
+        return sensor.evaluate_tick(context)
+
+
+@pytest.fixture(scope="module")
+def instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dg.DagsterInstance]:
+    """One for all tests: partitioned requests want an instance on disk."""
+    with dg.DagsterInstance.local_temp(str(tmp_path_factory.mktemp("instance"))) as kept:
+        yield kept
+
+
+@pytest.fixture(scope="module")
+def definitions() -> dg.Definitions:
+    """A code location with the partitions of batches and the job that is asked for."""
+    asset = dg.asset(name="findings", partitions_def=REPORT_BATCH)(lambda: None)
+    return dg.Definitions(assets=[asset], jobs=[dg.define_asset_job("ingest", [asset])])
+
+
+@pytest.fixture
+def on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Landing:
+    monkeypatch.setattr("os.fsync", lambda _: None)  # no test cuts the power
+    (tmp_path / "landing").mkdir()
+    return Landing(str(tmp_path / "landing"), Home(tmp_path / "home"))
+
+
+@pytest.fixture
+def daemon(
+    on_disk: Landing,
+    instance: dg.DagsterInstance,
+    definitions: dg.Definitions,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Daemon:
+    monkeypatch.setenv("LUNGUAGE_LANDING", on_disk.url)
+    return Daemon(on_disk, instance, definitions)
+
+
+def test_two_hundred_deliveries_at_once_are_each_registered_and_asked_for_once_over_several_ticks(
+    daemon: Daemon,
+) -> None:
+    for number in range(200):
+        daemon.landing.drop(f"night-{number:03}.csv", csv(number))
+    assert daemon.tick() == "Landing folder: 200 waiting."
+    ticks = 0
+    while len(daemon.asked) < 200:
+        daemon.tick(after_s=60.0)
+        ticks += 1
+        assert ticks < 50
+    assert ticks >= 2
+    expected = [f"night-{number:03}" for number in range(200)]
+    assert sorted(map(str, daemon.keys)) == expected
+    assert sorted(daemon.landing.batches) == expected
+    assert len({request.run_key for request in daemon.asked}) == 200
+    assert set(daemon.instance.get_dynamic_partitions(REPORT_BATCH.name)) >= set(expected)
+    assert daemon.tick() == "Landing folder: 200 landed before."
+    assert len(daemon.cursor or "") < 30
+
+
+def test_a_tick_says_what_waits_is_skipped_and_quarantined_and_its_tags_count_amended_studies(
+    daemon: Daemon,
+) -> None:
+    daemon.landing.drop("a.csv", csv(1, 2))
+    daemon.landing.drop("a.csv.done", "")
+    daemon.tick()
+    daemon.landing.drop("b.csv", csv(2, 3))
+    daemon.landing.drop("b.csv.done", "")
+    daemon.tick()
+    first, second = daemon.asked
+    assert (first.tags["lunguage/studies"], first.tags["lunguage/amended_studies"]) == ("2", "0")
+    assert (second.tags["lunguage/studies"], second.tags["lunguage/amended_studies"]) == ("2", "1")
+    for name, content in {"same.csv": csv(1, 2), "bad.csv": b"x,y\n1,2\n", "late.csv": csv(9)}.items():
+        daemon.landing.drop(name, content)
+        if name != "late.csv":
+            daemon.landing.drop(f"{name}.done", "")
+    told = daemon.tick()
+    assert told == "Landing folder: 1 skipped (content known), 1 quarantined, 1 waiting, 2 landed before."
+
+
+def test_a_batch_registered_by_a_tick_that_was_cut_off_is_asked_for_by_the_next(
+    daemon: Daemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    daemon.landing.drop("a.csv", csv(1))
+    daemon.landing.drop("a.csv.done", "")
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "_requests", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            daemon.tick()
+    assert list(daemon.landing.batches) == ["a"]
+    daemon.tick()
+    daemon.tick()
+    assert daemon.keys == ["a"]
+
+
+def test_batches_that_lunguage_land_registered_are_asked_for_too_and_those_registered_by_hand_are_not(
+    daemon: Daemon, tmp_path: Path
+) -> None:
+    (tmp_path / "by-hand").mkdir()
+    (tmp_path / "by-hand" / "Lunguage.csv").write_bytes(csv(7))
+    daemon.landing.home.register(tmp_path / "by-hand", "by-hand")
+    daemon.landing.drop("a.csv", csv(1))
+    daemon.landing.settle()
+    daemon.tick()
+    assert daemon.keys == ["a"]
+
+
+def test_a_landing_folder_that_fails_holds_back_no_batch_that_was_registered(
+    daemon: Daemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    daemon.landing.drop("a.csv", csv(1))
+    daemon.landing.settle()
+    monkeypatch.setenv("LUNGUAGE_LANDING", daemon.landing.url + "/nowhere")
+    assert daemon.tick() == ""
+    assert daemon.keys == ["a"]
+    assert "there is no such folder. Make or mount it" in daemon.tick()
+
+
+def test_a_new_record_or_a_reset_cursor_loses_no_batch(daemon: Daemon) -> None:
+    daemon.landing.drop("a.csv", csv(1))
+    daemon.tick()
+    daemon.tick(after_s=60.0)
+    (record_folder(daemon.landing.home) / "record.json").unlink()
+    daemon.landing.drop("b.csv", csv(2))
+    daemon.tick()
+    daemon.tick(after_s=60.0)
+    assert daemon.keys == ["a", "b"]
+    daemon.cursor = None
+    daemon.tick()
+    assert daemon.keys == ["a", "b", "b"], "asked again, under the same run key, which Dagster launches once"
+    assert daemon.asked[1].run_key == daemon.asked[2].run_key
+
+
+def test_a_batch_that_was_removed_and_comes_back_is_asked_for_again(daemon: Daemon) -> None:
+    daemon.landing.drop("a.csv", csv(1))
+    daemon.tick()
+    daemon.tick(after_s=60.0)
+    shutil.rmtree(daemon.landing.home.batches / "a")
+    daemon.tick()
+    daemon.tick(after_s=60.0)
+    assert daemon.keys == ["a", "a"]
+    assert daemon.asked[0].run_key != daemon.asked[1].run_key, (
+        "Dagster launches nothing twice under one run key"
+    )
+
+
+def test_names_of_files_and_words_of_reports_are_in_no_tick_tag_or_log(
+    daemon: Daemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    tell = module._tell
+
+    def listening(context: dg.SensorEvaluationContext, *arguments: object) -> None:
+        for level in ("info", "warning", "error"):
+            monkeypatch.setattr(context.log, level, told.append)
+        tell(context, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(module, "_tell", listening)
+    contents = {
+        "Mrs Quillfeather.csv": csv(1),
+        "Quillfeather.csv": csv(1),
+        "Quillfeather bad.csv": b"x,y\n1,2\n",
+        "Quillfeather.xlsx": b"",
+    }
+    for name, content in contents.items():
+        daemon.landing.drop(name, content)
+    told.append(daemon.tick())
+    told.append(daemon.tick(after_s=60.0))
+    # The key of a batch is made of its file's name: it is the one thing that is told.
+    said = " ".join([*told, *(str(request.tags) for request in daemon.asked)]).replace("mrs-quillfeather", "")
+    assert "quarantined" in said
+    assert "same content as batch" in said
+    assert "uillfeather" not in said
+    assert SPOKEN not in said
+
+
+def test_without_a_landing_folder_the_sensor_is_stopped_and_says_how_to_configure_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("LUNGUAGE_LANDING", raising=False)
+    home = Home(tmp_path / "home")
+    assert landing_sensor(home).default_status is dg.DefaultSensorStatus.STOPPED
+    with dg.build_sensor_context() as context:
+        told = landing_sensor(home).evaluate_tick(context).skip_message
+    assert "settings.toml" in str(told)
+    assert "LUNGUAGE_LANDING" in str(told)
+    assert not home.root.exists()
+
+
+def test_a_configured_sensor_runs_from_the_start_at_its_interval_and_a_relative_folder_lies_in_the_home(
+    tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    home = Home(tmp_path / "home")
+    home.create()
+    home.settings_file.write_text('[landing]\nurl = "landing"\ninterval_s = 7\n')
+    sensor = build_defs(home).resolve_sensor_def("landing")
+    assert (sensor.default_status, sensor.minimum_interval_seconds) == (dg.DefaultSensorStatus.RUNNING, 7)
+    (home.root / "landing").mkdir()
+    (home.root / "landing" / "a.csv").write_bytes(csv(1))
+    (home.root / "landing" / "a.csv.done").touch()
+    (request,) = evaluated(sensor, instance, build_defs(home)).run_requests or []
+    assert request.partition_key == "a"
+
+
+def test_the_run_that_is_asked_for_ingests_the_batch(daemon: Daemon) -> None:
+    daemon.landing.drop("a.csv", csv(1, 2))
+    daemon.landing.drop("a.csv.done", "")
+    daemon.tick()
+    (request,) = daemon.asked
+    definitions = build_defs(daemon.landing.home)
+    result = dg.materialize(  # the assets of the job, without its checks
+        [definitions.resolve_assets_def("findings")],
+        instance=daemon.instance,
+        partition_key=request.partition_key,
+        tags=dict(request.tags),
+    )
+    assert result.success
+    stored = pd.read_parquet(partition_path(daemon.landing.home.tables, "findings", "a"))
+    assert stored["study_id"].tolist() == ["s00000001", "s00000002"]

@@ -1,0 +1,198 @@
+"""Checks of tables that are made together run in one step, alone in `quality_of_...`, and at night."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from small_homes import SmallHome, store_unchecked, write_deliveries
+
+from lunguage_assets.data_files import expectation
+from lunguage_assets.home.store import partition_path, read_table
+from lunguage_assets.orchestration.assets import explicit
+from lunguage_assets.orchestration.checks.groups import CHECKS, NEWEST, QUALITY, looks_due
+from lunguage_assets.orchestration.checks.look import RULES_TAG
+from lunguage_assets.orchestration.jobs import tables_of_job
+from lunguage_assets.tables import ACCOUNTING, TABLES
+
+PANEL_FIRST = {"ranker": "panel", "report_batch": "first"}
+
+
+@pytest.fixture(scope="module")
+def ranked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One batch of eight reports, read, ranked and fitted with the published ruler."""
+    root = tmp_path_factory.mktemp("ranked")
+    with SmallHome.opened(root / "home") as small:
+        small.rank(write_deliveries(root / "deliveries", reports=8, batches=("first",)))
+        small.make(tables_of_job("fit"), PANEL_FIRST)
+        small.make(tables_of_job("expand"), PANEL_FIRST)
+    return root / "home"
+
+
+@pytest.fixture
+def small(ranked: Path, tmp_path: Path) -> Iterator[SmallHome]:
+    shutil.copytree(ranked, tmp_path / "home")
+    with SmallHome.opened(tmp_path / "home") as opened:
+        yield opened
+
+
+def quality(small: SmallHome, job: str, **keys: str) -> dg.ExecuteInProcessResult:
+    key = dg.MultiPartitionKey(keys) if len(keys) > 1 else next(iter(keys.values()))
+    return small.definitions.resolve_job_def(job).execute_in_process(
+        instance=small.instance, partition_key=key, raise_on_error=False
+    )
+
+
+def names(result: dg.ExecuteInProcessResult) -> set[tuple[str, str]]:
+    return {(e.asset_key.path[-1], e.check_name) for e in result.get_asset_check_evaluations()}
+
+
+def steps(result: dg.ExecuteInProcessResult) -> set[str]:
+    return {str(event.step_key) for event in result.all_events if event.is_step_success}
+
+
+def expected(*tables: str) -> set[tuple[str, str]]:
+    return {(check.table, check.name) for check in CHECKS if check.table in tables}
+
+
+def test_checks_of_tables_that_are_made_together_run_in_one_step_without_great_expectations(
+    small: SmallHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "great_expectations", None)  # importing it raises
+    for job, partition in (("ingest", "first"), ("fit", PANEL_FIRST), ("expand", PANEL_FIRST)):
+        result = small.make(tables_of_job(job), partition, checks=True)
+        assert names(result) == expected(*tables_of_job(job))
+        assert [step for step in steps(result) if step.startswith("check_")] == [f"check_{job}"]
+        assert all(evaluation.passed for evaluation in result.get_asset_check_evaluations())
+
+
+def test_a_single_check_can_be_looked_at_alone(small: SmallHome) -> None:
+    found = small.check("fitted_probabilities", "pairs_informed", "panel|first")
+    assert (found.check_name, found.partition) == ("pairs_informed", "panel|first")
+
+
+def test_every_check_is_in_exactly_one_quality_job_of_its_partitions(small: SmallHome) -> None:
+    graph = small.definitions.resolve_asset_graph()
+    found: list[dg.AssetCheckKey] = []
+    for job in QUALITY:
+        whole = small.definitions.resolve_job_def(job)
+        keys = whole.asset_layer.asset_graph.asset_check_keys & {check.key for check in CHECKS}
+        assert {graph.get(key).partitions_def for key in keys} == {whole.partitions_def}, job
+        found += keys
+    assert sorted(map(str, found)) == sorted(str(check.key) for check in CHECKS)
+
+
+def test_a_quality_job_looks_alone_at_what_is_stored_with_all_rules_and_makes_nothing(
+    small: SmallHome,
+) -> None:
+    result = quality(small, "quality_of_batch", report_batch="first")
+    assert result.success
+    assert names(result) == expected(*tables_of_job("ingest"))
+    assert result.get_asset_materialization_events() == []
+    for evaluation in result.get_asset_check_evaluations():
+        if evaluation.check_name == "expectations":
+            suite = json.loads(expectation(f"{evaluation.asset_key.path[-1]}.json").read_text())
+            run = evaluation.metadata["rules_run_by_great_expectations"].value
+            assert run == len(suite["expectations"]), evaluation.asset_key
+
+
+def test_a_broken_guarantee_fails_the_run_and_the_other_checks_are_reported_all_the_same(
+    small: SmallHome,
+) -> None:
+    path = Path(str(partition_path(small.home.tables, "accounting", "panel", "first")))
+    accounts = read_table(ACCOUNTING, path)
+    store_unchecked(ACCOUNTING, accounts.assign(balanced=accounts.index != 0), path)
+    result = quality(small, "quality_of_result", **PANEL_FIRST)
+    assert not result.success
+    assert names(result) == expected(*tables_of_job("fit"), *tables_of_job("expand"))
+    failed = {e.check_name: e for e in result.get_asset_check_evaluations() if not e.passed}
+    assert set(failed) == {"accounts_balance", "expectations"}
+    assert failed["accounts_balance"].blocking
+    assert accounts["study_id"].iloc[0] in str(failed["expectations"].metadata["report"].value)
+
+
+def test_checks_without_a_partition_say_which_job_to_launch(small: SmallHome) -> None:
+    whole = small.definitions.get_repository_def().get_implicit_global_asset_job_def()
+    check = dg.AssetCheckKey(dg.AssetKey("terms"), "expectations")
+    result = whole.get_subset(asset_selection=set(), asset_check_selection={check}).execute_in_process(
+        instance=small.instance, raise_on_error=False
+    )
+    (failure,) = [event.step_failure_data for event in result.all_events if event.is_step_failure]
+    assert failure.user_failure_data is not None
+    assert "Launch the job `quality_of_batch`" in str(failure.user_failure_data.description)
+
+
+def due(small: SmallHome, job: str) -> list[dg.RunRequest]:
+    return list(looks_due(small.instance, job, [c.key for c in CHECKS if c.table in made_by(job)]))
+
+
+def made_by(job: str) -> tuple[str, ...]:
+    return {"quality_of_batch": tables_of_job("ingest"), "quality_of_ranker": ("reference_ranking",)}[job]
+
+
+def test_at_night_what_was_made_since_the_last_look_is_looked_at_once(small: SmallHome) -> None:
+    assert due(small, "quality_of_batch") == []
+    small.make(tables_of_job("ingest"), "first")
+    (request,) = due(small, "quality_of_batch")
+    assert request.partition_key == "first"
+    assert {check.asset_key.path[-1] for check in request.asset_check_keys or ()} == set(
+        tables_of_job("ingest")
+    )
+    job = small.definitions.resolve_job_def("quality_of_batch")
+    looked = job.get_subset(
+        asset_selection=set(), asset_check_selection=set(request.asset_check_keys or ())
+    ).execute_in_process(
+        instance=small.instance,
+        tags={**request.tags, **RULES_TAG, "dagster/partition": "first"},
+        raise_on_error=False,
+    )
+    assert looked.success
+    assert request.tags[NEWEST] == small.instance.get_runs()[0].tags[NEWEST]
+    assert due(small, "quality_of_batch") == []
+    small.make(tables_of_job("ingest"), "first")
+    assert len(due(small, "quality_of_batch")) == 1
+
+
+def test_the_nightly_looks_run_by_themselves_only_where_automation_does(tmp_path: Path) -> None:
+    for enabled, status in (("false", "STOPPED"), ("true", "RUNNING")):
+        (tmp_path / "settings.toml").write_text(f"[automation]\nenabled = {enabled}\n")
+        with SmallHome.opened(tmp_path) as small:
+            schedules = small.definitions.get_repository_def().schedule_defs
+            nightly = [found for found in schedules if found.name.startswith("nightly_quality")]
+            assert {found.job_name for found in nightly} == set(QUALITY)
+            assert {found.default_status.value for found in nightly} == {status}
+
+
+def test_a_ranking_that_its_matches_do_not_give_fails_the_comparison_with_the_package(
+    small: SmallHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ranked() -> dg.AssetCheckEvaluation:
+        (found,) = small.make(["reference_ranking"], "panel").get_asset_check_evaluations()
+        assert found.check_name == "equals_trueskill_package"
+        return found
+
+    assert ranked().passed
+    honest = explicit.rank_phrases
+    monkeypatch.setattr(
+        explicit, "rank_phrases", lambda *given: (frame := honest(*given)).assign(mu=frame["mu"] + 1e-6)
+    )
+    failing = ranked()
+    assert not failing.passed
+    assert failing.severity is dg.AssetCheckSeverity.ERROR
+    assert "remedy" in failing.metadata
+
+
+def test_no_check_metadata_carries_report_text(small: SmallHome) -> None:
+    findings = read_table(TABLES["findings"], partition_path(small.home.tables, "findings", "first"))
+    sentences = {sentence for sentence in findings["sent"] if len(sentence) > 20}
+    assert sentences
+    shown = ""
+    for job, keys in (("quality_of_batch", {"report_batch": "first"}), ("quality_of_result", PANEL_FIRST)):
+        result = quality(small, job, **keys)
+        shown += repr([evaluation.metadata for evaluation in result.get_asset_check_evaluations()])
+    assert not [sentence for sentence in sentences if sentence in shown]

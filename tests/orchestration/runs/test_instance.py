@@ -1,0 +1,130 @@
+"""The instance of a home: its configuration is renewed unless a person edited it, and nothing is said by the
+environment.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from dagster._core.instance.config import PoolGranularity
+
+from lunguage_assets.cli.main import commands
+from lunguage_assets.data_files import dagster_yaml
+from lunguage_assets.home.home import Corpus, Home
+from lunguage_assets.orchestration.runs.instance import (
+    configuration_of,
+    dagster_instance,
+    environment_of_children,
+    examination,
+    prepare_dagster_home,
+)
+from lunguage_assets.orchestration.runs.launcher import LocalRunLauncher
+from lunguage_assets.orchestration.runs.pools import JUDGES_POOL
+from lunguage_assets.orchestration.runs.storage import HomeInstance
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    monkeypatch.delenv("DAGSTER_HOME", raising=False)
+    return Home(tmp_path / "home")
+
+
+def test_a_configuration_that_nobody_edited_is_renewed_and_an_edited_one_is_kept_and_said(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = home.dagster / "dagster.yaml"
+    assert configuration_of(home) == "missing"
+    prepare_dagster_home(home)
+    assert configuration_of(home) == "packaged"
+    assert file.read_text().startswith(dagster_yaml().read_text())
+    newer = tmp_path / "newer.yaml"
+    newer.write_text(dagster_yaml().read_text() + "# newer\n")
+    monkeypatch.setattr("lunguage_assets.orchestration.runs.instance.dagster_yaml", lambda: newer)
+    assert configuration_of(home) == "outdated"
+    prepare_dagster_home(home)
+    assert file.read_text().startswith(newer.read_text())
+    assert examination(home)[0][0] == "ok"
+    for edited in (file.read_text() + "\n# mine\n", file.read_text().replace("# newer", "# mine"), "{}\n"):
+        file.write_text(edited)
+        prepare_dagster_home(home)
+        assert file.read_text() == edited
+        ((severity, message),) = examination(home)
+        assert severity == "warning"
+        assert str(file) in message
+
+
+def test_an_instance_elsewhere_is_left_alone(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = tmp_path / "theirs"
+    monkeypatch.setenv("DAGSTER_HOME", str(elsewhere))
+    assert prepare_dagster_home(home) == elsewhere
+    assert not (home.dagster / "dagster.yaml").exists()
+    assert configuration_of(home) == "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "dagster.yaml").write_text("telemetry:\n  enabled: false\n")
+    with dagster_instance(home) as instance:
+        assert str(elsewhere) in str(instance.root_directory)
+
+
+def test_opening_an_instance_leaves_the_environment_alone(home: Home) -> None:
+    before = dict(os.environ)
+    with dagster_instance(home) as instance:
+        assert isinstance(instance, HomeInstance)
+        assert instance.root_directory == str(home.dagster)
+    assert dict(os.environ) == before
+
+
+@pytest.mark.parametrize(
+    ("corpus", "asked_for", "redacted"),
+    [
+        (Corpus("sample", "synthetic"), "", "false"),
+        (Corpus("sample", "synthetic"), "true", "true"),
+        (Corpus("mimic", "credentialed"), "false", "true"),
+        (None, "", "true"),
+    ],
+)
+def test_processes_that_serve_a_home_are_told_where_and_whether_messages_are_withheld(
+    corpus: Corpus | None, asked_for: str, redacted: str, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DAGSTER_REDACT_USER_CODE_ERRORS", asked_for)
+    if corpus is not None:
+        home.claim(corpus)
+    given = environment_of_children(home)
+    assert given["DAGSTER_HOME"] == str(home.dagster)
+    assert given["LUNGUAGE_HOME"] == str(home.root)
+    assert given["DAGSTER_REDACT_USER_CODE_ERRORS"] == redacted
+    assert (home.dagster / "dagster.yaml").exists()
+
+
+def test_the_packaged_configuration_queues_watches_and_retries_only_what_was_killed(home: Home) -> None:
+    with dagster_instance(home) as instance:
+        assert isinstance(instance.run_launcher, LocalRunLauncher)
+        assert instance.run_monitoring_enabled
+        assert instance.run_retries_enabled
+        assert not instance.run_retries_retry_on_asset_or_op_failure
+        pools = instance.get_concurrency_config().pool_config
+        assert (pools.pool_granularity, pools.default_pool_limit) == (PoolGranularity.RUN, 1)
+
+
+def test_every_op_that_asks_a_judge_is_in_the_pool_and_no_other(home: Home) -> None:
+    from lunguage_assets.orchestration.build import build_defs
+
+    definitions = build_defs(home)
+    pooled = {
+        asset.op.name
+        for asset in definitions.resolve_asset_graph().assets_defs
+        if JUDGES_POOL in asset.op.pools
+    }
+    assert pooled == {"hedge_phrases", "comparison_matches", "fitting"}
+    assert {op.pool for op in definitions.resolve_job_def("everything").all_node_defs} == {JUDGES_POOL}
+
+
+def test_doctor_says_how_the_instance_is_configured(home: Home) -> None:
+    home.dagster.mkdir(parents=True)
+    (home.dagster / "dagster.yaml").write_text("telemetry:\n  enabled: false\n")
+    said = CliRunner().invoke(commands, ["doctor", "--home", str(home.root)]).output
+    assert f"warning  {home.dagster / 'dagster.yaml'} was edited" in said

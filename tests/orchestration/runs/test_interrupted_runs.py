@@ -1,0 +1,109 @@
+"""A run that is interrupted counts as cancelled, wherever it was, and leaves no error."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+from platform_support import environment
+from served_home import wait_for
+
+from lunguage_assets.home.home import Home
+from lunguage_assets.interruption import answering_signals
+from lunguage_assets.orchestration.io_manager import ParquetTables, TableStore
+from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.orchestration.runs.runner import RunInterrupted, Runner, dagster_instance
+from lunguage_assets.sample import write_sample
+
+SAID = "lunguage: interrupted; run the same command again to go on"
+
+
+@pytest.fixture(scope="module")
+def undeclared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A delivery that nobody has said to be synthetic, so that messages of unexpected errors are withheld."""
+    folder = tmp_path_factory.mktemp("undeclared") / "delivery"
+    write_sample(folder, reports=5, seed=7)
+    (folder / "corpus.toml").unlink()
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("place", "called"),
+    [
+        (TableStore, "create_io_manager"),
+        (HomeResource, "create_resource"),
+        (Home, "delivery"),
+        (ParquetTables, "dump_to_path"),
+    ],
+    ids=["while its store is opened", "while its home is opened", "in a step", "while a table is stored"],
+)
+def test_an_interrupted_run_is_cancelled_and_leaves_no_error_wherever_it_was(
+    place: type,
+    called: str,
+    undeclared: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    home = Home(tmp_path / "home")
+    monkeypatch.delenv("DAGSTER_HOME", raising=False)
+    home.register(undeclared, "first")
+
+    def interrupted(*_: Any, **__: Any) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(60)  # the interpreter looks for signals meanwhile
+
+    with dagster_instance(home) as instance:
+        runner = Runner(home, instance)
+        monkeypatch.setattr(place, called, interrupted)
+        with answering_signals(), pytest.raises(RunInterrupted):
+            runner.run("panel")
+        (run,) = instance.get_runs()
+        assert run.status is dg.DagsterRunStatus.CANCELED
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.lengthy
+@pytest.mark.parametrize("how", ["signal", "terminated in the UI"])
+def test_an_interrupted_run_is_recorded_as_cancelled_and_says_how_to_go_on(
+    how: str, tmp_path: Path, undeclared: Path
+) -> None:
+    home = tmp_path / "home"
+    command = [sys.executable, "-m", "lunguage_assets.cli.main", "run"]
+    command += ["--data", str(undeclared), "--batch", "first"]
+    process = subprocess.Popen(
+        command, env=environment(home), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        wait_for(lambda: _runs(home, "STARTED"), 120, f"the first run does not start: {process.poll()}")
+        if how == "signal":
+            process.send_signal(signal.SIGTERM)
+        else:
+            with dg.DagsterInstance.from_config(str(home / "dagster")) as instance:
+                (run_id,) = _runs(home, "STARTED")
+                assert instance.run_launcher.terminate(run_id)
+        _, errors = process.communicate(timeout=120)
+    finally:
+        process.kill()
+    assert process.returncode == 130, errors
+    assert errors.strip() == SAID
+    assert len(_runs(home, "CANCELED")) == 1
+    assert not _runs(home, "STARTED", "CANCELING", "FAILURE", "NOT_STARTED")
+
+
+def _runs(home: Path, *statuses: str) -> list[str]:
+    """Ids of the runs of a home with one of these statuses."""
+    if not (
+        home / "tables"
+        # made after the instance: two processes that make it at once, one without the lock, would fail
+    ).exists():
+        return []
+    with dg.DagsterInstance.from_config(str(home / "dagster")) as instance:
+        return [run.run_id for run in instance.get_runs() if run.status.value in statuses]

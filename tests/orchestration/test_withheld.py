@@ -1,0 +1,105 @@
+"""Of unexpected errors their kind and places are told, and their messages only of an invented corpus."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import dagster as dg
+import pytest
+
+from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.orchestration.withheld import (
+    REDACTION_VARIABLE,
+    asset_check,
+    messages_may_be_shown,
+    plain_failures,
+    withhold_messages,
+)
+
+QUOTED = "There may be a nodule near the rim."
+
+
+@pytest.fixture(autouse=True)
+def nobody_has_said(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.delenv(REDACTION_VARIABLE, raising=False)
+    withhold_messages(None)
+    yield
+    withhold_messages(None)
+
+
+def burst() -> None:
+    raise KeyError(QUOTED)
+
+
+def everything_told(error: BaseException) -> str:
+    """Description and metadata, and whatever Dagster would store of an error that this one came from."""
+    assert isinstance(error, dg.Failure)
+    context = None if error.__suppress_context__ else error.__context__
+    return f"{error.description} {error.metadata} {error.__cause__} {context}"
+
+
+@pytest.mark.parametrize(
+    ("data_class", "variable", "shown"),
+    [
+        (None, "", False),
+        ("credentialed", "", False),
+        ("credentialed", "false", False),
+        ("synthetic", "", True),
+        ("synthetic", "true", False),
+    ],
+)
+def test_messages_are_shown_of_a_corpus_that_is_known_to_be_synthetic_and_of_no_other(
+    data_class: str | None, variable: str, shown: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(REDACTION_VARIABLE, variable)
+    before = dict(os.environ)
+    withhold_messages(data_class)  # type: ignore[arg-type]
+    assert messages_may_be_shown() is shown
+    assert dict(os.environ) == before
+    with pytest.raises(KeyError if shown else dg.Failure), plain_failures():
+        burst()
+
+
+def test_a_withheld_error_tells_its_kind_and_every_place_and_not_what_it_quoted() -> None:
+    with pytest.raises(dg.Failure) as raised, plain_failures("nothing stored: "):
+        burst()
+    told = everything_told(raised.value)
+    assert raised.value.description is not None
+    assert raised.value.description.startswith("nothing stored: unexpected KeyError in ")
+    assert "in burst" in told
+    assert QUOTED not in told
+
+
+def test_what_a_person_can_act_on_is_told_in_full_and_what_somebody_waits_for_passes() -> None:
+    with pytest.raises(dg.Failure, match="name another folder"), plain_failures():
+        raise ConfigurationError("name another folder")
+    with pytest.raises(FileNotFoundError), plain_failures(passing=(FileNotFoundError,)):
+        raise FileNotFoundError("findings/first.parquet")
+    with pytest.raises(KeyboardInterrupt), plain_failures():
+        raise KeyboardInterrupt
+
+
+def test_a_check_that_bursts_stores_nothing_of_what_it_saw_and_is_given_what_it_asks_for() -> None:
+    class Words(dg.ConfigurableResource):  # type: ignore[type-arg]
+        said: str
+
+    @dg.asset
+    def report() -> str:
+        return QUOTED
+
+    def check(words, report):  # type: ignore[no-untyped-def]
+        raise ValueError(f"{words.said} {report}")
+
+    check.__annotations__ = {"words": Words, "report": str}  # Words itself, not its name
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = dg.materialize(
+            [report, asset_check(asset=report, name="bursting")(check)],
+            resources={"words": Words(said="it says")},
+            instance=instance,
+            raise_on_error=False,
+        )
+        told = "".join(str(entry) for entry in instance.all_logs(result.run_id))
+    assert not result.success
+    assert "unexpected ValueError in " in told
+    assert QUOTED not in told

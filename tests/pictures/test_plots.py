@@ -1,0 +1,182 @@
+"""Pictures: readable at any size of the data, the same bytes for the same data, and no picture breaks on
+little or nothing.
+"""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+import matplotlib.figure
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+from recorded_matches import noisy, ranked, recorded
+
+from lunguage_assets.explicit.analysis.trust.robustness import ranking_robustness
+from lunguage_assets.explicit.analysis.trust.validation import fit_validation
+from lunguage_assets.explicit.fit.probability import Anchor, calibrate
+from lunguage_assets.explicit.fit.probability import probability as probability_of
+from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
+from lunguage_assets.explicit.rating.ranking import reference_ranking
+from lunguage_assets.pictures import canvas, plots
+from lunguage_assets.settings import ExplicitSettings
+from lunguage_assets.tables import COMPARISON_MATCHES, HEDGE_PHRASES, REFERENCE_RANKING
+from lunguage_assets.tables.validation import FIT_VALIDATION, RANKING_ROBUSTNESS
+
+SETTINGS = ExplicitSettings(bootstrap=4)
+MATCHES = recorded(6, ["one", "two"], noisy())
+RANKING = ranked(MATCHES, SETTINGS)
+ROBUSTNESS = ranking_robustness(RANKING, MATCHES, SETTINGS, 3)
+VALIDATION = fit_validation(RANKING, MATCHES, SETTINGS, seeds=2)
+VOCABULARY = hedge_vocabulary(HEDGE_PHRASES.frame(), SETTINGS)
+PUBLISHED = reference_ranking(VOCABULARY, {"one": COMPARISON_MATCHES.frame()}, SETTINGS)
+ANCHORS = (Anchor("less likely", 0.17, 0.156, 0.185), Anchor("most likely", 0.839, 0.818, 0.86))
+CALIBRATION = calibrate(PUBLISHED, ANCHORS)
+
+
+def fitted(size: int) -> pd.DataFrame:
+    mu = np.linspace(2.0, 48.0, size)
+    p, low, high = probability_of(mu, np.full(size, 1.5), CALIBRATION)
+    return pd.DataFrame(
+        {"finding_id": [f"s:{i}" for i in range(size)], "mu": mu, "p": p, "p_low": low, "p_high": high}
+    )
+
+
+PICTURES: dict[str, Callable[[], bytes]] = {
+    "vocabulary": lambda: plots.vocabulary_histogram(VOCABULARY),
+    "ranking": lambda: plots.ranking_plot(RANKING),
+    "published ranking": lambda: plots.ranking_plot(PUBLISHED),
+    "order-free": lambda: plots.order_free_plot(RANKING),
+    "probabilities": lambda: plots.probability_histogram(pd.Series([0.1, 0.5, 0.9])),
+    "calibration": lambda: plots.calibration_plot(fitted(4000), CALIBRATION, ANCHORS),
+    "robustness": lambda: plots.robustness_plot(ROBUSTNESS),
+    "curves": lambda: plots.validation_curves(VALIDATION, 5, 10),
+    "spread": lambda: plots.validation_spread(VALIDATION, 5, 10),
+    "no ranking": lambda: plots.ranking_plot(REFERENCE_RANKING.frame()),
+    "no order-free estimate": lambda: plots.order_free_plot(PUBLISHED),
+    "no findings": lambda: plots.probability_histogram(pd.Series([], dtype="float64")),
+    "no fits": lambda: plots.calibration_plot(fitted(0), CALIBRATION, ANCHORS),
+    "no matches to halve": lambda: plots.robustness_plot(RANKING_ROBUSTNESS.frame()),
+    "no curves": lambda: plots.validation_curves(FIT_VALIDATION.frame(), 5, 10),
+    "no spread": lambda: plots.validation_spread(FIT_VALIDATION.frame(), 5, 10),
+    "one judge": lambda: plots.validation_curves(VALIDATION[VALIDATION["judges"] == "one"], 5, 10),
+}
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A picture and the figure behind it."""
+
+    png: bytes
+    figure: matplotlib.figure.Figure
+
+
+def draw(picture: Callable[[], bytes]) -> Drawn:
+    """Draw a picture; a warning is an error."""
+    kept: list[matplotlib.figure.Figure] = []
+    bytes_of = plots.png
+    with pytest.MonkeyPatch.context() as patched, warnings.catch_warnings():
+        for category in (UserWarning, RuntimeWarning, DeprecationWarning):
+            warnings.simplefilter("error", category)
+        patched.setattr(canvas, "_KEPT", {})
+        patched.setattr(plots, "png", lambda figure: kept.append(figure) or bytes_of(figure))
+        png = picture()
+        kept[0].draw_without_rendering()  # back to the places of the figure's own resolution
+    return Drawn(png, kept[0])
+
+
+@cache
+def drawn(name: str) -> Drawn:
+    """A picture of the list, drawn once for all tests, which only look at it."""
+    return draw(PICTURES[name])
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_every_picture_is_a_png_with_something_on_it(name: str) -> None:
+    pixels = np.asarray(Image.open(io.BytesIO(drawn(name).png), formats=["png"]).convert("RGBA"))
+    assert pixels.shape[0] > 200
+    assert pixels.shape[1] > 300
+    assert len(np.unique(pixels.view(np.uint32))) > 10
+
+
+def test_a_picture_is_drawn_once_for_the_same_values_and_again_for_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    drawings: list[object] = []
+    bytes_of = plots.png
+    monkeypatch.setattr(plots, "png", lambda figure: drawings.append(figure) or bytes_of(figure))
+    monkeypatch.setattr(canvas, "_KEPT", {})
+    stored = RANKING.convert_dtypes(dtype_backend="pyarrow").astype(RANKING.dtypes)  # elsewhere in memory
+    assert plots.ranking_plot(RANKING) == plots.ranking_plot(stored)
+    assert len(drawings) == 1
+    assert plots.ranking_plot(RANKING.assign(mu=RANKING["mu"] + 1.0)) != plots.ranking_plot(RANKING)
+    assert len(drawings) == 2
+    frame = fitted(4000)
+    whole = plots.calibration_plot(frame, CALIBRATION, ANCHORS)
+    points = frame.iloc[plots.thinned(len(frame))].sample(frac=1, random_state=0)
+    mu = frame["mu"].to_numpy()
+    assert plots.calibration_plot(points, CALIBRATION, list(ANCHORS), mu) == whole
+    assert len(drawings) == 3
+
+
+@pytest.mark.parametrize("name", ["ranking", "calibration", "curves"])
+def test_the_same_data_give_the_same_bytes(name: str) -> None:
+    assert draw(PICTURES[name]).png == drawn(name).png
+
+
+@pytest.mark.parametrize(
+    "name", ["vocabulary", "published ranking", "calibration", "robustness", "curves", "spread"]
+)
+def test_no_two_texts_of_an_axis_overlap(name: str) -> None:
+    """With 42 phrases as with few: tick labels, titles and axis labels, measured as they are drawn."""
+    figure = drawn(name).figure
+    texts = []
+    for axes in figure.axes:
+        texts += [axes.title, axes.xaxis.label, axes.yaxis.label, axes._left_title, *axes.texts]
+        texts += [*axes.get_xticklabels(), *axes.get_yticklabels()]
+    boxes = [
+        (text.get_text(), text.get_window_extent())
+        for text in texts
+        if text.get_visible() and text.get_text()
+    ]
+    boxes = [(label, box) for label, box in boxes if figure.bbox.overlaps(box)]
+    assert len(boxes) > 5
+    for i, (label, box) in enumerate(boxes):
+        for other, another in boxes[i + 1 :]:
+            assert not box.overlaps(another), f"{label!r} overlaps {other!r}"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["ranking", "calibration", "robustness", "curves", "spread", "order-free", "vocabulary", "probabilities"],
+)
+def test_every_panel_names_what_it_shows(name: str) -> None:
+    figure = drawn(name).figure
+    assert all(axes.get_xlabel() or axes.get_ylabel() for axes in figure.axes)
+
+
+def test_the_ranking_shows_every_phrase_with_its_interval() -> None:
+    axes = drawn("ranking").figure.axes[0]
+    assert [label.get_text() for label in axes.get_yticklabels()] == RANKING["phrase"].tolist()[::-1]
+    (bars,) = [
+        container for container in axes.containers if hasattr(container, "has_xerr") and container.has_xerr
+    ]
+    ends = np.array([segment[:, 0] for segment in bars.lines[2][0].get_segments()])
+    expected = RANKING[["mu_low", "mu_high"]].to_numpy()[::-1]
+    np.testing.assert_allclose(ends, expected)
+
+
+def test_the_calibration_picture_shows_no_finding_without_a_place() -> None:
+    frame = fitted(20)
+    frame.loc[3, "mu"] = np.nan
+    axes = draw(lambda: plots.calibration_plot(frame, CALIBRATION, ANCHORS)).figure.axes[1]
+    points = max(
+        (line.get_xydata() for container in axes.containers for line in container.lines[:1]), key=len
+    )
+    assert len(points) == 19
+    assert np.isfinite(points).all()

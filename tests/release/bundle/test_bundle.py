@@ -1,0 +1,538 @@
+"""A release as a version with two parts: what is in it, that nothing of a report is in the open one, what
+changed and why.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import random
+import re
+import shutil
+import struct
+import subprocess
+import zlib
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from platform_support import contents
+from small_release import WORD, Made, Tables, opened, resolved, stored, stored_at
+from upath import UPath
+
+from lunguage_assets.corpus.delivery import find_delivery
+from lunguage_assets.corpus.intake import take_in
+from lunguage_assets.data_files import resource
+from lunguage_assets.errors import InvalidTable, MethodError
+from lunguage_assets.release.bundle import bundle, newest
+from lunguage_assets.release.bundle.bundle import Release, Written, write_bundle
+from lunguage_assets.release.bundle.newest import TABLES_PER_BATCH, NewestStudies
+from lunguage_assets.release.bundle.versions import current_version
+from lunguage_assets.settings import load_settings
+from lunguage_assets.tables import REJECTED
+
+Rows = list[dict[str, Any]]
+
+
+def write(made: Made, folder: Path, *batches: str) -> Path:
+    """The folder of the version that is written of these batches, by default all."""
+    return folder / write_bundle(made.release(*batches), folder, made.origin(), {}, made.examples).version
+
+
+@pytest.fixture
+def unreported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No figures and a short report, for tests that look at neither."""
+    monkeypatch.setattr(bundle, "report_sections", lambda _: [])
+
+
+@pytest.fixture(scope="module")
+def version(invented: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write(invented, tmp_path_factory.mktemp("release") / "panel")
+
+
+@pytest.fixture(scope="module")
+def of_patients(patients: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The second version of patients' reports, so that its README counts changed rows."""
+    folder = tmp_path_factory.mktemp("release") / "panel"
+    write(patients, folder, "first")
+    return write(patients, folder)
+
+
+def test_every_checksum_holds_for_the_version_and_for_each_part_alone(version: Path, tmp_path: Path) -> None:
+    shutil.copytree(version / "open", tmp_path / "passed_on")
+    for folder in (version, version / "restricted", tmp_path / "passed_on"):
+        done = subprocess.run(
+            ["sha256sum", "--check", "--quiet", "SHA256SUMS"],
+            cwd=folder,
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout
+
+
+def test_latest_names_the_version_and_its_files_have_the_names_that_they_always_had(version: Path) -> None:
+    expected = {
+        "Lunguage_plus_plus.csv", "Lunguage_plus_plus.parquet", "resolution_log.csv", "conflicts.csv",
+        "pathway_matches.csv", "accounting.csv", "rejected.csv", "labels.parquet", "labels.csv", "LABELS.md",
+        "TABLES.md", "table_certainty.csv", "table_expansion.csv", "table_conflicts.csv", "table_figures.csv",
+        "summary.json",
+    }  # fmt: skip
+    current = current_version(version.parent)
+    assert current == version
+    assert {path.name for path in (current / "restricted").iterdir()} == {*expected, "USE.md", "SHA256SUMS"}
+    wanted = {"report.html", "ranking.csv", "provenance.json", "data_dictionary.md"}
+    assert wanted < {path.name for path in (current / "open").iterdir()}
+
+
+def test_every_column_of_every_file_is_in_the_data_dictionary_and_no_other_file_is(version: Path) -> None:
+    page = (version / "open" / "data_dictionary.md").read_text(encoding="utf-8")
+    sections = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL))
+    described = {
+        file: body for heading, body in sections.items() for file in re.findall(r"`([^`]+)`", heading)
+    }
+    files = [
+        path
+        for part in ("open", "restricted")
+        for path in (version / part).iterdir()
+        if path.suffix in (".csv", ".parquet")
+    ]
+    assert set(described) == {str(path.relative_to(version)) for path in files}
+    for path in files:
+        columns = (
+            pq.read_schema(path).names
+            if path.suffix == ".parquet"
+            else list(pd.read_csv(path, nrows=0).columns)
+        )
+        told = re.findall(r"^\| `(.+?)` \|", described[str(path.relative_to(version))], re.MULTILINE)
+        assert told == columns, path.name
+
+
+def data_of(version: Path) -> dict[str, bytes | pd.DataFrame]:
+    """What a version holds of a corpus; a Parquet by its rows, because parts become its row groups."""
+    files = (
+        path for path in version.rglob("*") if path.suffix in (".csv", ".parquet", ".json", ".md", ".png")
+    )
+    return {
+        str(path.relative_to(version)): path.read_bytes()
+        if path.suffix != ".parquet"
+        else pq.read_table(path).to_pandas().to_json().encode()
+        for path in sorted(files)
+    }
+
+
+def shuffled(made: Made, folder: Path, *names: str) -> Release:
+    """The same release, the rows of some tables stored in another order."""
+    batches: dict[str, Tables] = {}
+    for key, tables in made.batches.items():
+        other = {
+            name: tables[name].sample(frac=1, random_state=random.Random(name).randrange(99))
+            for name in names
+        }
+        batches[key] = {**tables, **other}
+    return opened(made.ranking, stored(folder, batches))
+
+
+def test_the_same_release_gives_the_same_bytes_whatever_the_order_of_its_rows(
+    invented: Made, version: Path, tmp_path: Path
+) -> None:
+    again = shuffled(invented, tmp_path / "stored", "lunguage_plus_plus", "reports")
+    written = write_bundle(again, tmp_path / "panel", invented.origin(), {}, invented.examples)
+    assert contents(tmp_path / "panel") == contents(version.parent)
+    once_more = write_bundle(again, tmp_path / "panel", invented.origin(), {}, invented.examples)
+    assert (once_more.version, once_more.is_new) == (written.version, False)
+
+
+# --- a part of the studies at a time
+# --------------------------------------------------------------------------------------------------
+
+
+def test_read_three_studies_at_a_time_every_file_says_the_same(
+    invented: Made, version: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(newest, "STUDIES_AT_ONCE", 3)
+    apart = data_of(write(invented, tmp_path))
+    together = data_of(version)
+    assert set(apart) == set(together)
+    apart["README.md"] = together["README.md"]  # it names the content, to which the row groups belong
+    assert [path for path in apart if apart[path] != together[path]] == []
+    assert pq.ParquetFile(tmp_path / "v1/restricted/Lunguage_plus_plus.parquet").num_row_groups > 3
+
+
+def test_a_part_holds_so_many_studies_whole_and_every_study_is_in_one_part(
+    invented: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(newest, "STUDIES_AT_ONCE", 3)
+    studies = invented.release().studies
+    parts = [set(part["reports"]["study_id"]) for part in studies.parts("study", ["reports"])]
+    assert {len(part) for part in parts[:-1]} == {3}
+    delivered = {study for tables in invented.batches.values() for study in tables["reports"]["study_id"]}
+    assert sorted(study for part in parts for study in part) == sorted(delivered)
+
+
+def test_of_a_study_that_came_again_the_newest_delivery_is_read(invented: Made) -> None:
+    release = invented.release()
+    (part,) = release.studies.parts("batch", ["reports", "lunguage_plus_plus"])
+    first, second = (set(invented.batches[key]["reports"]["study_id"]) for key in ("first", "second"))
+    assert release.studies.superseded == len(first & second) > 0
+    for table in part.values():
+        batch_of = dict(zip(table["study_id"], table["report_batch"], strict=True))
+        assert all(batch == ("second" if study in second else "first") for study, batch in batch_of.items())
+    assert len(part["reports"]) == len(first | second)
+
+
+def test_rows_without_a_readable_study_are_kept_of_every_batch(invented: Made, tmp_path: Path) -> None:
+    rejected = {"file": "a.csv", "line": 1, "study_id": "", "column": "", "found": "", "expected": "a study"}
+    rejected |= {"remedy": "mend it", "reason": "no study", "content": "{}"}
+    batches = {
+        key: {**tables, "rejected": REJECTED.frame([rejected])} for key, tables in invented.batches.items()
+    }
+    studies = opened(invented.ranking, stored(tmp_path, batches)).studies
+    (part,) = studies.parts("batch", ["rejected"])
+    assert part["rejected"]["report_batch"].tolist() == ["first", "second"]
+
+
+def test_a_release_of_no_batch_has_every_file_with_its_header(invented: Made, tmp_path: Path) -> None:
+    release = opened(invented.ranking, {})
+    written = write_bundle(release, tmp_path, invented.origin(), {}, invented.examples)
+    assert pd.read_csv(written.folder / "restricted" / "Lunguage_plus_plus.csv").shape == (0, 30)
+    assert pd.read_csv(written.folder / "restricted" / "labels.csv").empty
+    assert written.summary["rows_out"] == 0
+
+
+def spoilt(made: Made, folder: Path, change: Callable[[Rows], None], name: str) -> NewestStudies:
+    """Studies of the first batch after a change that the store would have refused."""
+    (paths,) = stored(folder, {"first": made.batches["first"]}).values()
+    rows = pq.read_table(paths[name]).to_pylist()
+    change(rows)
+    pq.write_table(pa.Table.from_pylist(rows, schema=TABLES_PER_BATCH[name].arrow), paths[name])
+    return NewestStudies(duckdb.connect(), {"first": paths})
+
+
+def certain_beyond_one(rows: Rows) -> None:
+    rows[-1]["prob"] = 1.5
+
+
+def contradiction(rows: Rows) -> None:
+    said = {name: rows[0][name] for name in ("name", "currency", "location_parts")}
+    rows[1] |= said | {"status": "dn" if rows[0]["status"] != "dn" else "dp"}
+
+
+def numbered_twice(conflicts: Rows) -> None:
+    conflicts[-1]["number"] = 0
+
+
+def lost(rows: Rows) -> None:
+    rows.pop()
+
+
+def unbalanced(accounts: Rows) -> None:
+    accounts[-1]["balanced"] = False
+
+
+@pytest.mark.usefixtures("unreported")
+@pytest.mark.parametrize("at_once", [5, 2_000])
+@pytest.mark.parametrize(
+    ("change", "table", "told"),
+    [
+        (certain_beyond_one, "lunguage_plus_plus", "Materialise it again before anything reads it"),
+        (contradiction, "lunguage_plus_plus", "violations"),
+        (numbered_twice, "conflicts", "is unique"),
+        (unbalanced, "accounting", "balance"),
+        (lost, "lunguage_plus_plus", "not the rows that accounting counted"),
+    ],
+)
+def test_a_stored_row_that_breaks_a_rule_makes_no_version_and_the_file_is_named(
+    change: Callable[[Rows], None],
+    table: str,
+    told: str,
+    at_once: int,
+    invented: Made,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(newest, "STUDIES_AT_ONCE", at_once)
+    studies = spoilt(invented, tmp_path / "stored", change, table)
+    with pytest.raises(InvalidTable, match=told) as refused:
+        write_bundle(Release("panel", invented.ranking, studies), tmp_path / "panel", invented.origin())
+    assert change in (contradiction, lost) or f"{table}.parquet" in str(refused.value)
+    assert {path.name for path in (tmp_path / "panel").iterdir()} == {".lock"}
+
+
+def test_a_partition_of_another_schema_is_refused_by_its_name(invented: Made, tmp_path: Path) -> None:
+    (paths,) = stored(tmp_path, {"first": invented.batches["first"]}).values()
+    pq.write_table(pq.read_table(paths["conflicts"]).drop_columns(["source"]), paths["conflicts"])
+    with pytest.raises(InvalidTable, match=r"conflicts\.parquet was written under another schema"):
+        NewestStudies(duckdb.connect(), {"first": paths})
+
+
+def test_tables_on_another_file_system_are_read_as_those_on_this_one(
+    invented: Made, version: Path, tmp_path: Path
+) -> None:
+    there = UPath("memory://release-tables")
+    paths = {}
+    for key in invented.batches:
+        paths[key] = {name: there / key / f"{name}.parquet" for name in TABLES_PER_BATCH}
+        for name, path in stored_at(invented.home.root / "tables", key).items():
+            paths[key][name].parent.mkdir(parents=True, exist_ok=True)
+            paths[key][name].write_bytes(path.read_bytes())
+    release = Release("panel", invented.ranking, NewestStudies(duckdb.connect(), paths))
+    write_bundle(release, tmp_path, invented.origin(), {}, invented.examples)
+    assert contents(tmp_path) == contents(version.parent)
+
+
+@pytest.mark.usefixtures("unreported")
+def test_costs_alone_make_no_new_version(invented: Made, version: Path, tmp_path: Path) -> None:
+    origin = replace(invented.origin(), costs=None)
+    written = write_bundle(invented.release(), tmp_path, origin, {}, invented.examples)
+    assert (written.folder / "CONTENT").read_text() == (version / "CONTENT").read_text()
+    told = json.loads((written.folder / "open" / "provenance.json").read_text())
+    assert told["costs"]["basis"] == "there was no ledger"
+
+
+# --- what the open part may hold
+# ----------------------------------------------------------------------------------------------------
+
+
+def said(path: Path) -> str:
+    """Everything that a file says: its bytes as text, chunks and columns unpacked, pictures inside a page
+    too.
+    """
+    data = path.read_bytes()
+    parts = [data.decode("utf-8", "replace"), data.decode("utf-16-le", "replace")]
+    if path.suffix == ".parquet":
+        parts += [str(column) for column in pq.read_table(path).to_pylist()]
+        parts.append(str(pq.read_metadata(path).metadata))
+    pictures = (
+        [data]
+        if path.suffix == ".png"
+        else [
+            base64.b64decode(found) for found in re.findall(rb"data:image/png;base64,([A-Za-z0-9+/=]+)", data)
+        ]
+    )
+    return "\n".join([*parts, *(text for picture in pictures for text in chunks(picture))])
+
+
+def chunks(png: bytes) -> list[str]:
+    """Every chunk of a PNG but its pixels, compressed ones unpacked."""
+    place, found = 8, []
+    while place < len(png):
+        length, kind = struct.unpack(">I4s", png[place : place + 8])
+        body = png[place + 8 : place + 8 + length]
+        if kind != b"IDAT":
+            found.append(body.decode("latin-1"))
+        if kind in (b"zTXt", b"iTXt"):
+            found.append(
+                zlib.decompress(body.split(b"\x00", 1)[1].lstrip(b"\x00\x01")).decode("utf-8", "replace")
+            )
+        place += length + 12
+    return found
+
+
+def outside_restricted(version: Path) -> list[Path]:
+    return [
+        path
+        for path in sorted(version.rglob("*"))
+        if path.is_file() and "restricted" not in path.relative_to(version).parts
+    ]
+
+
+def test_no_word_or_identifier_of_a_patients_report_is_outside_the_restricted_part(
+    patients: Made, of_patients: Path
+) -> None:
+    tables = [batch["reports"] for batch in patients.batches.values()]
+    keys = {key for reports in tables for key in (*reports["study_id"], *reports["subject_id"])}
+    secrets = re.compile("|".join([WORD, WORD.lower(), *sorted(keys)]))
+    files = outside_restricted(of_patients)
+    assert {path.name for path in files} >= {
+        "report.html",
+        "README.md",
+        "provenance.json",
+        "ranking.png",
+        "TABLES.md",
+    }
+    assert [path.name for path in files if secrets.search(said(path))] == []
+    assert not [path for path in files if path.suffix == ".parquet"]
+    held = {path.name for path in (of_patients / "restricted").iterdir() if secrets.search(said(path))}
+    assert held >= {
+        "Lunguage_plus_plus.csv",
+        "Lunguage_plus_plus.parquet",
+        "rejected.csv",
+        "labels.parquet",
+    }, "the search finds them"
+
+
+def test_no_sentence_of_a_report_is_outside_the_restricted_part(patients: Made, of_patients: Path) -> None:
+    pieces = {
+        piece.strip()
+        for tables in patients.batches.values()
+        for sentence in tables["lunguage_plus_plus"]["sent"]
+        for piece in sentence.split(f" near the {WORD}")
+        if len(piece.split()) > 3
+    }
+    assert len(pieces) > 20
+    for path in outside_restricted(of_patients):
+        text = said(path)
+        assert not [piece for piece in pieces if piece in text], path.name
+
+
+def test_counts_of_patients_are_rounded_wherever_the_open_part_shows_them(
+    patients: Made, of_patients: Path
+) -> None:
+    exact = json.loads((of_patients / "restricted" / "summary.json").read_text())
+    assert exact["findings"] % 5
+    assert exact["reports"] % 5
+    pages = [
+        (of_patients / path).read_text(encoding="utf-8")
+        for path in ("open/report.html", "open/TABLES.md", "README.md")
+    ]
+    assert not [
+        number
+        for number in (exact["findings"], exact["rows_out"], exact["tentative_pairs"])
+        for page in pages
+        if re.search(rf"\b{number:,}\b", page) and number % 5
+    ]
+    figures = pd.read_csv(of_patients / "open" / "table_figures.csv").set_index("measure")["value"]
+    assert {float(figures[name]) % 5 for name in ("studies", "delivered rows", "rows out")} == {0.0}
+    counted = (
+        pd.read_csv(of_patients / "open" / "table_certainty.csv")
+        .filter(regex="definitive|tentative")
+        .to_numpy()
+        .ravel()
+    )
+    assert {str(value) for value in counted} <= {"<5", *map(str, range(0, 100, 5))}
+    assert "<5" in counted
+    assert re.search(r"Rows against v1: \d*[05] added, \d*[05] removed, (0|<5|\d*[05]) changed", pages[2])
+
+
+def test_of_invented_reports_the_open_part_shows_exact_counts(version: Path) -> None:
+    for name in (
+        "table_certainty.csv",
+        "table_figures.csv",
+        "table_conflicts.csv",
+        "table_expansion.csv",
+        "TABLES.md",
+    ):
+        assert (version / "open" / name).read_bytes() == (version / "restricted" / name).read_bytes()
+
+
+def test_each_part_says_what_it_may_be_used_for(version: Path, of_patients: Path) -> None:
+    assert "data use agreement" in (of_patients / "restricted" / "USE.md").read_text()
+    assert "rounded to multiples of 5" in (of_patients / "open" / "USE.md").read_text()
+    assert "invented" in (version / "restricted" / "USE.md").read_text()
+    for folder in (version, of_patients):
+        text = (folder / "README.md").read_text()
+        assert "Unmentioned is not absent" in text
+        assert "prob_is_bound" in text
+        assert folder.name in text
+
+
+# --- what changed
+# ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("unreported")
+def test_the_summary_counts_rows_that_were_added_removed_and_changed(invented: Made, tmp_path: Path) -> None:
+    first = write(invented, tmp_path / "panel", "first")
+    assert json.loads((first / "restricted/summary.json").read_text())["against"] is None
+    assert "This is the first version." in (first / "README.md").read_text()
+    second = write(invented, tmp_path / "panel")
+    before, after = (
+        {
+            row["finding_id"]: row | {"report_batch": ""}
+            for row in pq.read_table(version / "restricted/Lunguage_plus_plus.parquet").to_pylist()
+        }
+        for version in (first, second)
+    )
+    both = before.keys() & after.keys()
+    told = json.loads((second / "restricted/summary.json").read_text())["against"]
+    counts = {
+        "added": len(after.keys() - both),
+        "removed": len(before.keys() - both),
+        "changed": sum(before[own] != after[own] for own in both),
+    }
+    assert told == {"version": "v1", "rows": counts}
+    assert counts["added"] > 0
+    assert f"Rows against v1: {counts['added']} added" in (second / "README.md").read_text()
+
+
+@pytest.mark.usefixtures("unreported")
+def test_other_pathways_make_a_new_version_with_other_rows(invented: Made, tmp_path: Path) -> None:
+    write(invented, tmp_path / "panel", "first")
+    own = tmp_path / "pathways.yaml"
+    own.write_text(
+        resource("pathways.yaml").read_text(encoding="utf-8").replace("finding: opacity", "finding: density"),
+        encoding="utf-8",
+    )
+    tables = invented.batches["first"]
+    intake = take_in(find_delivery(invented.home.batches / "first"), load_settings().corpus)
+    changed = resolved(intake, tables["fitted_probabilities"], invented.ranking, load_settings(), own)
+    origin = invented.origin()
+    origin = replace(origin, files={**origin.files, "pathways": ("home", own)})
+    release = opened(invented.ranking, stored(tmp_path / "stored", {"first": changed}))
+    written = write_bundle(release, tmp_path / "panel", origin, {}, invented.examples)
+    assert written.version == "v2"
+    assert written.summary["against"]["rows"]["changed"] > 0
+    assert "finding: density" in (written.folder / "open" / "pathways.yaml").read_text()
+
+
+@pytest.mark.usefixtures("unreported")
+def test_another_belief_is_a_changed_row(invented: Made, tmp_path: Path) -> None:
+    write(invented, tmp_path / "panel", "first")
+    tables = invented.batches["first"]
+    rows = tables["lunguage_plus_plus"].copy()
+    rows.loc[rows.index[0], "support"] = 0.123
+    changed = stored(tmp_path / "stored", {"first": {**tables, "lunguage_plus_plus": rows}})
+    release = opened(invented.ranking, changed)
+    written = write_bundle(release, tmp_path / "panel", invented.origin(), {}, invented.examples)
+    assert written.summary["against"]["rows"] == {"added": 0, "removed": 0, "changed": 1}
+
+
+@pytest.mark.usefixtures("unreported")
+def test_a_version_before_whose_rows_were_taken_away_is_said_not_to_be_compared(
+    invented: Made, tmp_path: Path
+) -> None:
+    before = write(invented, tmp_path, "first")
+    (before / "restricted" / "Lunguage_plus_plus.parquet").unlink()
+    assert "The rows of v1 are no longer there" in (write(invented, tmp_path) / "README.md").read_text()
+
+
+@pytest.mark.usefixtures("unreported")
+def test_the_number_of_kept_versions_is_a_setting(invented: Made, tmp_path: Path) -> None:
+    origin = invented.origin()
+    origin = replace(
+        origin,
+        settings=origin.settings.model_copy(
+            update={"release": origin.settings.release.model_copy(update={"keep": 1})}
+        ),
+    )
+
+    def released(*batches: str) -> Written:
+        return write_bundle(invented.release(*batches), tmp_path, origin, {}, invented.examples)
+
+    first = released("first")
+    second = released()
+    assert second.removed == (first.version,)
+    assert [path.name for path in tmp_path.glob("v*")] == [second.version]
+
+
+@pytest.mark.parametrize("stale", [["first"], ["first", "second"]])
+def test_fits_of_an_older_ranking_are_refused_also_when_all_are(
+    invented: Made, stale: list[str], tmp_path: Path
+) -> None:
+    def aged(key: str, tables: Tables) -> Tables:
+        if key not in stale:
+            return tables
+        return tables | {"lunguage_plus_plus": tables["lunguage_plus_plus"].assign(ranking_version="0" * 32)}
+
+    batches = {key: aged(key, tables) for key, tables in invented.batches.items()}
+    release = opened(invented.ranking, stored(tmp_path / "stored", batches))
+    with pytest.raises(MethodError, match="ranking"):
+        write_bundle(release, tmp_path / "panel", invented.origin())
+    assert not (tmp_path / "panel").exists()

@@ -1,0 +1,191 @@
+"""The open part of patients' reports: no count says that something is about one, two, three or four people,
+not even by subtraction.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.implicit.pathways.pathways import DiagnosisStatistics
+from lunguage_assets.pictures.plots import probability_heights
+from lunguage_assets.release.bundle.disclosure import STRUCTURE_MEASURES, Disclosure
+from lunguage_assets.release.report.paper_tables import PaperTables, paper_tables
+from lunguage_assets.release.report.published_tables import load_published_tables
+from lunguage_assets.settings import load_settings
+from lunguage_assets.tables import REFERENCE_RANKING, TABLES
+from lunguage_assets.tables.paper import CERTAINTY_TABLE, CONFLICT_TABLE, CORPUS_FIGURES, EXPANSION_TABLE
+
+counts = st.integers(min_value=0, max_value=10_000)
+thresholds = st.integers(min_value=5, max_value=25)
+
+
+@given(counts, thresholds)
+def test_a_shown_count_is_zero_a_bound_or_a_multiple(count: int, threshold: int) -> None:
+    shown = Disclosure(threshold).count(count)
+    if count == 0:
+        assert shown == 0
+    elif count < threshold:
+        assert shown == f"<{threshold}"
+    else:
+        assert isinstance(shown, int)
+        assert shown % threshold == 0
+        assert shown >= threshold
+        assert 2 * abs(shown - count) <= threshold
+
+
+def possible(shown: int | str, threshold: int) -> tuple[int, int]:
+    """The least and the greatest count that is shown so."""
+    if isinstance(shown, str):
+        return 1, threshold - 1
+    return (
+        (0, 0)
+        if shown == 0
+        else (max(shown - threshold // 2, threshold), shown - threshold // 2 + threshold - 1)
+    )
+
+
+@given(
+    st.integers(min_value=1), st.lists(counts, min_size=1, max_size=8), st.integers(min_value=5, max_value=25)
+)
+def test_a_hidden_cell_does_not_follow_from_the_total_and_the_others(
+    hidden: int, others: list[int], threshold: int
+) -> None:
+    hidden = 1 + hidden % (threshold - 1)
+    told = Disclosure(threshold)
+    ranges = [possible(told.count(other), threshold) for other in others]
+    low, high = possible(told.count(hidden + sum(others)), threshold)
+    left = range(
+        max(1, low - sum(most for _, most in ranges)),
+        min(threshold - 1, high - sum(least for least, _ in ranges)) + 1,
+    )
+    assert hidden in left
+    assert len(left) >= 2
+
+
+@given(st.lists(st.floats(min_value=0, max_value=1), max_size=60), thresholds)
+def test_no_bar_of_a_histogram_stands_for_a_few_findings(values: list[float], threshold: int) -> None:
+    exact = probability_heights(pd.Series(values, dtype="float64"))
+    assert exact.sum() == len(values)
+    drawn = Disclosure(threshold).heights(exact)
+    assert all(height % threshold == 0 for height in drawn)
+    assert not drawn[exact < threshold].any()
+    assert Disclosure(1).heights(exact).tolist() == exact.tolist()
+
+
+def certainty(**counts: int) -> dict[str, object]:
+    columns = (
+        "definitive_positive",
+        "tentative_positive",
+        "tentative_negative",
+        "definitive_negative",
+        "no_information",
+    )
+    return {
+        "diagnosis": "pneumonia",
+        **{name: counts.get(name, 0) for name in columns},
+        "p_mean": 0.4321,
+        "p_sd": 0.1,
+        "p_min": 0.3,
+        "p_max": 0.5,
+    }
+
+
+def tables(certain: dict[str, object]) -> PaperTables:
+    expansion = {column.name: 3 for column in EXPANSION_TABLE.columns} | {"diagnosis": "pneumonia"}
+    expansion |= {name: None for name in expansion if str(name).startswith("published")}
+    conflict = {
+        "conflict_type": "polarity",
+        "source": "original-original",
+        "conflicts": 12,
+        "suppressed": 1,
+        "published": 10.0,
+        "merged": 0,
+        "removed": 2,
+    }
+    figures = [
+        {"measure": name, "value": value, "published": None, "note": ""}
+        for name, value in (("patients", 3.0), ("variants", 3.0), ("conflicts per row", 0.12345))
+    ]
+    return PaperTables(
+        CERTAINTY_TABLE.frame([certain]),
+        EXPANSION_TABLE.frame([expansion]),
+        CONFLICT_TABLE.frame([conflict]),
+        CORPUS_FIGURES.frame(figures),
+    )
+
+
+def test_tables_of_patients_hide_small_cells_and_keep_what_is_about_the_pathways() -> None:
+    shown = Disclosure(5).tables(tables(certainty(tentative_positive=4, definitive_positive=13)))
+    assert shown.certainty.loc[
+        0, ["definitive_positive", "tentative_positive", "tentative_negative"]
+    ].tolist() == [15, "<5", 0]
+    assert shown.certainty.loc[0, ["p_mean", "p_sd", "p_min", "p_max"]].isna().all(), (
+        "statistics of four findings are about these four"
+    )
+    assert shown.expansion.loc[0, ["variants", "pathways", "stated", "added"]].tolist() == [3, 3, "<5", "<5"]
+    assert shown.conflicts.loc[0, ["conflicts", "suppressed", "merged", "removed", "published"]].tolist() == [
+        10,
+        "<5",
+        0,
+        "<5",
+        10.0,
+    ]
+    assert shown.figures["value"].tolist() == ["<5", 3, 0.12]
+
+
+def test_statistics_need_enough_findings_with_information_and_have_two_decimals() -> None:
+    enough = Disclosure(5).tables(tables(certainty(tentative_positive=3, tentative_negative=2)))
+    assert enough.certainty.loc[0, ["p_mean", "p_sd"]].tolist() == [0.43, 0.1]
+    assert enough.certainty.loc[0, ["p_min", "p_max"]].isna().all(), (
+        "the least and the greatest p are of one finding each"
+    )
+    without = Disclosure(5).tables(
+        tables(certainty(tentative_positive=3, tentative_negative=2, no_information=1))
+    )
+    assert pd.isna(without.certainty.loc[0, "p_mean"])
+
+
+def test_of_invented_reports_everything_is_shown_exactly() -> None:
+    exact = tables(certainty(tentative_positive=1))
+    assert Disclosure(1).tables(exact) is exact
+    assert Disclosure(1).count(1) == 1
+
+
+def test_the_figures_about_the_pathway_file_are_named_as_the_figures_are() -> None:
+    frames = {name: table.frame() for name, table in TABLES.items()}
+    structure = [DiagnosisStatistics("pneumonia", 1, 1, 1, 1)]
+    figures = paper_tables(frames, structure, load_published_tables()).figures
+    assert tuple(figures["measure"][: len(STRUCTURE_MEASURES)]) == STRUCTURE_MEASURES
+    assert figures["measure"][len(STRUCTURE_MEASURES)] == "studies"
+
+
+@pytest.mark.parametrize(("ruler", "phrase", "examples", "shown"), [
+    ("own", "may be", 12, "may be"),
+    ("own", "may be", 4, "(a phrase of fewer than 5 findings)"),
+    ("own", "in this patient of ours we suspect", 30, "(a phrase of 7 words)"),
+    ("published", "less likely", 0, "less likely"),
+])  # fmt: skip
+def test_a_phrase_of_few_findings_or_of_too_many_words_is_not_spelled_out(
+    ruler: str, phrase: str, examples: int, shown: str
+) -> None:
+    values = {"string": "x", "int": 0, "float": 0.5, "bool": True, "strings": ["j"]}
+    row = {column.name: values[column.type] for column in REFERENCE_RANKING.columns} | {
+        "phrase": phrase,
+        "ruler": ruler,
+    }
+    ranking = REFERENCE_RANKING.frame([row])
+    assert Disclosure(5).phrases(ranking, pd.Series({phrase: examples}))["phrase"].tolist() == [shown]
+    assert Disclosure(1).phrases(ranking, pd.Series({phrase: examples}))["phrase"].tolist() == [phrase]
+
+
+def test_a_threshold_under_which_cells_follow_from_each_other_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text("[release]\nsmall_cells = 4\n")
+    with pytest.raises(ConfigurationError, match=r"release\.small_cells.*found 4; expected 5 or more"):
+        load_settings(file)

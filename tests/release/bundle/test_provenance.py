@@ -1,0 +1,166 @@
+"""Provenance: everything that decides a release, nothing that does not, no path of a person; and what answers
+cost, in any order of recording.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from small_release import Made
+
+from lunguage_assets.judges.configuration import load_judges
+from lunguage_assets.judges.ledger.attempts import Attempt
+from lunguage_assets.judges.ledger.ledger import Ledger, LedgerError
+from lunguage_assets.release.bundle.costs import answer_costs
+from lunguage_assets.release.bundle.provenance import (
+    Origin,
+    deciding,
+    language_models,
+    packages,
+    provenance,
+    provenance_text,
+)
+
+
+def told(made: Made, origin: Origin) -> dict[str, object]:
+    return provenance(origin, "panel", made.ranking, list(made.batches), {}, ["lexical-1"])
+
+
+def test_it_names_software_packages_judges_ranking_settings_files_and_batches(invented: Made) -> None:
+    values = told(invented, invented.origin())
+    assert values["software"]["name"] == "lunguage-assets"  # type: ignore[index]
+    assert set(packages()) >= {"dagster", "numpy", "pandas", "pyarrow", "matplotlib"}
+    assert values["packages"] == packages()
+    assert values["members"] == ["lexicon", "cues"]
+    assert values["prompts"] is None, "rule-based judges read none"
+    assert values["ranking"]["ranking_version"] == invented.ranking["ranking_version"].iloc[0]  # type: ignore[index]
+    assert set(values["files"]) >= {"pathways", "blacklist", "anchors"}  # type: ignore[call-overload]
+    batches = {batch.key: batch.sha256 for batch in invented.home.registered()}
+    assert {key: batch["sha256"] for key, batch in values["batches"].items()} == batches  # type: ignore[attr-defined]
+
+
+def test_it_holds_no_time_no_machine_and_no_path(invented: Made) -> None:
+    origin = invented.origin()
+    implicit = origin.settings.implicit.model_copy(
+        update={"encoder_model": "/home/someone/models/biolord", "encoder_vectors": "~/vectors.parquet"}
+    )
+    bindings = {
+        "lexicon": {
+            "provider": "transformers",
+            "model": "/scratch/someone/medgemma",
+            "parameters": {"max_new_tokens": 5},
+        }
+    }
+    origin = replace(
+        origin, settings=origin.settings.model_copy(update={"implicit": implicit}), bindings=bindings
+    )
+    text = provenance_text(told(invented, origin))
+    assert "someone" not in text
+    assert str(invented.home.root) not in text
+    assert '"biolord"' in text
+    assert '"vectors.parquet"' in text
+    assert '"medgemma"' in text
+    assert not re.search(r"\d{4}-\d\d-\d\dT|\d\d:\d\d:\d\d", text)
+    assert text == provenance_text(told(invented, origin))
+
+
+def test_language_models_are_told_with_model_parameters_and_prompts(invented: Made) -> None:
+    configuration = load_judges(preset="paper-2025")
+    members = configuration.members("panel")
+    ranking = invented.ranking.assign(judges=[list(members)] * len(invented.ranking))
+    origin = replace(
+        invented.origin(), configuration=configuration, extractor=configuration.extractor, bindings={}
+    )
+    values = provenance(origin, "panel", ranking, ["first"], {}, [])
+    assert language_models(configuration, members) == list(members)
+    assert values["judges"]["gpt-4o"]["model"] == "gpt-4o"
+    assert set(values["judges"]) == {*members, configuration.extractor}
+    assert re.fullmatch(r"[0-9a-f]{12}", values["prompts"]["version"])
+    assert set(values["prompts"]["files"]) == {
+        f"{stage}/{role}.txt" for stage in ("comparison", "extraction") for role in ("system", "user")
+    }
+    assert "http" not in provenance_text(values), "addresses of servers are nobody's business"
+
+
+def test_costs_are_no_input() -> None:
+    assert deciding({"costs": {"answers": [1]}, "seeds": {}}) == {"seeds": {}}
+
+
+# --- costs
+# ----------------------------------------------------------------------------------------------------
+
+
+def attempt(key: str, number: int, **values: object) -> Attempt:
+    plain = {
+        "judge": "one",
+        "stage": "compare",
+        "model": "m",
+        "answer": "sentence_1",
+        "input_tokens": 100,
+        "output_tokens": 3,
+        "cost_usd": 0.1,
+    }
+    return Attempt(key=key * 64, receipt=f"{number:032x}", **{**plain, **values})  # type: ignore[arg-type]
+
+
+RECORDED = [
+    [
+        attempt("a", 1, failure="overloaded", answer=None, cost_usd=None, input_tokens=0, output_tokens=0),
+        attempt("a", 2),
+        attempt("a", 3),
+    ],
+    [attempt("b", 4, failure="unreadable"), attempt("b", 5, cost_usd=0.2)],
+    [attempt("c", 6, cost_usd=None)],
+    [attempt("d", 7, stage="extract", cost_usd=0.7)],
+    [attempt("e", 8, judge="another judge")],
+    [attempt("f", 9, failure="refused")],
+]
+
+
+def test_only_the_answer_in_use_of_each_question_counts_whatever_the_order_of_recording(
+    tmp_path: Path,
+) -> None:
+    found = []
+    for number, order in enumerate(itertools.islice(itertools.permutations(RECORDED), 0, 720, 240)):
+        place = tmp_path / f"{number}.sqlite"
+        ledger = Ledger.open(place)
+        for attempts in order:
+            ledger.record_all(attempts)
+        ledger.close()
+        costs = answer_costs(str(place), ["one"])
+        assert costs is not None
+        found.append(json.dumps(costs.to_dict("records")))
+    assert len(set(found)) == 1
+    compared, extracted = json.loads(found[0])
+    assert compared == {
+        "judge": "one",
+        "stage": "compare",
+        "model": "m",
+        "answers": 3,
+        "input_tokens": 300,
+        "output_tokens": 9,
+        "cost_usd": 0.3,
+        "unpriced": 1,
+    }
+    assert (extracted["stage"], extracted["answers"], extracted["cost_usd"]) == ("extract", 1, 0.7)
+
+
+def test_no_ledger_is_made_to_ask_what_it_cost(tmp_path: Path) -> None:
+    place = tmp_path / "ledger.sqlite"
+    assert answer_costs(str(place), ["one"]) is None
+    nothing = answer_costs(str(place), [])
+    assert nothing is not None
+    assert nothing.empty
+    assert not place.exists()
+
+
+def test_a_ledger_that_cannot_be_read_stops_the_release_with_what_to_do(tmp_path: Path) -> None:
+    place = tmp_path / "ledger.sqlite"
+    place.write_bytes(b"no database at all, but long enough to look at" * 50)
+    with pytest.raises(LedgerError, match=r"cannot be used .* can be reached"):
+        answer_costs(str(place), ["one"])

@@ -1,0 +1,211 @@
+"""Versions beside each other: whole or not there, one for a content; killed, doubled, damaged, kept."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from platform_support import contents
+
+from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.files import replace_text
+from lunguage_assets.release.bundle.versions import (
+    CONTENT,
+    LATEST,
+    SUMS,
+    content_digest,
+    current_version,
+    file_digest,
+    writing,
+)
+
+FIRST = {"open/a.csv": "a\n1\n", "restricted/b.csv": "b\n2\n", "restricted/only_first.csv": "x\n"}
+SECOND = {"open/a.csv": "a\n1\n", "restricted/b.csv": "b\n3\n"}
+
+
+def publish(folder: Path, files: dict[str, str], keep: int = 0) -> str:
+    """As a release does it: build, compare, seal, make current, retire."""
+    with writing(folder) as versions, versions.staging() as staging:
+        for path, text in files.items():
+            replace_text(staging / path, text)
+        digests = {path: file_digest(staging / path) for path in files}
+        version = versions.with_content(content_digest(digests))
+        if version is None:
+            before = versions.current()
+            replace_text(staging / "README.md", f"against {before.name if before else 'nothing'}\n")
+            version = versions.seal(staging, content_digest(digests), digests)
+        else:
+            versions.require_whole(version, {path: len(text) for path, text in files.items()})
+        versions.make_current(version)
+        versions.retire(keep)
+    return version.name
+
+
+def sums_hold(folder: Path) -> bool:
+    listed = dict(reversed(line.split("  ", 1)) for line in (folder / SUMS).read_text().splitlines())
+    found = {
+        str(path.relative_to(folder))
+        for path in folder.rglob("*")
+        if path.is_file() and path != folder / SUMS
+    }
+    return set(listed) == found and all(
+        hashlib.sha256((folder / path).read_bytes()).hexdigest() == digest for path, digest in listed.items()
+    )
+
+
+def modified(folder: Path) -> dict[str, tuple[int, int]]:
+    return {
+        str(path.relative_to(folder)): (path.stat().st_ino, path.stat().st_mtime_ns)
+        for path in folder.rglob("*")
+    }
+
+
+def test_a_version_is_whole_and_named_by_latest(tmp_path: Path) -> None:
+    name = publish(tmp_path, FIRST)
+    assert name == "v1"
+    assert current_version(tmp_path) == tmp_path / "v1"
+    assert sums_hold(tmp_path / name)
+    assert sums_hold(tmp_path / name / "open")
+    assert sums_hold(tmp_path / name / "restricted")
+    assert {path.name for path in tmp_path.iterdir()} == {".lock", LATEST, name}
+
+
+def test_the_same_content_again_touches_nothing(tmp_path: Path) -> None:
+    name = publish(tmp_path, FIRST)
+    before = modified(tmp_path)
+    assert publish(tmp_path, dict(reversed(FIRST.items()))) == name
+    after = modified(tmp_path)
+    assert {path: when for path, when in after.items() if path != "."} == before
+
+
+def test_the_number_counts_contents_and_an_earlier_content_is_its_version_again(tmp_path: Path) -> None:
+    assert (publish(tmp_path, FIRST), publish(tmp_path, SECOND)) == ("v1", "v2")
+    assert publish(tmp_path, FIRST) == "v1"
+    assert current_version(tmp_path) == tmp_path / "v1"
+    assert publish(tmp_path, SECOND | {"open/a.csv": "new\n"}) == "v3"
+    assert (tmp_path / "v3/README.md").read_text() == "against v1\n"
+    assert (tmp_path / "v1" / CONTENT).read_text() != (tmp_path / "v3" / CONTENT).read_text()
+
+
+def test_a_latest_that_was_lost_is_made_again_and_a_file_of_a_person_stays(tmp_path: Path) -> None:
+    publish(tmp_path, FIRST)
+    (tmp_path / LATEST).unlink()
+    (tmp_path / "notes_of_a_person.txt").write_text("mine\n")
+    assert publish(tmp_path, FIRST) == "v1"
+    assert current_version(tmp_path) == tmp_path / "v1"
+    assert (tmp_path / "notes_of_a_person.txt").read_text() == "mine\n"
+
+
+def test_versions_are_write_protected(tmp_path: Path) -> None:
+    publish(tmp_path, FIRST)
+    files = [path for path in (tmp_path / "v1").rglob("*") if path.is_file()]
+    assert all(path.stat().st_mode & 0o222 == 0 for path in files)
+
+
+@pytest.mark.parametrize("lost", ["restricted/b.csv", "README.md", SUMS])
+def test_a_sealed_version_that_lost_a_file_is_refused_by_its_name(lost: str, tmp_path: Path) -> None:
+    name = publish(tmp_path, FIRST)
+    (tmp_path / name / lost).unlink()
+    with pytest.raises(
+        ConfigurationError, match=rf"{name}/{lost}: found no file; expected that of version {name}"
+    ):
+        publish(tmp_path, FIRST)
+
+
+def test_a_sealed_version_that_somebody_edited_is_refused_by_its_name(tmp_path: Path) -> None:
+    name = publish(tmp_path, FIRST)
+    edited = tmp_path / name / "restricted/b.csv"
+    edited.chmod(0o644)
+    edited.write_text("one row more\n")
+    with pytest.raises(ConfigurationError, match=r"restricted/b\.csv: found another file"):
+        publish(tmp_path, FIRST)
+
+
+def test_retention_keeps_the_last_and_the_current_version_and_numbers_go_on(tmp_path: Path) -> None:
+    for number in range(4):
+        publish(tmp_path, FIRST | {"open/a.csv": f"{number}\n"})
+    publish(tmp_path, FIRST | {"open/a.csv": "0\n"}, keep=2)
+    assert {path.name for path in tmp_path.glob("v*")} == {"v1", "v3", "v4"}
+    assert publish(tmp_path, SECOND, keep=1) == "v5"
+    assert [path.name for path in tmp_path.glob("v*")] == ["v5"]
+
+
+def killed(step: int, work: Callable[[], object]) -> bool:
+    """Do the work in a copy of this process that dies, without any cleaning up, before its `step`-th change
+    of a name; False: it finished.
+    """
+    child = os.fork()
+    if child == 0:
+        try:
+            left = [step]
+
+            def counted(change: Callable[..., object]) -> Callable[..., object]:
+                def before(*arguments: object, **options: object) -> object:
+                    left[0] -= 1
+                    if left[0] == 0:
+                        os._exit(9)
+                    return change(*arguments, **options)
+
+                return before
+
+            for name in ("replace", "rename", "unlink", "rmdir", "chmod", "mkdir"):
+                setattr(os, name, counted(getattr(os, name)))
+            work()
+            os._exit(0)
+        finally:
+            os._exit(1)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert status in (0, 9)
+    return status == 9
+
+
+def test_killed_before_any_step_no_version_is_half_and_the_next_run_ends_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "fsync", lambda _: None)  # the process dies here, not the machine
+    undisturbed = tmp_path / "undisturbed"
+    first = publish(undisturbed, FIRST)
+    publish(undisturbed, SECOND, keep=1)
+    step, killings = 1, 0
+    while True:
+        folder = tmp_path / str(step)
+        publish(folder, FIRST)
+        if not killed(step, lambda folder=folder: publish(folder, SECOND, keep=1)):  # type: ignore[misc]
+            break
+        killings += 1
+        versions = list(folder.glob("v*"))
+        assert versions
+        assert all(path.name != first or sums_hold(path) for path in versions)
+        assert all(sums_hold(path) for path in versions)
+        assert current_version(folder) in versions
+        publish(folder, SECOND, keep=1)
+        assert contents(folder) == contents(undisturbed)
+        step += 1
+    assert killings > 15
+
+
+def test_two_writers_take_turns_and_every_content_has_a_number_of_its_own(tmp_path: Path) -> None:
+    def write(who: str) -> int:
+        child = os.fork()
+        if child:
+            return child
+        try:
+            names = [
+                publish(tmp_path / "release", FIRST | {"open/a.csv": f"{who} {number}"})
+                for number in range(6)
+            ]
+            (tmp_path / who).write_text(" ".join(names))
+            os._exit(0)
+        finally:
+            os._exit(1)
+
+    writers = [write("one"), write("two")]
+    assert [os.waitstatus_to_exitcode(os.waitpid(writer, 0)[1]) for writer in writers] == [0, 0]
+    names = [name for who in ("one", "two") for name in (tmp_path / who).read_text().split()]
+    assert sorted(int(name[1:]) for name in names) == list(range(1, 13))
+    found = list((tmp_path / "release").glob("v*"))
+    assert {path.name for path in found} == set(names)
+    assert all(sums_hold(path) for path in found)

@@ -1,0 +1,284 @@
+"""Study-level labels: what a study says of each finding, and above all what it does not say (implicit.md
+section 6).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from generated_reports import reports as reported
+from hypothesis import given
+from invented_reports import Said, dictionary, frames, in_mode, run, said
+from profiles import examples
+
+from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.release.labels.label_file import LabelList, load_label_list
+from lunguage_assets.release.labels.labels import study_labels
+from lunguage_assets.release.report.documents import writing_labels
+from lunguage_assets.tables.labels import LABELS
+
+CHEXPERT = {
+    "No Finding", "Enlarged Cardiomediastinum", "Cardiomegaly", "Lung Opacity", "Lung Lesion", "Edema",
+    "Consolidation", "Pneumonia", "Atelectasis", "Pneumothorax", "Pleural Effusion", "Pleural Other",
+    "Fracture", "Support Devices",
+}  # fmt: skip
+POLICIES = ["uncertain_as_one", "uncertain_as_zero", "uncertain_ignored", "soft"]
+
+
+@lru_cache(maxsize=1)
+def listed() -> LabelList:
+    return load_label_list()
+
+
+def labels(rows: Sequence[Said], mode: str = "method", **options: Any) -> pd.DataFrame:
+    outcome = in_mode(rows, mode, **options) if mode == "paper" else run(rows, **options)
+    _, _, delivered = frames(list(rows))
+    return study_labels(outcome.rows, outcome.expansion.matches, delivered, listed())
+
+
+def label(name: str, *rows: Said, **options: Any) -> dict[str, Any]:
+    """The one label of one study."""
+    frame = labels(rows, **options)
+    return {str(key): value for key, value in frame[frame["label"] == name].iloc[0].to_dict().items()}
+
+
+def test_the_list_has_the_14_diagnoses_and_the_14_chexpert_names() -> None:
+    assert set(dictionary().diagnoses) <= set(listed().names)
+    assert {entry.chexpert for entry in listed().labels if entry.chexpert} == CHEXPERT
+    assert len(listed().names) == 20
+
+
+def test_unmentioned_is_null_everywhere_and_never_zero() -> None:
+    frame = labels([said("nodule")])
+    silent = frame[frame["source"] == "unmentioned"]
+    assert len(silent) == 18  # all but lung lesion, and no finding, which the nodule denies
+    for name in ("p", "p_low", "p_high", "p_source", "status", "finding_id", *POLICIES):
+        assert silent[name].isna().all(), name
+
+
+def test_a_study_of_which_nothing_is_left_has_all_labels_unmentioned() -> None:
+    frame = labels([said("pneumonia", "dp"), said("pneumonia", "dn")])
+    assert set(frame["source"]) == {"unmentioned"}
+    assert len(frame) == 20
+
+
+@pytest.mark.parametrize(
+    ("status", "p", "source", "targets"),
+    [
+        ("dp", None, "stated", [1, 1, 1, 1.0]),
+        ("tp", 0.7, "stated", [1, 0, None, 0.7]),
+        ("tn", 0.2, "denied", [1, 0, None, 0.2]),
+        ("dn", None, "denied", [0, 0, 0, 0.0]),
+    ],
+)
+def test_the_targets_of_the_four_statuses(
+    status: str, p: float | None, source: str, targets: list[float | None]
+) -> None:
+    found = label("pneumonia", said("pneumonia", status, p=p))
+    assert (found["source"], found["status"]) == (source, status)
+    assert [None if pd.isna(found[name]) else found[name] for name in POLICIES] == targets
+
+
+def test_an_implied_sign_is_a_bound_and_keeps_the_certainty_of_its_diagnosis() -> None:
+    found = label("cardiomegaly", said("CHF", "tp", p=0.6))
+    assert (found["source"], found["p"], found["p_high"], found["p_source"], found["p_is_bound"]) == (
+        "implied",
+        0.6,
+        1.0,
+        "pathway",
+        True,
+    )
+    assert found["status"] == "tp"
+
+
+def test_a_tentative_row_without_information_gives_no_soft_target() -> None:
+    found = label("pneumonia", said("pneumonia", "tp", p=None))
+    assert (found["source"], found["p_low"], found["p_high"]) == ("stated", 0.0, 1.0)
+    assert np.isnan(found["soft"])
+
+
+def test_a_past_finding_is_not_present_and_not_mentioned() -> None:
+    found = label("fracture", said("fracture", past_hx="history of"))
+    assert (found["source"], found["past"]) == ("unmentioned", True)
+    assert np.isnan(found["p"])
+    assert not label("fracture", said("fracture"))["past"]
+
+
+def test_one_place_is_enough_and_the_denial_of_another_is_none() -> None:
+    """ "No effusion on the left, possibly one on the right": the higher support of the denial is about
+    another place.
+    """
+    found = label(
+        "pleural effusion",
+        said("effusion", "dn", location="left"),
+        said("effusion", "tp", p=0.6, location="right"),
+    )
+    assert (found["source"], found["p"]) == ("stated", 0.6)
+
+
+def test_a_denial_without_a_place_covers_every_place() -> None:
+    for support, source in ((0.6, "denied"), (None, "stated")):
+        rows = [
+            said("effusion", "dn"),
+            said("effusion", "tp" if support else "dp", p=support, location="right"),
+        ]
+        assert label("pleural effusion", *rows)["source"] == source
+
+
+def test_of_several_places_the_best_supported_one_speaks() -> None:
+    rows = [
+        said("nodule", "tp", p=p, location=place)
+        for p, place in ((0.3, "right"), (0.8, "left"), (0.5, "lower lung"))
+    ]
+    assert label("lung lesion", *rows)["p"] == 0.8
+
+
+def test_what_the_report_denies_outranks_what_a_diagnosis_implies() -> None:
+    """Edema implies an effusion, on the right; the report denies every effusion (rule 1)."""
+    rows = [said("pulmonary edema", "dp", location="right"), said("pleural effusion", "tn", p=0.4)]
+    assert label("pleural effusion", *rows)["source"] == "denied"
+    assert label("pulmonary edema", *rows)["source"] == "stated"
+
+
+def test_a_denial_at_one_place_is_marked_as_such() -> None:
+    assert label("consolidation", said("consolidation", "dn", location="right"))["denied_at_place"]
+    assert not label("consolidation", said("consolidation", "dn"))["denied_at_place"]
+    both = [said("consolidation", "dn", location="right"), said("consolidation", "dn")]
+    assert not label("consolidation", *both)["denied_at_place"]
+
+
+@pytest.mark.parametrize(
+    ("status", "measurement", "source"),
+    [
+        ("dn", "normal", "denied"),
+        ("dp", "normal", "denied"),
+        ("dp", "within normal limits", "denied"),
+        ("dp", "increased", "stated"),
+        ("dn", "enlarged", "denied"),
+        ("dp", "not enlarged", "denied"),
+        ("dp", "", "unmentioned"),
+        ("dp", "decreased", "unmentioned"),
+    ],
+)
+def test_a_heart_size_is_read_by_its_measurement(status: str, measurement: str, source: str) -> None:
+    assert label("cardiomegaly", said("heart size", status, measurement=measurement))["source"] == source
+
+
+def test_the_same_word_elsewhere_is_another_finding() -> None:
+    assert label("pleural effusion", said("effusion", location="pericardial"))["source"] == "unmentioned"
+    assert label("lung lesion", said("mass", location="right breast"))["source"] == "unmentioned"
+    assert label("fracture", said("fracture", location="pacemaker lead"))["source"] == "unmentioned"
+    assert label("lung lesion", said("mass", location="right upper lobe"))["source"] == "stated"
+
+
+def test_the_opacity_of_an_effusion_is_no_lung_opacity() -> None:
+    """On a supine film an effusion implies a haze in the pleural space."""
+    rows = [said("pleural effusion", view="ap, supine")]
+    assert "opacity" in run(rows).names()
+    assert label("lung opacity", *rows)["source"] == "unmentioned"
+    assert label("lung opacity", said("consolidation"))["source"] == "implied"
+
+
+def test_no_finding_is_stated_by_a_general_denial_only() -> None:
+    name = "no finding"
+    assert label(name, said("acute cardiopulmonary process", "dn"))["source"] == "stated"
+    assert label(name, said("pneumothorax", "dn"))["source"] == "unmentioned"
+    assert label(name, said("endotracheal tube"))["source"] == "unmentioned"
+    found = label(name, said("acute cardiopulmonary process", "dn"), said("pneumonia", "dp"))
+    assert (found["source"], found["p"], found["p_is_bound"]) == ("denied", 0.0, True)
+
+
+def test_no_finding_is_at_most_as_likely_as_its_most_certain_contradiction_allows() -> None:
+    found = label("no finding", said("pneumonia", "tp", p=0.3), said("atelectasis", "tp", p=0.8))
+    assert (found["source"], found["status"]) == ("denied", "tn")
+    assert found["p"] == pytest.approx(0.2)
+
+
+def test_a_denied_sign_of_mode_paper_is_still_read_as_absent(tmp_path: Path) -> None:
+    """Mode `paper` stores the diagnosis' p for a sign that the diagnosis denies; a label asks for the
+    presence of the sign.
+    """
+    file = tmp_path / "labels.yaml"
+    file.write_text("labels:\n  - name: volume loss\n    findings:\n      - names: [volume loss]\n")
+    outcome = in_mode([said("consolidation", "tp", p=0.6)], "paper")
+    _, _, delivered = frames([said("consolidation", "tp", p=0.6)])
+    found = study_labels(outcome.rows, outcome.expansion.matches, delivered, load_label_list(file)).iloc[0]
+    assert outcome.rows.loc[outcome.rows["name"] == "volume loss", "prob"].tolist() == [0.6]
+    assert (found["source"], found["p"], found["p_high"]) == ("denied", 0.2, 0.4)
+
+
+@examples(25)
+@given(reported)
+def test_labels_fit_their_schema_and_never_say_what_no_row_says(rows: list[Said]) -> None:
+    outcome = run(rows)
+    _, _, delivered = frames(rows)
+    frame = study_labels(outcome.rows, outcome.expansion.matches, delivered, listed())
+    LABELS.to_arrow(frame)
+    assert len(frame) == 20 * len(delivered)
+    current = outcome.rows[outcome.rows["currency"] == "current dx"].set_index("finding_id")
+    said_something = frame[frame["source"] != "unmentioned"]
+    assert set(said_something["finding_id"]) <= set(current.index)
+    assert (said_something["p_low"] <= said_something["p"]).all()
+    assert (said_something["p"] <= said_something["p_high"]).all()
+    implied = said_something.loc[said_something["source"] == "implied", "finding_id"]
+    assert set(current.loc[implied, "source"]) <= {"expansion"}
+    order = np.random.default_rng(4).permutation(len(outcome.rows))
+    again = study_labels(
+        outcome.rows.iloc[order], outcome.expansion.matches.iloc[::-1], delivered.iloc[::-1], listed()
+    )
+    pd.testing.assert_frame_equal(again, frame)
+
+
+def test_the_files_say_first_that_unmentioned_is_not_absent(tmp_path: Path) -> None:
+    rows = [said("pneumonia", "tp", p=0.7), said("pneumothorax", "dn"), said("CHF", "dn", study="s00000002")]
+    outcome, (_, _, delivered) = run(rows), frames(rows)
+    stored = {
+        "lunguage_plus_plus": outcome.rows,
+        "pathway_matches": outcome.expansion.matches,
+        "reports": delivered,
+    }
+    with writing_labels(tmp_path) as files:
+        for study in delivered["study_id"]:
+            files.add({name: frame[frame["study_id"] == study] for name, frame in stored.items()})
+    page = (tmp_path / "LABELS.md").read_text()
+    assert page.split("\n")[2].startswith("**Unmentioned is not absent.**")
+    assert "2 studies, 20 labels" in page
+    assert "| pneumonia | 1 | 0 | 0 | 1 |" in page
+    assert LABELS.description.startswith("UNMENTIONED IS NOT ABSENT")
+    assert pq.read_table(tmp_path / "labels.parquet").num_rows == 40
+    written = pd.read_csv(tmp_path / "labels.csv", keep_default_na=False).set_index(["study_id", "label"])
+    first = delivered["study_id"].iloc[0]
+    assert written.loc[(first, "pneumonia"), POLICIES].tolist() == ["1", "0", "", "0.7"]
+    assert written.loc[(first, "atelectasis"), POLICIES].tolist() == ["", "", "", ""]
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "field"),
+    [
+        ("labels:\n  - name: a\n", 2, "labels.0"),
+        ("labels:\n  - name: a\n    diagnoses: [plague]\n", 3, "labels.0.diagnoses.0"),
+        (
+            "labels:\n  - name: a\n    findings: [{names: [x], reads: loudly}]\n",
+            3,
+            "labels.0.findings.0.reads",
+        ),
+        ("labels:\n  - {name: a, diagnoses: [copd]}\n  - {name: a, diagnoses: [copd]}\n", 3, "labels.1.name"),
+        ("labels:\n  - {name: a, diagnoses: [copd], denied_by: [b]}\n", 2, "labels.0.denied_by.0"),
+        ("labels:\n  - {name: a, diagnoses: [copd], denied_by: [a]}\n", 2, "labels.0.denied_by.0"),
+    ],
+    ids=["nothing states it", "unknown diagnosis", "unknown reading", "twice", "unknown label", "circle"],
+)
+def test_an_error_in_the_list_names_line_and_field(
+    content: str, line: int, field: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "labels.yaml"
+    file.write_text(content)
+    with pytest.raises(ConfigurationError, match=f"line {line}, field {field}"):
+        load_label_list(file)

@@ -1,0 +1,331 @@
+"""The paper's tables on any corpus: counted from the stored tables, each count named, published values beside
+the published corpus only.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from generated_reports import reports as reported
+from hypothesis import given
+from invented_reports import Outcome, Said, dictionary, frames, run, said
+from profiles import examples
+
+from lunguage_assets.documents import markdown_table
+from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.release.report.documents import write_paper_tables
+from lunguage_assets.release.report.paper_tables import (
+    PaperCounts,
+    PaperTables,
+    paper_tables,
+)
+from lunguage_assets.release.report.published_tables import load_published_tables
+from lunguage_assets.tables import ACCOUNTING, REPORTS
+from lunguage_assets.tables.paper import CERTAINTY_TABLE, CONFLICT_TABLE, CORPUS_FIGURES, EXPANSION_TABLE
+
+
+def stored(rows: list[Said]) -> tuple[Outcome, dict[str, pd.DataFrame]]:
+    outcome = run(rows)
+    _, _, delivered = frames(rows)
+    return outcome, {
+        "reports": delivered,
+        "pathway_matches": outcome.expansion.matches,
+        "lunguage_plus_plus": outcome.rows,
+        "resolution_log": outcome.resolution.log,
+        "conflicts": outcome.resolution.conflicts,
+        "accounting": outcome.accounting,
+    }
+
+
+def tables_of(*rows: Said) -> PaperTables:
+    return paper_tables(stored(list(rows))[1], dictionary().statistics(), load_published_tables())
+
+
+def line(frame: pd.DataFrame, **key: str) -> dict[str, Any]:
+    for name, value in key.items():
+        frame = frame[frame[name] == value]
+    assert len(frame) == 1
+    return {str(name): value for name, value in frame.iloc[0].to_dict().items()}
+
+
+def figure(tables: PaperTables, measure: str) -> float:
+    return float(line(tables.figures, measure=measure)["value"])
+
+
+def test_certainty_counts_stated_current_rows_and_the_p_of_tentative_ones() -> None:
+    rows = [
+        said("pneumonia", "dp", location="right upper lobe"),
+        said("pneumonia", "tp", p=0.4, location="left upper lobe"),
+        said("aspiration pneumonia", "tp", p=0.8, location="right"),
+        said("pneumonia", "tp", p=None, location="left"),
+        said("pneumonia", "dn", past_hx="history of"),
+        said("nodule", "tn", p=0.1),
+    ]
+    table = tables_of(*rows).certainty
+    pneumonia = line(table, diagnosis="pneumonia")
+    assert [pneumonia[f"{c}_{p}"] for c in ("definitive", "tentative") for p in ("positive", "negative")] == [
+        1,
+        0,
+        3,
+        0,
+    ]
+    assert pneumonia["no_information"] == 1
+    np.testing.assert_allclose(
+        [pneumonia[f"p_{part}"] for part in ("mean", "sd", "min", "max")], [0.6, 0.2, 0.4, 0.8]
+    )
+    assert line(table, diagnosis="all diagnoses")["tentative_negative"] == 0
+    assert line(table, diagnosis="all findings")["tentative_negative"] == 1
+    assert line(table, diagnosis="all findings")["p_min"] == 0.1
+    assert np.isnan(line(table, diagnosis="fracture")["p_mean"])
+
+
+def test_the_structure_of_the_pathways_is_that_of_the_method() -> None:
+    tables = tables_of(said("nodule"))
+    published = load_published_tables()
+    for name, structure in published.structure.items():
+        assert {
+            part: line(tables.expansion, diagnosis=name)[part]
+            for part in ("variants", "pathways", "depth", "width")
+        } == structure.model_dump()
+    for measure in ("diagnoses", "variants", "pathways", "highest depth", "highest width"):
+        assert figure(tables, measure) == published.figures[measure]
+    for measure in ("mean depth", "mean width"):
+        assert round(figure(tables, measure), 2) == published.figures[measure]
+
+
+def test_expansion_is_counted_below_the_stated_diagnosis_to_the_leaves() -> None:
+    """CHF -> cardiomegaly -> heart size; pulmonary edema -> consolidation (opacity, volume loss), effusion by
+    view (blunting); dyspnea.
+    """
+    tables = tables_of(said("CHF", view="pa"))
+    failure = line(tables.expansion, diagnosis="congestive heart failure")
+    assert (failure["stated"], failure["expanded"], failure["generated"], failure["added"]) == (1, 1, 9, 9)
+    assert line(tables.expansion, diagnosis="pulmonary edema")["expanded_generated"] == 1
+    assert line(tables.expansion, diagnosis="pulmonary edema")["generated"] == 0
+    assert figure(tables, "generated rows out") == 9
+    assert figure(tables, "stated findings that expand") == 1
+
+
+def test_what_is_already_stated_and_what_is_lost_is_not_added() -> None:
+    tables = tables_of(said("pneumonia", "tp", p=0.6), said("opacity", "dp"), said("fever", "dn"))
+    pneumonia = line(tables.expansion, diagnosis="pneumonia")
+    assert (pneumonia["generated"], pneumonia["already_stated"], pneumonia["added"]) == (1, 1, 0)
+
+
+def test_conflicts_are_crossed_by_type_and_source_with_what_became_of_the_rows() -> None:
+    rows = [
+        said("fever", "dn"),
+        said("pneumonia", "tp", p=0.6),
+        said("opacity", "dp"),
+        said("mass", "dp"),
+        said("mass", "dn"),
+    ]
+    rows += [said("nodule", "tp", p=0.4, measurement="5 mm"), said("nodule", "tp", p=0.6, measurement="8 mm")]
+    table = tables_of(*rows).conflicts
+    found = {
+        (values["conflict_type"], values["source"]): (
+            values["conflicts"],
+            values["suppressed"],
+            values["merged"],
+            values["removed"],
+        )
+        for values in table.to_dict("records")
+        if values["conflicts"]
+    }
+    assert found == {
+        ("polarity", "original-expansion"): (1, 0, 0, 1),  # the fever that pneumonia implies
+        ("polarity", "original-original"): (1, 0, 0, 2),  # both masses go
+        ("certainty_pos", "original-expansion"): (1, 1, 0, 0),  # the opacity was never generated
+        ("duplicate_pos", "original-original"): (1, 0, 1, 0),
+    }
+    assert len(table) == 21
+    assert table["published"].isna().all()
+
+
+@examples(25)
+@given(reported)
+def test_the_tables_agree_with_the_rows_they_are_counted_from(rows: list[Said]) -> None:
+    outcome, tables = stored(rows)
+    if not len(outcome.deduplicated):
+        return
+    made = paper_tables(tables, dictionary().statistics(), load_published_tables())
+    for table, frame in (
+        (CERTAINTY_TABLE, made.certainty),
+        (EXPANSION_TABLE, made.expansion),
+        (CONFLICT_TABLE, made.conflicts),
+        (CORPUS_FIGURES, made.figures),
+    ):
+        table.to_arrow(frame)
+    counts = Counter(outcome.rows["source"])
+    assert figure(made, "stated rows out") == counts["original"]
+    assert figure(made, "generated rows out") == counts["expansion"] == made.expansion["added"].sum()
+    assert figure(made, "rows before resolution") - figure(made, "rows that resolution took away") == len(
+        outcome.rows
+    )
+    generated = outcome.expansion.expansions["outcome"].value_counts()
+    assert made.expansion["generated"].sum() == generated.get("generated", 0)
+    assert made.expansion["already_stated"].sum() == generated.get("already stated", 0)
+    assert made.conflicts["conflicts"].sum() == len(outcome.resolution.conflicts)
+    everything = line(made.certainty, diagnosis="all findings")
+    current = (outcome.rows["currency"] == "current dx") & (outcome.rows["source"] == "original")
+    assert (
+        sum(everything[f"{c}_{p}"] for c in ("definitive", "tentative") for p in ("positive", "negative"))
+        == current.sum()
+    )
+
+
+# the published corpus
+
+
+def corpus(rows: int, studies: int, patients: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """REPORTS and ACCOUNTING of a corpus of that size."""
+    per_study = [rows // studies + (number < rows % studies) for number in range(studies)]
+    reports = REPORTS.frame(
+        [
+            {
+                "study_id": f"s{number}",
+                "subject_id": f"p{number % patients}",
+                "sequence": 1,
+                "report": "",
+                "view_information": "",
+            }
+            | {"view_source": "unknown", "rows_delivered": count, "rows_rejected": 0}
+            for number, count in enumerate(per_study)
+        ]
+    )
+    nothing = {name: 0 for name in ACCOUNTING.names if name not in ("study_id", "balanced")}
+    accounts = ACCOUNTING.frame(
+        [
+            {
+                **nothing,
+                "study_id": f"s{n}",
+                "rows_in": count,
+                "originals_out": count,
+                "rows_out": count,
+                "balanced": True,
+            }
+            for n, count in enumerate(per_study)
+        ]
+    )
+    return reports, accounts
+
+
+@pytest.mark.parametrize(
+    ("rows", "studies", "patients", "is_published"),
+    [
+        (17946, 1473, 230, True),
+        (17945, 1473, 230, False),
+        (17946, 1472, 230, False),
+        (17946, 1473, 231, False),
+    ],
+)
+def test_a_corpus_is_the_published_one_by_its_rows_studies_and_patients(
+    rows: int, studies: int, patients: int, is_published: bool
+) -> None:
+    assert load_published_tables().describes(rows, studies, patients) is is_published
+
+
+def test_published_values_stand_beside_the_published_corpus_only(tmp_path: Path) -> None:
+    _, tables = stored([said("pneumonia", "tp", p=0.6), said("nodule", "dp")])
+    elsewhere = paper_tables(tables, dictionary().statistics(), load_published_tables())
+    reports, accounts = corpus(17946, 1473, 230)
+    here = paper_tables(
+        {**tables, "reports": reports, "accounting": accounts},
+        dictionary().statistics(),
+        load_published_tables(),
+    )
+    for frame in (elsewhere.expansion, elsewhere.conflicts, elsewhere.figures):
+        assert frame.filter(like="published").isna().all(axis=None)
+    assert (
+        line(here.conflicts, conflict_type="duplicate_pos", source="expansion-expansion")["published"] == 181
+    )
+    assert np.isnan(line(here.conflicts, conflict_type="repeat_dp", source="original-original")["published"])
+    assert here.conflicts["published"].sum() == line(here.figures, measure="conflicts")["published"] == 774
+    assert line(here.expansion, diagnosis="congestive heart failure")["published_width"] == 6
+    assert line(here.figures, measure="rows out")["published"] == 18810
+    write_paper_tables(elsewhere, tmp_path / "elsewhere")
+    write_paper_tables(here, tmp_path / "here")
+    assert "no published values" in (tmp_path / "elsewhere" / "TABLES.md").read_text()
+    assert "18,810" not in (tmp_path / "elsewhere" / "TABLES.md").read_text()
+    assert "18,810" in (tmp_path / "here" / "TABLES.md").read_text()
+    written = pd.read_csv(tmp_path / "here" / "table_figures.csv").set_index("measure")
+    assert written.loc["rows that resolution took away", "published"] == 406
+
+
+def test_counted_study_by_study_the_tables_are_the_same() -> None:
+    rows = [
+        said("CHF", "tp", p=0.6, view="pa"),
+        said("nodule", "tp", p=0.4, measurement="5 mm"),
+        said("nodule", "tp", p=0.6, measurement="8 mm"),
+        said("pneumonia", "tp", p=0.3, study="s00000002"),
+        said("fever", "dn", study="s00000002"),
+        said("pneumonia", "tp", p=None, study="s00000003"),
+    ]
+    _, tables = stored(rows)
+    counts, studies = PaperCounts(), tables["accounting"]["study_id"].tolist()
+    for study in studies:
+        counts.add({name: frame[frame["study_id"] == study] for name, frame in tables.items()})
+    patients = tables["reports"]["subject_id"].nunique()
+    together = tables_of(*rows)
+    apart = counts.tables(dictionary().statistics(), load_published_tables(), patients)
+    assert len(studies) == 3
+    for name in ("certainty", "expansion", "conflicts", "figures"):
+        pd.testing.assert_frame_equal(getattr(apart, name), getattr(together, name))
+
+
+def test_the_published_figures_agree_with_each_other() -> None:
+    """A slip of the pen in the file would stand beside every reader's own figures."""
+    values = load_published_tables().figures
+    assert values["rows before resolution"] - values["rows that resolution took away"] == values["rows out"]
+    assert values["stated rows out"] + values["generated rows out"] == values["rows out"]
+    crossed = load_published_tables().conflicts
+    assert sum(sum(row) for row in crossed.values()) == values["conflicts"]
+    assert (
+        round(values["conflicts"] / values["rows before resolution"], 3)
+        == values["conflicts per row before resolution"]
+    )
+    for number, source in enumerate(("original-original", "original-expansion", "expansion-expansion")):
+        share = sum(row[number] for row in crossed.values()) / values["rows before resolution"]
+        assert round(share, 3) == values[f"conflicts per row: {source}"]
+    structure = load_published_tables().structure.values()
+    assert (len(structure), sum(s.variants for s in structure), sum(s.pathways for s in structure)) == (
+        14,
+        98,
+        33,
+    )
+
+
+def test_a_broken_file_of_published_values_names_the_field(tmp_path: Path) -> None:
+    file = tmp_path / "published.toml"
+    file.write_text('[corpus]\nname = "x"\nrows = "many"\nstudies = 1\npatients = 1\n')
+    with pytest.raises(ConfigurationError, match=r"corpus\.rows"):
+        load_published_tables(file)
+
+
+def test_the_order_of_the_rows_changes_no_number() -> None:
+    _, tables = stored(
+        [
+            said("pneumonia", "tp", p=p, location=f"T{number}")
+            for number, p in enumerate((0.1, 0.7, 0.30000000001))
+        ]
+    )
+    turned = tables | {"lunguage_plus_plus": tables["lunguage_plus_plus"].iloc[::-1]}
+    made, again = (
+        paper_tables(found, dictionary().statistics(), load_published_tables()) for found in (tables, turned)
+    )
+    pd.testing.assert_frame_equal(made.certainty, again.certainty)
+
+
+def test_a_markdown_table_keeps_its_columns_whatever_the_cells_hold() -> None:
+    frame = pd.DataFrame({"what": ["a|b", None], "rows_in": [1234, 5], "share": [0.5, float("nan")]})
+    assert markdown_table(frame).split("\n") == [
+        "| what | rows in | share |",
+        "| --- | ---: | ---: |",
+        "| a\\|b | 1,234 | 0.5 |",
+        "|  | 5 |  |",
+    ]

@@ -1,0 +1,122 @@
+"""A language model in memory for the tests of ledger and engine: answers by hash, fails by hash, counts what
+it was asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+from lunguage_assets.judges.ledger.attempts import request_key
+from lunguage_assets.judges.requests import ModelBinding, Prompt, ProviderFailure, Reply, Request
+
+BINDING = ModelBinding("fake", "fake", "fake-1", (("max_tokens", 10), ("temperature", 1)))
+LABELS = ("sentence_1", "sentence_2")
+FAILURES = ("rate_limited", "overloaded", "timeout", "connection", "server", "malformed")
+
+
+def question(number: int, **changes: object) -> Request:
+    prompt = Prompt("You judge invented sentences.", f"Invented question {number}?", "v1")
+    return Request(**{"task": "compare", "prompt": prompt, "labels": LABELS, **changes})  # type: ignore[arg-type]
+
+
+def questions(count: int) -> list[Request]:
+    return [question(number) for number in range(count)]
+
+
+def draw(*parts: object) -> float:
+    return int.from_bytes(hashlib.sha256(repr(parts).encode()).digest()[:8], "big") / 2.0**64
+
+
+def label(request: Request) -> str:
+    return LABELS[draw("label", request.prompt.user) < 0.5]
+
+
+def read_label(text: str) -> str | None:
+    return text if text in LABELS else None
+
+
+class FakeModel:
+    """`failing` of its calls bring no reply; `answer` may say anything; `log` gets the key of every call that
+    is sent.
+    """
+
+    def __init__(
+        self,
+        failing: float = 0.0,
+        *,
+        seed: int = 0,
+        latency: float = 0.0,
+        answer: Callable[[Request, int], Reply | ProviderFailure | None] | None = None,
+        binding: ModelBinding = BINDING,
+        log: Path | None = None,
+    ) -> None:
+        self._failing, self._seed, self._latency, self._answer, self._binding = (
+            failing,
+            seed,
+            latency,
+            answer,
+            binding,
+        )
+        self.sent: Counter[str] = Counter()
+        self.replies = 0
+        self.in_flight = self.most_in_flight = 0
+        self._log = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600) if log is not None else None
+
+    @property
+    def binding(self) -> ModelBinding:
+        return self._binding
+
+    @property
+    def calls(self) -> int:
+        return sum(self.sent.values())
+
+    async def answer(self, request: Request) -> Reply:
+        key = request_key(self._binding, request)
+        self.sent[key] += 1
+        occurrence = self.sent[key]
+        if self._log is not None:
+            os.write(self._log, f"{key}\n".encode())
+        self.in_flight += 1
+        self.most_in_flight = max(self.most_in_flight, self.in_flight)
+        try:
+            await asyncio.sleep(self._latency)
+        finally:
+            self.in_flight -= 1
+        result = self._answer(request, occurrence) if self._answer is not None else None
+        if result is None and draw("fails", self._seed, key, occurrence) < self._failing:
+            kind = FAILURES[int(draw("kind", self._seed, key, occurrence) * len(FAILURES))]
+            result = ProviderFailure(kind)  # type: ignore[arg-type]
+        if isinstance(result, ProviderFailure):
+            raise result
+        self.replies += 1
+        return result if result is not None else reply(label(request))
+
+    async def close(self) -> None:
+        return None
+
+
+def reply(text: str, **changes: object) -> Reply:
+    return Reply(
+        **{"text": text, "returned_model": "fake-1", "input_tokens": 40, "output_tokens": 4, **changes}
+    )  # type: ignore[arg-type]
+
+
+class Time:
+    """A clock that only sleeping moves."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+        self.slept: list[float] = []
+
+    def clock(self) -> float:
+        return self.now
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+        await asyncio.sleep(0)

@@ -1,0 +1,281 @@
+"""Small invented reports for the tests of the implicit half, and one call that takes them through all of its
+stages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lunguage_assets.corpus.vocabulary import Vocabulary
+from lunguage_assets.implicit.encoders import LexicalEmbedder
+from lunguage_assets.implicit.expansion.expand import Expansion, expand
+from lunguage_assets.implicit.merging.blacklist import Blacklist, load_blacklist
+from lunguage_assets.implicit.merging.deduplicate import deduplicate
+from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
+from lunguage_assets.implicit.resolution.accounting import account
+from lunguage_assets.implicit.resolution.conflict_rules import RULES
+from lunguage_assets.implicit.resolution.resolve import Resolution, resolve
+from lunguage_assets.settings import ImplicitSettings
+from lunguage_assets.tables import ATTRIBUTES, FINDINGS, FITTED_PROBABILITIES, REJECTED, REPORTS, TERMS
+
+STUDY = "s00000001"
+
+
+@lru_cache(maxsize=1)
+def vocabulary() -> Vocabulary:
+    return Vocabulary.from_terms(TERMS.frame())
+
+
+@lru_cache(maxsize=1)
+def dictionary() -> PathwayDictionary:
+    return load_dictionary(None, vocabulary())
+
+
+@lru_cache(maxsize=1)
+def blacklist() -> Blacklist:
+    return load_blacklist()
+
+
+@dataclass
+class Said:
+    """One finding of an invented report; `p` only for tentative ones (None: never fitted)."""
+
+    ent: str
+    status: str = "dp"
+    location: str = ""
+    p: float | None = 0.6
+    section: str = "find"
+    view: str = "pa, lateral"
+    study: str = STUDY
+    evidence: Sequence[int | str] = ()
+    associate: Sequence[int | str] = ()
+    attributes: dict[str, str] = field(default_factory=dict)
+    sent_idx: int | None = None
+    row: int | None = None
+
+
+def said(ent: str, status: str = "dp", **options: Any) -> Said:
+    """A finding; options that are attributes of a finding are taken as such."""
+    attributes = {name: options.pop(name) for name in list(options) if name in ATTRIBUTES}
+    return Said(ent, status, attributes=attributes, **options)
+
+
+def identity(row: int, study: str = STUDY) -> str:
+    return f"{study}:{row}"
+
+
+def frames(rows: Iterable[Said]) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """FINDINGS, FITTED_PROBABILITIES and REPORTS; a row's number is its position unless given, references are
+    row numbers or tokens.
+    """
+    findings, fitted, delivered, views = [], [], {}, {}
+    for position, row in enumerate(rows):
+        number = position if row.row is None else row.row
+        own = identity(number, row.study)
+        past = row.section == "hist" or bool(row.attributes.get("past_hx"))
+        findings.append(
+            {
+                "finding_id": own,
+                "subject_id": "p00000001",
+                "study_id": row.study,
+                "sequence": 1,
+                "section": row.section,
+            }
+            | {
+                "sent_idx": number if row.sent_idx is None else row.sent_idx,
+                "sent": "invented",
+                "ent_idx": number,
+                "ent": row.ent,
+            }
+            | {
+                "name": vocabulary().finding(row.ent),
+                "cat": "PF",
+                "status": row.status,
+                "location": row.location,
+            }
+            | {"location_parts": list(vocabulary().location_parts(row.location))}
+            | {name: row.attributes.get(name, "") for name in ATTRIBUTES}
+            | {"evidence": _tokens(row.evidence, row.study), "associate": _tokens(row.associate, row.study)}
+            | {"currency": "past dx" if past else "current dx", "view_information": row.view, "row": number}
+            | {"masked_sentence": None, "mask_state": "not needed", "same_name_in_sentence": False}
+        )
+        delivered[row.study] = delivered.get(row.study, 0) + 1
+        views[row.study] = row.view
+        if row.status[0] == "t" and row.p is not None:
+            fitted.append(_fitted(own, row.study, row.p))
+    reports = [
+        {
+            "study_id": study,
+            "subject_id": "p00000001",
+            "sequence": 1,
+            "report": "",
+            "view_information": views[study],
+            "view_source": "metadata",
+        }
+        | {"rows_delivered": count, "rows_rejected": 0}
+        for study, count in delivered.items()
+    ]
+    return FINDINGS.frame(findings), FITTED_PROBABILITIES.frame(fitted), REPORTS.frame(reports)
+
+
+def _tokens(references: Sequence[int | str], study: str) -> list[str]:
+    return [identity(token, study) if isinstance(token, int) else token for token in references]
+
+
+def _fitted(own: str, study: str, p: float) -> dict[str, Any]:
+    return {column.name: None for column in FITTED_PROBABILITIES.columns if column.nullable} | {
+        "finding_id": own, "study_id": study, "phrases": [], "sentence_key": "0b",
+        "same_name_in_sentence": False, "mu": 25.0, "sigma": 1.0, "rank": 1, "mu_sd": 1.0, "steps": 20,
+        "answers": 20, "invalid_answers": 0, "stop": "stable rank", "p": p, "p_low": p / 2,
+        "p_high": (1 + p) / 2, "p_source": "fitted", "ruler": "own", "ranking_version": "v1", "fit": "paper",
+    }  # fmt: skip
+
+
+class AlikeEmbedder:
+    """Takes everything for the same: the worst that an encoder can do."""
+
+    identity = "alike"
+
+    def __init__(self) -> None:
+        self.encoded: list[str] = []
+
+    def encode(self, phrases: Sequence[str]) -> np.ndarray:
+        self.encoded += phrases
+        return np.ones((len(phrases), 1), dtype=np.float32)
+
+
+class TableEmbedder:
+    """Cosines as listed by pairs of phrases, 0 otherwise."""
+
+    identity = "table"
+
+    def __init__(self, listed: dict[tuple[str, str], float]) -> None:
+        self._listed = {frozenset(pair): cosine for pair, cosine in listed.items()}
+
+    def encode(self, phrases: Sequence[str]) -> np.ndarray:
+        raise AssertionError("pairs are asked for")
+
+    def cosines(self, phrases: Sequence[str], first: Sequence[int], second: Sequence[int]) -> np.ndarray:
+        return np.array(
+            [
+                self._listed.get(frozenset((phrases[a], phrases[b])), float(a == b))
+                for a, b in zip(first, second, strict=True)
+            ]
+        )
+
+
+@dataclass
+class Outcome:
+    """All tables of one run."""
+
+    deduplicated: pd.DataFrame
+    expansion: Expansion
+    resolution: Resolution
+    accounting: pd.DataFrame
+
+    @property
+    def rows(self) -> pd.DataFrame:
+        return self.resolution.rows
+
+    def row(self, finding_id: str) -> dict[str, Any]:
+        """The resolved row of that id."""
+        return record(self.rows, finding_id)
+
+    def match(self, finding_id: str) -> dict[str, Any]:
+        return record(self.expansion.matches, finding_id)
+
+    def child(self, finding_id: str) -> dict[str, Any]:
+        return record(self.expansion.expansions, finding_id)
+
+    def ids(self) -> set[str]:
+        return set(self.rows["finding_id"])
+
+    def names(self) -> list[str]:
+        """Names of the resolved rows, in order."""
+        return self.rows["name"].tolist()
+
+
+def record(frame: pd.DataFrame, finding_id: str) -> dict[str, Any]:
+    found = frame[frame["finding_id"] == finding_id].to_dict("records")
+    assert len(found) == 1, f"{len(found)} rows have id {finding_id}"
+    return found[0]
+
+
+def deduplicated(
+    rows: Iterable[Said],
+    *,
+    embedder: Any = None,
+    history: str = "exclude",
+    listed: Blacklist | None = None,
+    threshold: float = 0.9,
+) -> pd.DataFrame:
+    findings, fitted, _ = frames(rows)
+    settings = ImplicitSettings(history=history, merge_threshold=threshold)
+    return deduplicate(
+        findings, fitted, embedder or LexicalEmbedder(vocabulary()), listed or blacklist(), settings
+    )
+
+
+def run(
+    rows: Iterable[Said],
+    *,
+    embedder: Any = None,
+    history: str = "exclude",
+    rules: Any = RULES,
+    shuffle: int | None = None,
+    listed: Blacklist | None = None,
+    pathways: PathwayDictionary | None = None,
+) -> Outcome:
+    """Deduplicate, expand, resolve and account; `shuffle` seeds a random order of the input rows of every
+    stage.
+    """
+    findings, fitted, reports = frames(list(rows))
+    settings = ImplicitSettings(history=history)
+    merged = deduplicate(
+        mixed(findings, shuffle),
+        mixed(fitted, shuffle),
+        embedder or LexicalEmbedder(vocabulary()),
+        listed or blacklist(),
+        settings,
+    )
+    known = pathways or dictionary()
+    expansion = expand(mixed(merged, shuffle), known, vocabulary())
+    given = Expansion(mixed(expansion.matches, shuffle), mixed(expansion.expansions, shuffle))
+    resolution = resolve(mixed(merged, shuffle), given, known, "v1", rules=rules)
+    return Outcome(
+        merged, expansion, resolution, account(reports, REJECTED.frame(), merged, expansion, resolution)
+    )
+
+
+def in_mode(
+    rows: Iterable[Said],
+    mode: str,
+    *,
+    embedder: Any = None,
+    listed: Blacklist | None = None,
+    shuffle: int | None = None,
+) -> Outcome:
+    """All stages in one mode; the later ones are told of it by the rows alone."""
+    findings, fitted, delivered = frames(list(rows))
+    merged = deduplicate(
+        mixed(findings, shuffle),
+        fitted,
+        embedder or LexicalEmbedder(vocabulary()),
+        listed or blacklist(),
+        ImplicitSettings(mode=mode),
+    )
+    expansion = expand(mixed(merged, shuffle), dictionary(), vocabulary())
+    resolution = resolve(mixed(merged, shuffle), expansion, dictionary(), "v1")
+    return Outcome(
+        merged, expansion, resolution, account(delivered, REJECTED.frame(), merged, expansion, resolution)
+    )
+
+
+def mixed(frame: pd.DataFrame, seed: int | None) -> pd.DataFrame:
+    return frame if seed is None else frame.sample(frac=1.0, random_state=seed).reset_index(drop=True)

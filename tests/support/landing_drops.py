@@ -1,0 +1,145 @@
+"""Invented deliveries and what drops them into a landing folder; no tests here."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import pandas as pd
+from upath import UPath
+
+from lunguage_assets.home.home import Home
+from lunguage_assets.landing.passes import Outcome, land
+
+COLUMNS = ["subject_id", "study_id", "section", "sent", "ent", "dx_status", "dx_certainty"]
+DECLARED = 'name = "invented"\ndata_class = "synthetic"\n'
+SPOKEN = "zebrafish"
+"""A word of the invented sentences that must turn up nowhere but in the tables and the delivered files."""
+
+
+def rows(*studies: int, sentence: str = f"A possible {SPOKEN} opacity.", **cells: str) -> pd.DataFrame:
+    """One row per study; `cells` replace single values in all of them."""
+    values = {
+        "section": "find",
+        "sent": sentence,
+        "ent": "opacity",
+        "dx_status": "positive",
+        "dx_certainty": "tentative",
+    } | cells
+    found = [{"subject_id": "p10000001", "study_id": f"s{study:08d}"} | values for study in studies]
+    return pd.DataFrame(found, columns=COLUMNS)
+
+
+def csv(*studies: int, **cells: str) -> bytes:
+    return rows(*studies, **cells).to_csv(index=False).encode()
+
+
+def packed(content: bytes, *, level: int = 9) -> bytes:
+    return gzip.compress(content, compresslevel=level, mtime=level)
+
+
+def parquet(*studies: int, **cells: str) -> bytes:
+    stream = io.BytesIO()
+    rows(*studies, **cells).to_parquet(stream)
+    return stream.getvalue()
+
+
+def score_output(passages: Mapping[str, str]) -> pd.DataFrame:
+    """Rows as `lunguage-score` writes them into pred_SR_df.csv: one per finding, the numbered passage of its
+    section beside it.
+    """
+    relations = [
+        "cat", "dx_status", "dx_certainty", "location", "placement", "associate", "evidence", "morphology",
+        "distribution", "measurement", "severity", "comparison", "onset", "no change", "improved", "worsened",
+        "past hx", "other source", "assessment limitations",
+    ]  # fmt: skip
+    first = [
+        "custom_id",
+        "report_type",
+        "data_from",
+        "study_id",
+        "subject_id",
+        "sentences",
+        "sent_idx",
+        "ent_idx",
+        "entity",
+        "is_correct",
+    ]
+    found = []
+    for number, (section, passage) in enumerate(passages.items()):
+        shared = {
+            "custom_id": f"x_{number}",
+            "report_type": section,
+            "data_from": "chexagent",
+            "study_id": "s50000001",
+            "subject_id": "p10000001",
+        }
+        shared |= {"sentences": passage, "cat": "pf", "dx_status": "positive", "is_correct": "True"}
+        found += [
+            shared
+            | {
+                "sent_idx": "1",
+                "ent_idx": "1",
+                "entity": "opacity",
+                "dx_certainty": "tentative, tentative",
+                "evidence": "edema, idx2",
+            },
+            shared | {"sent_idx": "2", "ent_idx": "2", "entity": "edema", "dx_certainty": "definitive"},
+        ]
+    return pd.DataFrame(found).reindex(columns=[*first, *relations])
+
+
+@dataclass
+class SetClock:
+    """A clock that the test sets."""
+
+    seconds: float = 1000.0
+    machine: str = "this"
+
+    def __call__(self) -> tuple[str, float]:
+        return self.machine, self.seconds
+
+
+@dataclass
+class Landing:
+    """A landing folder and the home that takes from it."""
+
+    url: str
+    home: Home
+    clock: SetClock = field(default_factory=SetClock)
+
+    @property
+    def root(self) -> UPath:
+        return UPath(self.url)
+
+    def drop(self, name: str, content: bytes | str) -> None:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+
+    def land(self, *, after_s: float = 0.0, seconds: float = 20.0) -> Outcome:
+        """One pass, `after_s` later."""
+        self.clock.seconds += after_s
+        return land(self.home, self.url, seconds=seconds, clock=self.clock)
+
+    def settle(self) -> Outcome:
+        """Two looks, far enough apart; the outcome of the second."""
+        self.land()
+        return self.land(after_s=60.0)
+
+    @property
+    def files(self) -> set[str]:
+        start = len(self.root.path.rstrip("/")) + 1
+        return {path[start:] for path in self.root.fs.find(self.root.path)}
+
+    @property
+    def batches(self) -> dict[str, set[str]]:
+        """Studies of every registered batch."""
+        found = {}
+        for batch in self.home.registered():
+            path = self.home.delivery(batch.key).findings
+            table = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path, dtype=str)
+            found[batch.key] = set(table["study_id"])
+        return found

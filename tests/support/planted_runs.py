@@ -1,0 +1,91 @@
+"""Several `lunguage` commands, one after the other in one process: SCENARIOS.json, a list of {name,
+arguments, environment, crash}.
+
+Prints nothing itself; what a command shows, with everything that Python logs, goes to NAME.out beside the
+scenarios, its exit status to NAME.status. `crash` names functions, as module:function, that burst with the
+planted words in their message, cause and context; `files` are written for the time of the command, and `copy`
+names a home that is copied before, and to where.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import logging
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from planted import PLANTED
+
+
+def burst(*_: Any, **__: Any) -> Any:
+    """An unexpected error as libraries raise them: it quotes the value it stumbled over."""
+    try:
+        raise KeyError(f"There may be a nodule {PLANTED}.")
+    except KeyError as error:
+        raise ValueError(
+            f"cannot convert 'There may be a nodule {PLANTED}.'", {"sentence": PLANTED}
+        ) from error
+
+
+def crashing(places: list[str]) -> ExitStack:
+    stack = ExitStack()
+    for place in places:
+        module, name = place.split(":")
+        stack.enter_context(mock.patch.object(importlib.import_module(module), name, burst))
+    return stack
+
+
+@contextmanager
+def shown_in(file: Path) -> Iterator[None]:
+    kept = [os.dup(1), os.dup(2)]
+    with file.open("wb") as stream:
+        os.dup2(stream.fileno(), 1)
+        os.dup2(stream.fileno(), 2)
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            for number, descriptor in enumerate(kept, start=1):
+                os.dup2(descriptor, number)
+                os.close(descriptor)
+
+
+def run(scenario: dict[str, Any], folder: Path) -> None:
+    from lunguage_assets.cli.main import main as cli
+
+    status: int | str | None = 0
+    if scenario["copy"]:
+        shutil.copytree(*scenario["copy"])
+    for file, text in scenario["files"].items():
+        Path(file).write_text(text, encoding="utf-8")
+    with (
+        mock.patch.dict(os.environ, scenario["environment"]),
+        shown_in(folder / f"{scenario['name']}.out"),
+        crashing(scenario["crash"]),
+    ):
+        sys.argv = ["lunguage", *scenario["arguments"]]
+        try:
+            cli()
+        except SystemExit as end:
+            status = end.code
+        except BaseException:
+            sys.excepthook(*sys.exc_info())  # as the interpreter would, which also ends with status 1
+            status = 1
+    for file in scenario["files"]:
+        Path(file).unlink()
+    (folder / f"{scenario['name']}.status").write_text(str(status))
+
+
+if __name__ == "__main__":
+    logging.basicConfig(level=logging.DEBUG)
+    file = Path(sys.argv[1])
+    for one in json.loads(file.read_text(encoding="utf-8")):
+        run(one, file.parent)

@@ -1,0 +1,38 @@
+"""A second implementation of the three rules of resolution, for what the report itself says."""
+
+from __future__ import annotations
+
+from invented_reports import Outcome
+
+
+def oracle_violations(outcome: Outcome) -> list[str]:
+    """The rules of implicit.md section 5 for keys that the report itself speaks of, told independently of the
+    resolver.
+    """
+    kept = outcome.deduplicated[outcome.deduplicated["disposition"] == "kept"]
+    keys: dict[tuple[object, ...], list[tuple[str, float, str]]] = {}
+    for study, currency, name, parts, status, support, own in zip(
+        *(
+            kept[c]
+            for c in ("study_id", "currency", "name", "location_parts", "status", "support", "finding_id")
+        ),
+        strict=True,
+    ):
+        keys.setdefault((study, currency, name, tuple(parts)), []).append((status, support, own))
+    result: dict[tuple[object, ...], list[str]] = {}
+    for study, currency, name, parts, own in zip(
+        *(outcome.rows[c] for c in ("study_id", "currency", "name", "location_parts", "finding_id")),
+        strict=True,
+    ):
+        result.setdefault((study, currency, name, tuple(parts)), []).append(own)
+    found = []
+    for key, stated in keys.items():
+        statuses = {status for status, _, _ in stated}
+        best = max(support for _, support, _ in stated)
+        left = result.get(key, [])
+        if statuses == {"dp", "dn"}:
+            if left:
+                found.append(f"a definite contradiction left {left}")
+        elif len(left) != 1 or left[0] not in [own for _, support, own in stated if support == best]:
+            found.append(f"{key} should be decided by what the report says, not {left}")
+    return found

@@ -1,0 +1,55 @@
+"""A judge behind a real SDK, for the tests of faults; run as a program it asks 400 questions and is there to
+be killed: LEDGER URL.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from lunguage_assets.judges.ledger.ledger import Ledger
+from lunguage_assets.judges.model_judge import ModelJudge
+from lunguage_assets.judges.prompts import load_prompts
+from lunguage_assets.judges.protocol import ComparisonQuestion
+from lunguage_assets.judges.providers import provider_of
+from lunguage_assets.judges.slots import Limits, ModelSlot, Price
+
+IN_FLIGHT = 16
+KEYS = {"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k", "GEMINI_API_KEY": "k"}
+PRICE = Price.model_validate({"input": 1.0, "output": 2.0, "as_of": "2026-01-01"})
+LIMITS = Limits(
+    in_flight=IN_FLIGHT,
+    timeout_s=2.0,
+    backoff_s=0.001,
+    breaker_pause_s=0.01,
+    failures_per_request=30,
+    breaker_failures=40,
+)
+
+
+def pairs(count: int) -> list[ComparisonQuestion]:
+    return [
+        ComparisonQuestion(f"There may be <finding> number {n}.", f"There is likely <finding> number {n}.")
+        for n in range(count)
+    ]
+
+
+def judge_of(wire: str, url: str, ledger: Ledger, **fields: Any) -> ModelJudge:
+    """A judge of provider `wire` at a loopback server."""
+    address = f"{url}/v1" if wire == "openai" else url
+    params = {"max_output_tokens" if wire == "gemini" else "max_tokens": 100}
+    slot = ModelSlot(provider=wire, model="model-1", base_url=address, params=params, limits=LIMITS, **fields)  # type: ignore[arg-type]
+    provider = provider_of("one", slot, KEYS)
+    return ModelJudge(
+        "one",
+        provider,
+        ledger,
+        load_prompts(),
+        LIMITS,
+        price=PRICE,
+    )
+
+
+if __name__ == "__main__":
+    judge_of("openai", sys.argv[2], Ledger.open(Path(sys.argv[1]))).compare(pairs(400))

@@ -1,0 +1,207 @@
+"""Tiny random language models with a tokenizer of their own, saved as the libraries save real ones, for the
+tests of models in this process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from lunguage_assets.judges.providers import provider_of
+from lunguage_assets.judges.requests import Prompt, Provider, Reply, Request
+from lunguage_assets.judges.slots import ModelSlot
+
+os.environ["HF_HUB_OFFLINE"] = "1"  # no test may fetch anything; read when the library is imported
+
+LABELS = ("sentence_1", "sentence_2")
+FAMILIES = ("llama", "gpt2", "gemma")
+SPECIALS = ("<pad>", "<bos>", "<end>", "<system>", "<user>", "<model>")
+CORPUS = [
+    "sentence_1: There may be an invented <finding> in zone 7. sentence_2: The <finding> is "
+    "likely, and possibly larger.",
+    "You judge invented sentences. Which is closer to certain? answer: sentence_1 answer: sentence_2",
+    "present absent presently certainly not probable likely unlikely",
+]
+WITH_SYSTEM = (
+    "<bos>{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}{% if "
+    "add_generation_prompt %}<model>{{ thought | default('') }}{% endif %}"
+)
+REFUSING_SYSTEM = (
+    "{% if messages[0].role == 'system' %}{{ raise_exception('System role not supported') }}{% endif %}"
+    + WITH_SYSTEM
+)
+DROPPING_SYSTEM = WITH_SYSTEM.replace("in messages", "in messages if m.role == 'user'")
+
+
+def missing() -> str | None:
+    """Why no model can run here, or None. In CI nothing may be missing."""
+    absent = [module for module in ("torch", "transformers") if find_spec(module) is None]
+    return (
+        f"needs {absent[0]}: pip install 'lunguage-assets[models]'"
+        if absent and not os.environ.get("CI")
+        else None
+    )
+
+
+def save(
+    folder: Path,
+    family: str = "llama",
+    template: str | None = WITH_SYSTEM,
+    *,
+    seed: int = 0,
+    positions: int = 4096,
+) -> Path:
+    """A model of two layers with random weights, and its tokenizer."""
+    import torch
+
+    torch.set_num_threads(1)  # threads that wait for each other take longer than models so small
+    tokenizer = _tokenizer(template)
+    torch.manual_seed(seed)
+    _model(family, len(tokenizer), positions).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def _tokenizer(template: str | None) -> Any:
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    words = Tokenizer(models.BPE())
+    words.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    words.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(
+        vocab_size=420, special_tokens=list(SPECIALS), initial_alphabet=alphabet, show_progress=False
+    )
+    words.train_from_iterator(CORPUS * 3, trainer)
+    return PreTrainedTokenizerFast(
+        tokenizer_object=words,
+        pad_token="<pad>",
+        bos_token="<bos>",
+        eos_token="<end>",
+        additional_special_tokens=list(SPECIALS[3:]),
+        chat_template=template,
+    )
+
+
+def _model(family: str, vocabulary: int, positions: int) -> Any:
+    """Initialised so widely that what a model answers depends on what it was asked."""
+    import transformers as tf
+
+    common = {
+        "vocab_size": vocabulary,
+        "initializer_range": 0.35,
+        "pad_token_id": 0,
+        "bos_token_id": 1,
+        "eos_token_id": 2,
+    }
+    layers = {
+        "hidden_size": 32,
+        "intermediate_size": 64,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+    }
+    if family == "gpt2":  # positions are counted from the first token, so that padding would move them
+        return tf.GPT2LMHeadModel(
+            tf.GPT2Config(n_embd=32, n_layer=2, n_head=4, n_positions=positions, **common)
+        )
+    if family == "gemma":  # MedGemma's kind: one layer sees a window of its neighbourhood only
+        window = {
+            "head_dim": 8,
+            "sliding_window": 16,
+            "layer_types": ["sliding_attention", "full_attention"],
+            "query_pre_attn_scalar": 8,
+        }
+        model = tf.Gemma3ForCausalLM(
+            tf.Gemma3TextConfig(
+                max_position_embeddings=positions, tie_word_embeddings=False, **layers, **window, **common
+            )
+        )
+        model.get_input_embeddings().weight.data *= (
+            0.1  # it is scaled up later, and the last word alone would decide
+        )
+        return model
+    return tf.LlamaForCausalLM(tf.LlamaConfig(max_position_embeddings=positions, **layers, **common))
+
+
+@cache
+def plain_model(folder: Path) -> Any:
+    """The saved model, loaded by the library alone."""
+    import transformers
+
+    return transformers.AutoModelForCausalLM.from_pretrained(folder).eval()
+
+
+def next_token_scores(folder: Path, tokens: Sequence[int]) -> Any:
+    """Log-probabilities of the token after these, by the plainest use of the library: one prompt, no padding,
+    no generation.
+    """
+    import torch
+
+    with torch.no_grad():
+        return torch.log_softmax(
+            plain_model(folder)(torch.tensor([list(tokens)])).logits[0, -1].double(), dim=-1
+        )
+
+
+def slot(folder: Path, params: dict[str, Any] | None = None, **fields: Any) -> ModelSlot:
+    return ModelSlot.model_validate(
+        {
+            "provider": "transformers",
+            "model": str(folder),
+            "device": "cpu",
+            "params": {"max_new_tokens": 12, **(params or {})},
+            **fields,
+        }
+    )
+
+
+def made(folder: Path, params: dict[str, Any] | None = None, **fields: Any) -> Provider:
+    return provider_of("tiny", slot(folder, params, **fields), {})
+
+
+def question(number: int, mode: Any = "text", **fields: Any) -> Request:
+    """Invented questions of very different lengths, so that a batch of them is padded."""
+    user = f"sentence_1: {'larger ' * (7 * number % 40)}zone {number} likely. sentence_2: possibly. answer:"
+    return Request(
+        **{
+            "task": "compare",
+            "prompt": Prompt("You judge.", user, "v1"),
+            "mode": mode,
+            "labels": LABELS,
+            **fields,
+        }
+    )
+
+
+def answers(provider: Provider, *requests: Request) -> list[Reply]:
+    """All asked at once."""
+
+    async def ask() -> list[Reply]:
+        return list(await asyncio.gather(*map(provider.answer, requests)))
+
+    return asyncio.run(ask())
+
+
+def one_by_one(provider: Provider, requests: list[Request]) -> list[Reply]:
+    return [answers(provider, request)[0] for request in requests]
+
+
+@cache
+def tokenizer(folder: Path) -> Any:
+    import transformers
+
+    return transformers.AutoTokenizer.from_pretrained(folder)
+
+
+def shown(folder: Path, request: Request, answered: str = "") -> list[int]:
+    """Tokens of a conversation as the test's template writes it, up to the model's turn."""
+    text = f"<bos><system>{request.prompt.system}<end><user>{request.prompt.user}<end><model>{answered}"
+    tokens: list[int] = tokenizer(folder)(text, add_special_tokens=False)["input_ids"]
+    return tokens
