@@ -8,6 +8,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
+from lunguage_assets.current.recipes import STEP_OF
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.home.store import PARTITIONED_BY
@@ -121,11 +122,12 @@ def _sources(definitions: dg.Definitions, asset: str) -> list[str]:
 
 
 def test_every_asset_links_to_the_function_that_makes_it(definitions: dg.Definitions) -> None:
-    for key in definitions.resolve_asset_graph().get_all_asset_keys():
+    for key in definitions.resolve_asset_graph().executable_asset_keys:
         (source,) = _sources(definitions, key.to_user_string())
         path, line = source.rsplit(":", 1)
         written = Path(path).read_text(encoding="utf-8").splitlines()[int(line) - 1 :]
-        assert written[0].strip().startswith(("@dg.asset", "@dg.multi_asset")), source
+        step = STEP_OF[key.path[-1]]
+        assert written[0].startswith(f"def {step}(") or f"def write_{step}(" in written[1], source
 
 
 def test_a_repository_that_is_named_is_linked_and_no_path_of_this_machine(
