@@ -19,7 +19,6 @@ from dagster_duckdb import DuckDBResource
 from upath import UPath
 
 from lunguage_assets.current.plan import not_there
-from lunguage_assets.current.recipes import dimensions_of
 from lunguage_assets.home.record import Encoded
 from lunguage_assets.home.store import (
     create_catalog,
@@ -28,7 +27,6 @@ from lunguage_assets.home.store import (
     read_sound_table,
 )
 from lunguage_assets.home.table_place import is_local, open_place
-from lunguage_assets.orchestration.partitions import store_keys
 from lunguage_assets.orchestration.withheld import plain_failures
 from lunguage_assets.tables import TABLES
 
@@ -57,7 +55,10 @@ class ParquetTables(dg.UPathIOManager):
             with plain_failures(passing=(FileNotFoundError,)):
                 return read_sound_table(table, path)
         except FileNotFoundError:
-            keys = store_keys(context.partition_key, dimensions_of(table.name))
+            if (context.definition_metadata or {}).get("allow_missing_partitions"):
+                raise  # the input is read without this partition
+            *folders, file = path.relative_to(self._root / table.name).parts
+            keys = (*folders, file.removesuffix(self.extension))
             raise dg.Failure(description=not_there(table.name, keys), allow_retries=False) from None
 
     def get_path_for_partition(
