@@ -8,6 +8,7 @@ https://github.com/OWNER/NAME, and `$LUNGUAGE_REVISION` the branch, tag or commi
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,10 +29,10 @@ def linked_to_code(assets: Sequence[dg.AssetsDefinition]) -> list[dg.AssetsDefin
     Raises:
         ConfigurationError: `$LUNGUAGE_REPOSITORY` is no address whose links Dagster knows how to write.
     """
-    local = dg.with_source_code_references(assets)
+    local = [_linked(asset) for asset in assets]
     repository = os.environ.get(REPOSITORY_VARIABLE, "").strip().rstrip("/").removesuffix(".git")
     if not repository:
-        return list(local)
+        return local
     if not repository.startswith(("https://", "http://")) or not any(
         host in repository for host in ("github", "gitlab")
     ):
@@ -49,3 +50,13 @@ def linked_to_code(assets: Sequence[dg.AssetsDefinition]) -> list[dg.AssetsDefin
             local, git_url=repository, git_branch=revision, file_path_mapping=anchor
         )
     )
+
+
+def _linked(asset: dg.AssetsDefinition) -> dg.AssetsDefinition:
+    """`dg.with_source_code_references` would link to the wrapper that is common to all steps."""
+    compute = inspect.unwrap(asset.op.compute_fn.decorated_fn)
+    place = dg.LocalFileCodeReference(
+        file_path=str(inspect.getsourcefile(compute)), line_number=inspect.getsourcelines(compute)[1]
+    )
+    links = {"dagster/code_references": dg.CodeReferencesMetadataValue(code_references=[place])}
+    return asset.map_asset_specs(lambda spec: spec.merge_attributes(metadata=links))

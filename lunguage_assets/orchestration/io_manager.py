@@ -19,7 +19,6 @@ from dagster_duckdb import DuckDBResource
 from upath import UPath
 
 from lunguage_assets.current.plan import not_there
-from lunguage_assets.current.recipes import dimensions_of
 from lunguage_assets.home.record import Encoded
 from lunguage_assets.home.store import (
     create_catalog,
@@ -57,10 +56,10 @@ class ParquetTables(dg.UPathIOManager):
                 return read_sound_table(table, path)
         except FileNotFoundError:
             if (context.definition_metadata or {}).get("allow_missing_partitions"):
-                raise
-            *folders, file = path.parts[-len(dimensions_of(table.name)) :]
-            missing = not_there(table.name, [*folders, file.removesuffix(self.extension)])
-            raise dg.Failure(description=missing, allow_retries=False) from None
+                raise  # the input is read without this partition
+            *folders, file = path.relative_to(self._root / table.name).parts
+            keys = (*folders, file.removesuffix(self.extension))
+            raise dg.Failure(description=not_there(table.name, keys), allow_retries=False) from None
 
     def get_path_for_partition(
         self, context: dg.InputContext | dg.OutputContext, path: UPath, partition: str

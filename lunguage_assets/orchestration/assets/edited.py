@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import dagster as dg
 
-from lunguage_assets.current.reads import NOTHING
 from lunguage_assets.current.recipes import BATCH, RECIPES
 from lunguage_assets.current.standing import Standings
 from lunguage_assets.errors import LunguageError
@@ -120,8 +119,10 @@ def present_versions(standings: Standings) -> list[Edited]:
 
 
 def changed(instance: dg.DagsterInstance, standings: Standings) -> list[dg.AssetObservation]:
-    """Observations of what has another version than the instance knows; of corrections only where there are
-    any.
+    """Observations of what has another version than the instance knows.
+
+    A batch without corrections has a version too: Dagster compares only what was noted before a table was
+    made, and a first correction would show nothing as stale.
     """
     noted = {asset: _noted(instance, asset) for asset in ("settings", "corrections", "judges")}
     return [
@@ -129,7 +130,7 @@ def changed(instance: dg.DagsterInstance, standings: Standings) -> list[dg.Asset
             dg.AssetKey(edited.asset), partition=edited.partition, tags={VERSION_TAG: edited.version}
         )
         for edited in present_versions(standings)
-        if noted[edited.asset].get(edited.partition, NOTHING) != edited.version
+        if noted[edited.asset].get(edited.partition) != edited.version
     ]
 
 

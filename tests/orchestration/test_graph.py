@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-import ast
 import os
 from pathlib import Path
 
 import dagster as dg
 import pytest
 
+from lunguage_assets.current.recipes import STEP_OF
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.home.home import Home
 from lunguage_assets.home.store import PARTITIONED_BY
 from lunguage_assets.judges.configuration import load_judges
-from lunguage_assets.orchestration.assets.explicit import stick_settings
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.partitions import build_partitions
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.tables import TABLES
 
 GOLDEN = Path(__file__).with_name("asset_graph.txt")
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
 def definitions(tmp_path_factory: pytest.TempPathFactory) -> dg.Definitions:
-    return build_defs(Home(tmp_path_factory.mktemp("home")))
+    return build_defs(HomeResource(root=str(tmp_path_factory.mktemp("home"))))
 
 
 def dimensions(partitions: dg.PartitionsDefinition | None) -> str:
@@ -125,11 +122,12 @@ def _sources(definitions: dg.Definitions, asset: str) -> list[str]:
 
 
 def test_every_asset_links_to_the_function_that_makes_it(definitions: dg.Definitions) -> None:
-    for key in definitions.resolve_asset_graph().get_all_asset_keys():
+    for key in definitions.resolve_asset_graph().executable_asset_keys:
         (source,) = _sources(definitions, key.to_user_string())
         path, line = source.rsplit(":", 1)
         written = Path(path).read_text(encoding="utf-8").splitlines()[int(line) - 1 :]
-        assert written[0].strip().startswith(("@dg.asset", "@dg.multi_asset")), source
+        step = STEP_OF[key.path[-1]]
+        assert written[0].startswith(f"def {step}(") or f"def write_{step}(" in written[1], source
 
 
 def test_a_repository_that_is_named_is_linked_and_no_path_of_this_machine(
@@ -137,7 +135,7 @@ def test_a_repository_that_is_named_is_linked_and_no_path_of_this_machine(
 ) -> None:
     monkeypatch.setenv("LUNGUAGE_REPOSITORY", "https://github.com/example/fork.git")
     monkeypatch.setenv("LUNGUAGE_REVISION", "v2")
-    (source,) = _sources(build_defs(Home(tmp_path)), "expansions")
+    (source,) = _sources(build_defs(HomeResource(root=str(tmp_path))), "expansions")
     assert source.startswith(
         "https://github.com/example/fork/tree/v2/lunguage_assets/orchestration/assets/implicit.py#L"
     )
@@ -146,64 +144,15 @@ def test_a_repository_that_is_named_is_linked_and_no_path_of_this_machine(
         ConfigurationError,
         match=r"LUNGUAGE_REPOSITORY: found 'somewhere'; expected the web address .* Mend it",
     ):
-        build_defs(Home(tmp_path))
-
-
-def test_domain_code_never_imports_dagster() -> None:
-    package = ROOT / "lunguage_assets"
-    wiring = {package / "definitions.py", package / "cli.py"}
-    offending = []
-    for path in package.rglob("*.py"):
-        if path in wiring or package / "orchestration" in path.parents or package / "_data" in path.parents:
-            continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            names = (
-                [alias.name for alias in node.names]
-                if isinstance(node, ast.Import)
-                else [node.module or ""]
-                if isinstance(node, ast.ImportFrom)
-                else []
-            )
-            offending += [
-                f"{path.name}: {name}"
-                for name in names
-                if name.split(".")[0] in ("dagster", "dagster_duckdb")
-            ]
-    assert offending == []
+        build_defs(HomeResource(root=str(tmp_path)))
 
 
 def test_wheel_and_checkout_find_the_same_data_files() -> None:
-    from lunguage_assets.data_files import dagster_yaml, expectation, resource
+    from lunguage_assets.data_files import dagster_yaml, expectation
 
     assert resource("settings.toml").is_file()
     assert expectation("findings.json").is_file()
     assert dagster_yaml().is_file()
-
-
-def test_a_judge_added_to_the_configuration_asks_for_no_new_measuring_stick_of_the_others(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    home = HomeResource(root=str(tmp_path))
-    alone = stick_settings(home, ["cues"])
-    more = (
-        resource("judges.toml")
-        .read_text()
-        .replace('members = ["lexicon", "cues"]', 'members = ["lexicon", "cues", "third"]')
-    )
-    (tmp_path / "judges.toml").write_text(more + '\n[judges.third]\nprovider = "cues"\n')
-    monkeypatch.setenv("LUNGUAGE_JUDGES", str(tmp_path / "judges.toml"))
-    assert home.judges.members("panel") == ("lexicon", "cues", "third")
-    assert stick_settings(home, ["cues"]) == alone
-    assert stick_settings(home, ["cues", "third"]) != alone
-
-
-def test_a_setting_of_the_fit_asks_for_no_new_measuring_stick_and_the_seed_does(tmp_path: Path) -> None:
-    home = HomeResource(root=str(tmp_path))
-    base = stick_settings(home, ["cues"])
-    (tmp_path / "settings.toml").write_text("[explicit]\npatience = 3\n")
-    assert stick_settings(home, ["cues"]) == base
-    (tmp_path / "settings.toml").write_text("[explicit]\nseed = 1\n")
-    assert stick_settings(home, ["cues"]) != base
 
 
 def test_opening_the_offline_judges_leaves_no_ledger(tmp_path: Path) -> None:

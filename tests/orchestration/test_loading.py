@@ -17,6 +17,7 @@ import pytest
 from lunguage_assets.home.home import Home
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
+from lunguage_assets.orchestration.resources import HomeResource
 
 ROOT = Path(__file__).resolve().parents[2]
 KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "AZURE_OPENAI_API_KEY")
@@ -127,10 +128,10 @@ def test_a_thousand_batches_let_loading_touch_no_more_files_than_none(
                 REPORT_BATCH.name, [f"b{number:04d}" for number in range(batches)]
             )
         build_defs(
-            home
+            HomeResource(root=str(home.root))
         ).get_repository_def().load_all_definitions()  # what is read but once per process has been read now
         touched.clear()
-        build_defs(home).get_repository_def().load_all_definitions()
+        build_defs(HomeResource(root=str(home.root))).get_repository_def().load_all_definitions()
         found.append([(event, path.replace(str(home.root), "HOME")) for event, path in touched])
     assert ("open", "HOME/corpus.json") in found[0], "the watch sees what is opened"
     assert found[0] == found[1]

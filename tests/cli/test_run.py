@@ -1,0 +1,284 @@
+"""`lunguage run`: Lunguage files in, Lunguage++ out; a second time there is nothing to do."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import dagster as dg
+import duckdb
+import pandas as pd
+import pytest
+from commands import Said, lunguage
+from finished_homes import Finished
+from made_once import made_once
+from platform_support import contents
+
+from lunguage_assets.data_files import resource
+from lunguage_assets.sample import write_sample
+
+
+@pytest.fixture(scope="session")
+def five(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A delivery of five reports."""
+    folder = made_once(
+        tmp_path_factory, "five_reports", lambda folder: write_sample(folder / "five", reports=5, seed=7)
+    )
+    return folder / "five"
+
+
+@pytest.fixture(scope="session")
+def ran(tmp_path_factory: pytest.TempPathFactory, five: Path) -> tuple[Path, str]:
+    """A home after `lunguage run` on five reports with the packaged settings, and what it said; only read."""
+
+    def make(folder: Path) -> None:
+        done = lunguage(folder / "home", "run", "--data", five, "--batch", "first")
+        assert done.returncode == 0, done.stderr
+        (folder / "said").write_text(done.stdout)
+
+    folder = made_once(tmp_path_factory, "run_of_five", make)
+    return folder / "home", (folder / "said").read_text()
+
+
+@pytest.fixture
+def home(ran: tuple[Path, str], tmp_path: Path) -> Path:
+    shutil.copytree(ran[0], tmp_path / "home")
+    return tmp_path / "home"
+
+
+def test_a_folder_of_five_reports_goes_through_with_the_published_ruler(ran: tuple[Path, str]) -> None:
+    home, said = ran
+    assert "the published phrases" in said
+    assert "checks passed" in said
+    summary = json.loads((home / "release" / "panel" / "summary.json").read_text())
+    assert (summary["ruler"], summary["phrases_ranked"], summary["reports"]) == ("published", 42, 5)
+    assert summary["rows_out"] > 0
+
+
+def test_a_check_that_warns_is_shown_and_does_not_fail_the_run(ran: tuple[Path, str]) -> None:
+    assert "hedge_phrases: pairs_reviewed (lexicon x first)" in ran[1]
+    assert "warns" in ran[1]
+
+
+def test_runs_materialisations_and_checks_are_in_the_persistent_instance(ran: tuple[Path, str]) -> None:
+    with dg.DagsterInstance.from_config(str(ran[0] / "dagster")) as instance:
+        runs = instance.get_runs()
+        stick = ["build_vocabulary", "compare", "compare", "rank"]
+        jobs = ["ingest", "extract_hedges", *stick, "refit", "release"]
+        assert [run.job_name for run in reversed(runs)] == jobs
+        assert all(run.is_success for run in runs)
+        assert all(run.remote_job_origin for run in runs), "or the timeline leaves them out"
+        record = instance.get_latest_materialization_event(dg.AssetKey("lunguage_plus_plus"))
+        assert record is not None
+        assert record.asset_materialization.partition == "panel|first"
+
+
+def test_a_second_run_has_nothing_to_do_and_does_nothing(home: Path, five: Path) -> None:
+    before = contents(home)
+    done = lunguage(home, "run", "--data", five, "--batch", "first")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Everything is current: nothing to do.")
+    assert {name for name, content in contents(home).items() if before.get(name) != content} == set()
+
+
+def test_a_changed_setting_is_named_before_what_it_makes_again(home: Path, five: Path) -> None:
+    (home / "settings.toml").write_text("[implicit]\nmode = 'paper'\n")
+    done = lunguage(home, "run", "--data", five, "--batch", "first")
+    assert done.returncode == 0, done.stderr
+    begun = [line.split("] ")[1] for line in done.stdout.splitlines() if line.startswith("[")]
+    assert begun == [
+        "expand (panel x first), merge settings changed",
+        "release (panel), merge settings changed",
+    ]
+    released = pd.read_parquet(home / "release" / "panel" / "Lunguage_plus_plus.parquet")
+    assert set(released["mode"]) == {"paper"}
+
+
+def test_the_release_goes_where_it_is_wanted(home: Path, five: Path, tmp_path: Path) -> None:
+    done = lunguage(home, "run", "--data", five, "--batch", "first", "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert str(tmp_path / "out") in done.stdout
+    assert contents(tmp_path / "out" / "release") == contents(home / "release")
+
+
+def test_running_again_from_the_start_changes_no_byte(home: Path, five: Path) -> None:
+    before = {part: contents(home / part) for part in ("tables", "release")}
+    done = lunguage(home, "run", "--data", five, "--batch", "first", "--rebuild-ranking")
+    assert done.returncode == 0, done.stderr
+    assert {part: contents(home / part) for part in before} == before
+
+
+def test_a_study_that_comes_again_is_taken_from_the_later_batch(
+    home: Path, five: Path, tmp_path: Path
+) -> None:
+    again = tmp_path / "again"
+    shutil.copytree(five, again)
+    rows = pd.read_csv(five / "Lunguage.csv", dtype=str, keep_default_na=False)
+    study = rows["study_id"].iloc[0]
+    rows[rows["study_id"] == study].rename(
+        columns=lambda name: "" if name.startswith("Unnamed") else name
+    ).to_csv(again / "Lunguage.csv", index=False)
+    done = lunguage(home, "run", "--data", again, "--batch", "second")
+    assert done.returncode == 0, done.stderr
+    summary = json.loads((home / "release" / "panel" / "summary.json").read_text())
+    assert summary["batches"] == ["first", "second"]
+    assert (summary["studies_superseded"], summary["reports"]) == (1, 5)
+    released = pd.read_parquet(home / "release" / "panel" / "Lunguage_plus_plus.parquet")
+    assert set(released.loc[released["study_id"] == study, "report_batch"]) == {"second"}
+    assert released["finding_id"].is_unique
+
+
+def test_bad_rows_are_set_aside_with_their_reasons_and_the_good_ones_go_through(
+    tmp_path: Path, five: Path
+) -> None:
+    delivery = tmp_path / "messy"
+    shutil.copytree(five, delivery)
+    frame = pd.read_csv(delivery / "Lunguage.csv", dtype=str, keep_default_na=False).rename(
+        columns={"Unnamed: 0": ""}
+    )
+    spoiled = {
+        0: ("dx_status", "perhaps"),
+        1: ("section", "appendix"),
+        2: ("study_id", "unknown"),
+        3: ("", frame[""].iloc[4]),
+    }
+    for line, (column, value) in spoiled.items():
+        frame.loc[line, column] = value
+    frame["surplus"] = "x"
+    text = frame.to_csv(index=False, lineterminator="\r\n")
+    broken = "99999,p90000001,too few values\r\n"
+    (delivery / "Lunguage.csv").write_bytes(b"\xef\xbb\xbf" + (text + broken).encode())
+    (delivery / "Lunguage_vocab.csv").unlink()
+    (delivery / "mimic-cxr-2.0.0-metadata.csv").unlink()
+    home = tmp_path / "home"
+    done = lunguage(home, "run", "--data", delivery)
+    assert done.returncode == 0, done.stderr
+    rejected = pd.read_csv(release_of(home) / "rejected.csv", dtype=str, keep_default_na=False)
+    assert sorted(rejected["reason"]) == sorted(
+        ["dx-status", "section", "study-id", "duplicate-row-number", "wrong-number-of-values"]
+    )
+    assert rejected["remedy"].str.len().min() > 0
+    assert set(rejected["file"]) == {"Lunguage.csv"}
+    rows = json.loads((release_of(home) / "summary.json").read_text())["rows"]
+    assert rows["rejected"] == 5
+    assert rows["rows_in"] == len(frame) + 1
+    with duckdb.connect(str(home / "lunguage.duckdb"), read_only=True) as client:
+        noted = {row[0] for row in client.execute("SELECT DISTINCT reason FROM intake_notes").fetchall()}
+    assert {"vocabulary-missing", "metadata-missing", "column-ignored"} <= noted
+
+
+def edited(delivery: Path, target: Path, **files: str | None) -> Path:
+    """A copy of a delivery with files replaced (by name with dots as double underscores) or removed."""
+    shutil.copytree(delivery, target)
+    for name, content in files.items():
+        path = target / name.replace("__", ".")
+        if content is None:
+            path.unlink()
+        else:
+            path.write_text(content, encoding="utf-8")
+    return target
+
+
+def refused(done: Said) -> str:
+    """The one line that a command says when a person has to mend something."""
+    assert done.returncode == 1
+    (line,) = done.stderr.strip().splitlines()
+    assert line.startswith("lunguage: ")
+    assert "Traceback" not in done.stderr + done.stdout
+    return line
+
+
+@pytest.mark.parametrize(
+    ("prepare", "said"),
+    [
+        (lambda d, t: t / "nowhere", "no such folder"),
+        (lambda d, t: edited(d, t / "x", Lunguage__csv=None), "Lunguage.csv"),
+        (lambda d, t: edited(d, t / "x", Lunguage__csv=""), "empty"),
+        (
+            lambda d, t: edited(
+                d, t / "x", Lunguage__csv=",subject_id,study_id,section,sent\n0,p1,s1,find,a\n"
+            ),
+            "ent",
+        ),
+        (lambda d, t: edited(d, t / "x", corpus__toml='data_class = "public"\n'), "data_class"),
+    ],
+    ids=["no folder", "no findings file", "empty file", "missing column", "unknown data class"],
+)
+def test_an_unusable_delivery_stops_with_one_line_and_leaves_no_release(
+    prepare: Callable[[Path, Path], Path], said: str, tmp_path: Path, five: Path
+) -> None:
+    home = tmp_path / "home"
+    assert said in refused(lunguage(home, "run", "--data", prepare(five, tmp_path), "--batch", "b"))
+    assert not (home / "release").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--ranker", "oracle"), "oracle"),
+        (("--batch", "Bad,Key"), "lower-case"),
+        (("--corpus", "other"), "other"),
+    ],
+    ids=["unknown ranker", "unusable batch key", "another corpus"],
+)
+def test_wrong_options_are_named(arguments: tuple[str, ...], said: str, home: Path, five: Path) -> None:
+    assert said in refused(lunguage(home, "run", "--data", five, *arguments))
+
+
+def test_a_missing_option_is_explained_without_a_traceback(tmp_path: Path) -> None:
+    done = lunguage(tmp_path, "run")
+    assert done.returncode == 2
+    assert "--data" in done.stderr
+
+
+def test_an_error_in_a_persons_pathways_names_file_and_line(home: Path, five: Path) -> None:
+    packaged = resource("pathways.yaml").read_text(encoding="utf-8")
+    wrong = packaged.replace("finding: hyperinflation, status: dp", "finding: hyperinflation, status: yes")
+    (home / "pathways.yaml").write_text(wrong, encoding="utf-8")
+    line = next(n for n, text in enumerate(packaged.splitlines(), 1) if "finding: hyperinflation" in text)
+    said = refused(lunguage(home, "run", "--data", five, "--batch", "first"))
+    assert f"line {line}" in said
+    assert "pathways.yaml" in said
+
+
+def fill_in(responses: Path) -> None:
+    """Six experts who choose the first phrase, but one who leaves every other pair out."""
+    with responses.open(newline="", encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream))
+    experts = [name for name in rows[0] if name.startswith("expert")]
+    for number, row in enumerate(rows):
+        row.update({name: "" if name == experts[0] and number % 2 else row["phrase_1"] for name in experts})
+    with responses.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.DictWriter(stream, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def test_a_survey_and_analyses_become_tables_and_ask_nobody(finished: Finished, tmp_path: Path) -> None:
+    home = tmp_path / "finished"
+    shutil.copytree(finished.home, home)
+    made = lunguage(home, "survey", "make", "--pairs", "12", "--out", tmp_path / "survey")
+    assert made.returncode == 0, made.stderr
+    responses = next(path for path in (tmp_path / "survey").glob("*.csv") if "response" in path.name)
+    fill_in(responses)
+    taken = lunguage(home, "survey", "import", "--responses", responses)
+    assert taken.returncode == 0, taken.stderr
+    done = lunguage(home, "analyse")
+    assert done.returncode == 0, done.stderr
+    assert "pairwise agreement" in done.stdout
+    assert "experts (all) with the ranking" in done.stdout
+    tables = ["judge_agreement", "ranking_correlations", "ranking_robustness", "fit_validation"]
+    with duckdb.connect(str(home / "lunguage.duckdb"), read_only=True) as connection:
+        sizes = {
+            table: connection.sql(f"SELECT count(*) FROM {table} WHERE ranker = 'panel'").fetchall()[0][0]
+            for table in (*tables, "expert_agreement")
+        }
+    assert all(sizes.values()), sizes
+    assert not (home / "ledger.sqlite").exists()
+
+
+def test_without_a_ranking_there_is_nothing_to_analyse(tmp_path: Path) -> None:
+    assert "Run `lunguage run` first" in refused(lunguage(tmp_path / "home", "analyse"))

@@ -1,0 +1,81 @@
+"""A home holds one corpus of one data class, and batches that never change."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from lunguage_assets.errors import CorpusMismatch
+from lunguage_assets.home.home import Home, batch_key
+from lunguage_assets.sample import write_sample
+
+
+@pytest.fixture(scope="module")
+def one(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return sample(tmp_path_factory.mktemp("deliveries") / "one", 1)
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return sample(tmp_path_factory.mktemp("deliveries") / "other", 2)
+
+
+def sample(folder: Path, seed: int) -> Path:
+    write_sample(folder, reports=2, seed=seed)
+    return folder
+
+
+def test_a_batch_is_immutable_and_its_key_names_one_content(tmp_path: Path, one: Path, other: Path) -> None:
+    home = Home(tmp_path / "home")
+    first = home.register(one, "b")
+    assert home.register(one, "b") == first
+    with pytest.raises(CorpusMismatch, match="another key"):
+        home.register(other, "b")
+    assert [batch.key for batch in home.registered()] == ["b"]
+    assert home.register(other, "c").number == 1
+
+
+def test_undeclared_text_counts_as_credentialed_and_is_not_mixed_with_synthetic(
+    tmp_path: Path, one: Path
+) -> None:
+    home = Home(tmp_path / "home")
+    home.register(one, "synthetic")
+    undeclared = shutil.copytree(one, tmp_path / "undeclared")
+    (undeclared / "corpus.toml").unlink()
+    with pytest.raises(CorpusMismatch, match="credentialed"):
+        home.register(undeclared, "credentialed", corpus_name="synthetic")
+    apart = Home(tmp_path / "other")
+    apart.register(undeclared, "credentialed")
+    corpus = apart.corpus()
+    assert corpus is not None
+    assert corpus.data_class == "credentialed"
+
+
+def test_the_command_line_cannot_contradict_the_declared_data_class(tmp_path: Path, one: Path) -> None:
+    with pytest.raises(CorpusMismatch, match="declares"):
+        Home(tmp_path / "home").register(one, "b", data_class="credentialed")
+
+
+def test_a_registration_that_was_killed_leaves_nothing_that_counts(tmp_path: Path, one: Path) -> None:
+    home = Home(tmp_path / "home")
+    abandoned = home.batches / ".b.0123.tmp"
+    abandoned.mkdir(parents=True)
+    (abandoned / "Lunguage.csv").write_text("half")
+    assert home.registered() == []
+    home.register(one, "b")
+    assert not abandoned.exists()
+
+
+def test_the_home_is_readable_by_its_owner_only(tmp_path: Path) -> None:
+    home = Home(tmp_path / "home")
+    home.create()
+    assert home.root.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    ("folder", "key"), [("Delivery 2026-11", "delivery-2026-11"), ("Für Max!", "f-r-max"), ("!!!", "batch")]
+)
+def test_a_folder_name_gives_a_usable_batch_key(folder: str, key: str, tmp_path: Path) -> None:
+    assert batch_key(tmp_path / folder) == key

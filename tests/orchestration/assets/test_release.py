@@ -1,0 +1,135 @@
+"""The release of a finished home: the published columns, every row explained, references that resolve."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+from pathlib import Path
+
+import duckdb
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from finished_homes import Finished
+from platform_support import contents
+from small_homes import SmallHome
+
+from lunguage_assets.current.recipes import RECIPES
+from lunguage_assets.data_files import resource
+from lunguage_assets.tables import PUBLISHED_COLUMNS, RELEASE
+
+
+def release_of(finished: Finished) -> Path:
+    return finished.home / "release" / "panel"
+
+
+def test_the_csv_has_exactly_the_published_columns_in_order(finished: Finished) -> None:
+    with (release_of(finished) / "Lunguage_plus_plus.csv").open(newline="", encoding="utf-8") as stream:
+        rows = list(csv.reader(stream))
+    assert tuple(rows[0]) == PUBLISHED_COLUMNS
+    assert all(len(row) == 30 for row in rows)
+
+
+def test_every_delivered_row_is_accounted_for(finished: Finished) -> None:
+    files = [finished.deliveries / batch / "Lunguage.csv" for batch in ("first", "second")]
+    delivered = pd.concat([pd.read_csv(file, dtype=str) for file in files], ignore_index=True)
+    folder = release_of(finished)
+    rows = json.loads((folder / "summary.json").read_text())["rows"]
+    assert rows["rows_in"] == len(delivered)
+    assert (
+        rows["rows_in"]
+        == rows["originals_out"] + rows["merged"] + rows["removed"] + rows["excluded"] + rows["rejected"]
+    )
+    out = pd.read_parquet(folder / "Lunguage_plus_plus.parquet")
+    log = pd.read_csv(folder / "resolution_log.csv", dtype=str)
+    stated = set(out.loc[out["source"] == "original", "finding_id"])
+    logged = set(
+        log.loc[
+            log["event"].isin(["merged", "removed", "excluded"]) & (log["source"] == "original"), "finding_id"
+        ]
+    )
+    assert stated | logged == {
+        f"{study}:{row}" for study, row in zip(delivered["study_id"], delivered.iloc[:, 0], strict=True)
+    }
+    assert not stated & logged
+
+
+def test_references_in_the_csv_point_to_rows_of_the_same_study(finished: Finished) -> None:
+    published = pd.read_csv(release_of(finished) / "Lunguage_plus_plus.csv", dtype=str, keep_default_na=False)
+    assert published.groupby("study_id")["idx"].nunique().sum() == len(published)
+    by_number = {
+        (study, idx): ent
+        for study, idx, ent in zip(published["study_id"], published["idx"], published["ent"], strict=True)
+    }
+    checked = 0
+    for study, evidence, associate in zip(
+        published["study_id"], published["evidence"], published["associate"], strict=True
+    ):
+        for cell in (evidence, associate):
+            tokens = [token.strip() for token in cell.split(",") if token.strip()]
+            for name, number in itertools.pairwise(tokens):
+                if number.startswith("idx"):
+                    assert by_number[study, number.removeprefix("idx")].endswith(name)
+                    checked += 1
+    assert checked > 100
+
+
+def test_probabilities_say_what_the_status_says(finished: Finished) -> None:
+    out = pd.read_parquet(release_of(finished) / "Lunguage_plus_plus.parquet")
+    original = out[out["source"] == "original"]
+    assert set(original.loc[original["status"] == "dp", "prob"]) == {1.0}
+    assert set(original.loc[original["status"] == "dn", "prob"]) == {0.0}
+    tentative = original[original["status"].isin(["tp", "tn"])]
+    assert tentative["prob"].between(0.01, 0.99).all()
+    assert (out["p_low"] <= out["prob"]).all()
+    assert (out["prob"] <= out["p_high"]).all()
+
+
+def test_the_parquet_has_the_released_schema_with_provenance(finished: Finished) -> None:
+    assert pq.read_schema(release_of(finished) / "Lunguage_plus_plus.parquet").equals(RELEASE.arrow)
+
+
+def test_the_duckdb_file_opens_with_any_client_and_agrees_with_the_release(finished: Finished) -> None:
+    out = pq.read_metadata(release_of(finished) / "Lunguage_plus_plus.parquet").num_rows
+    with duckdb.connect(str(finished.home / "lunguage.duckdb"), read_only=True) as client:
+        found = client.execute(
+            "SELECT ranker, report_batch, count(*) FROM lunguage_plus_plus GROUP BY ALL"
+        ).fetchall()
+    assert {(ranker, batch) for ranker, batch, _ in found} == {("panel", "first"), ("panel", "second")}
+    assert sum(rows for _, _, rows in found) == out
+
+
+@pytest.mark.parametrize(
+    ("change", "cause", "stale"),
+    [
+        ("[explicit]\nstep_limit = 17\n", "fit settings changed", ("first", "second")),
+        ("[corpus]\ndefault_view = 'pa'\n", "corpus settings changed", ("first", "second")),
+        (None, "pathways changed", ("first",)),
+    ],
+    ids=["a setting of the fit", "a setting of the intake", "pathways, and one batch expanded again"],
+)
+def test_after_a_change_no_stale_batch_is_released_and_a_check_names_them(
+    change: str | None, cause: str, stale: tuple[str, ...], small: SmallHome
+) -> None:
+    settings, own = small.home.settings_file.read_text(), small.home.root / "pathways.yaml"
+    if change is None:
+        own.write_text(resource("pathways.yaml").read_text() + "\n# another\n")
+        tables = [table for step in ("merging", "expansion", "resolution") for table in RECIPES[step].tables]
+        small.make(tables, {"ranker": "panel", "report_batch": "second"})
+    else:
+        name = change.splitlines()[0]
+        kept = settings.replace(name + "\n", "")
+        small.home.settings_file.write_text(change + kept)
+    before = contents(small.home.release)
+    refused = small.make(["release"], "panel", raise_on_error=False)
+    (failure,) = refused.get_step_failure_events()
+    said = str(failure.event_specific_data.user_failure_data.description)  # type: ignore[union-attr]
+    assert f"{len(stale)} of 2 batches of ranker 'panel'" in said
+    assert all(f"{batch} ({cause})" in said for batch in stale)
+    assert contents(small.home.release) == before
+    found = small.check("reference_ranking", "fits_current", "panel")
+    assert not found.passed
+    assert found.metadata["stale"].value == len(stale)
+    assert str(found.metadata["report"].value).count(cause) == len(stale)
+    assert "everything" in str(found.metadata["remedy"].value)

@@ -1,0 +1,43 @@
+"""The `lunguage` command as a user meets it, in this process."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from unittest import mock
+
+from click.testing import CliRunner
+
+from lunguage_assets.cli.main import main
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a command ended with, and what it printed."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def lunguage(home: Path, *arguments: str | Path, **variables: str | None) -> Said:
+    """Run `lunguage ARGS` on a home; `variables` are set, or taken away with None, while it runs."""
+    environment = {
+        "DAGSTER_HOME": None,
+        "LUNGUAGE_JUDGES": None,
+        "COLUMNS": "200",
+        "LUNGUAGE_HOME": str(home),
+    }
+    status = 0
+    with (
+        CliRunner().isolation(env={**environment, **variables}) as (out, err, _),
+        mock.patch.object(sys, "argv", ["lunguage", *map(str, arguments)]),
+    ):
+        try:
+            main()
+        except SystemExit as ended:
+            status = int(ended.code or 0)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        return Said(status, out.getvalue().decode(), err.getvalue().decode())
