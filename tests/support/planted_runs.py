@@ -73,7 +73,7 @@ def run(scenario: dict[str, Any], folder: Path) -> None:
     ):
         sys.argv = ["lunguage", *scenario["arguments"]]
         try:
-            cli.main()
+            cli()
         except SystemExit as end:
             status = end.code
         except BaseException:
