@@ -34,12 +34,14 @@ from dagster._core.instance.ref import InstanceRef
 # The launchers answer whether the process of a run lives, and resume a run that lost its worker.
 from dagster._core.launcher import CheckRunHealthResult, ResumeRunContext, WorkerStatus
 
-# A run of the command line belongs to the code location, as those launched in the UI do.
+# A run of the command line belongs to the code location, as those launched in the UI do: whose it is.
 from dagster._core.remote_origin import (
     ManagedGrpcPythonEnvCodeLocationOrigin,
     RemoteJobOrigin,
     RemoteRepositoryOrigin,
 )
+
+# The same: how the code location is loaded.
 from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
 
 # The instance of a home names its storage by module and class, as a line of dagster.yaml does.

@@ -5,22 +5,21 @@ to release.
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 import pytest
+from commanded import lunguage
 from loopback import TROUBLES, LoopbackServer, failing_share
 
+from lunguage_assets.errors import LunguageError
 from lunguage_assets.sample import write_sample
 
 pytest.importorskip("openai", reason="needs the extra 'llm': pip install 'lunguage-assets[llm]'")
 
-SETTINGS = "[explicit]\nruler = 'published'\npatience = 3\npanel_steps = 2\n"
+SETTINGS = "[explicit]\nruler = 'published'\nrepetitions = 1\nbootstrap = 20\npatience = 3\npanel_steps = 2\n"
 JUDGES = """
 preset = "loopback"
 [judges.one]
@@ -28,6 +27,7 @@ provider = "openai-compatible"
 model = "tester-1"
 base_url = "{url}"
 params = {{ max_tokens = 100, temperature = 1.0 }}
+limits = {{ backoff_s = 0.01, breaker_pause_s = 0.05 }}
 price = {{ input = 1.0, output = 2.0, as_of = 2026-11-01 }}
 allowed_data = {allowed}
 [judges.two]
@@ -35,6 +35,7 @@ provider = "openai-compatible"
 model = "tester-2"
 base_url = "{url}"
 params = {{ max_tokens = 100 }}
+limits = {{ backoff_s = 0.01, breaker_pause_s = 0.05 }}
 price = {{ input = 1.0, output = 2.0, as_of = 2026-11-01 }}
 allowed_data = {allowed}
 [panels.both]
@@ -60,21 +61,8 @@ def home_for(folder: Path, server: LoopbackServer) -> Path:
     return home
 
 
-def run(home: Path, delivery: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(("LUNGUAGE", "DAGSTER"))}
-    variables = {**kept, "LUNGUAGE_HOME": str(home), "LUNGUAGE_JUDGES": str(home / "judges.toml")}
-    command = [
-        sys.executable,
-        "-m",
-        "lunguage_assets.cli.main",
-        "run",
-        "--data",
-        str(delivery),
-        "--batch",
-        "b",
-        *options,
-    ]
-    return subprocess.run(command, env=variables, capture_output=True, text=True, timeout=300, check=False)
+def run(home: Path, delivery: Path, *options: str) -> LunguageError | None:
+    return lunguage(home, "run", "--data", str(delivery), "--batch", "b", *options)
 
 
 def tables(home: Path) -> dict[str, bytes]:
@@ -103,15 +91,13 @@ def test_a_run_with_failing_calls_ends_like_a_clean_one_shows_its_costs_and_is_r
 ) -> None:
     with LoopbackServer() as clean_server:
         clean = home_for(tmp_path / "clean", clean_server)
-        done = run(clean, delivery)
-        assert done.returncode == 0, done.stderr
+        assert run(clean, delivery) is None
         shown = shown_with_the_partitions(clean)
         assert sum(values["llm_calls"] for values in shown) == len(clean_server.calls)
         assert all(values["llm_cost_usd"] > 0 for values in shown)
     with LoopbackServer(decide=failing_share(0.2, TROUBLES, seed=1)) as bad_server:
         troubled = home_for(tmp_path / "troubled", bad_server)
-        done = run(troubled, delivery)
-        assert done.returncode == 0, done.stderr
+        assert run(troubled, delivery) is None
         assert len(bad_server.calls) > bad_server.answered
     assert tables(troubled) == tables(clean)
     summary = json.loads((clean / "release/panel/v1/restricted/summary.json").read_text())
@@ -123,8 +109,7 @@ def test_a_run_with_failing_calls_ends_like_a_clean_one_shows_its_costs_and_is_r
     shutil.rmtree(clean / "release")
     retired = (clean / "judges.toml").read_text().replace("price = ", "retires_on = 2020-01-01\nprice = ")
     (clean / "judges.toml").write_text(retired)
-    done = run(clean, delivery, "--rebuild-ranking")
-    assert done.returncode == 0, done.stderr
+    assert run(clean, delivery, "--rebuild-ranking") is None
     assert tables(clean) == before
 
 
@@ -133,12 +118,12 @@ def test_a_budget_stops_before_it_is_passed_and_a_larger_one_goes_on(
 ) -> None:
     home = home_for(tmp_path, server)
     stopped = run(home, delivery, "--budget", "0.02")
-    assert stopped.returncode == 1
-    assert len(stopped.stderr.strip().splitlines()) == 1, stopped.stderr
+    assert len(str(stopped).splitlines()) == 1
+    assert "budget of $0.02" in str(stopped)
     assert not (home / "release").exists()
     paid = server.answered
     assert paid > 0
-    assert run(home, delivery, "--budget", "5").returncode == 0
+    assert run(home, delivery, "--budget", "5") is None
     asked = [(call.model, call.prompt) for call in server.calls]
     assert len(asked) > paid
     assert len(asked) - len(set(asked)) <= 40, "only repeated draws may be asked twice"
@@ -156,6 +141,5 @@ def test_credentialed_text_is_sent_to_nobody_who_may_not_receive_it(
     shutil.copytree(delivery, undeclared)
     (undeclared / "corpus.toml").unlink()
     refused = run(home, undeclared)
-    assert refused.returncode == 1
-    assert "may not receive credentialed text" in refused.stderr
+    assert "may not receive credentialed text" in str(refused)
     assert server.calls == []

@@ -1,9 +1,10 @@
 """Getting answers that may wait: questions go to a provider's batch endpoint, at its batch price, and come
 back within a day.
 
-Ledger, parser, model check and tries are those of single calls (`engine.py`, `recording.py`); which batches
-are out is on record in `submissions.py`; how an endpoint is spoken to is in the modules that
-bear the providers' names; watching and collecting one batch is in `batch_watch.py`. Prompts and answers appear in no message here.
+Ledger, parser, model check and tries are those of single calls (`asking/engine.py`, `asking/recording.py`);
+which batches are out is on record in `submissions.py`; how an endpoint is spoken to is in the modules that
+bear the providers' names; watching and collecting one batch is in `batch_watch.py`. Prompts and answers
+appear in no message here.
 """
 
 from __future__ import annotations

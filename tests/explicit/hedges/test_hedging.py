@@ -13,7 +13,6 @@ from tentative_findings import ScriptedJudge, finding, findings_frame
 from lunguage_assets.errors import InputError
 from lunguage_assets.explicit.hedges.hedging import (
     REVIEW_COLUMNS,
-    has_corrections,
     hedge_phrases,
     load_corrections,
     review_queue,
@@ -172,26 +171,6 @@ def test_corrections_of_unknown_findings_are_reported(tmp_path: Path) -> None:
     frame = extracted(saying("likely"), row, corrections=corrections)
     assert unknown_corrections(corrections, frame) == ["s1:10", "s1:9"]
     assert unknown_corrections(None, frame) == []
-
-
-def test_pairs_tell_whether_they_have_the_corrections_that_are_theirs(tmp_path: Path) -> None:
-    row = finding(0)
-    others = "s1:9,or\n"
-    corrections = load_corrections(
-        corrections_file(tmp_path, f"finding_id,phrases\n{others}{row['finding_id']},Likely; not\n")
-    )
-    before, after = (
-        extracted(saying("likely"), row),
-        extracted(saying("likely"), row, corrections=corrections),
-    )
-    assert [has_corrections(frame, corrections) for frame in (before, after)] == [False, True]
-    assert [has_corrections(frame, None) for frame in (before, after)] == [True, False], (
-        "one that was taken back"
-    )
-    emptied = load_corrections(corrections_file(tmp_path, f"finding_id,phrases\n{row['finding_id']},\n"))
-    assert not has_corrections(after, emptied)
-    of_others = load_corrections(corrections_file(tmp_path, f"finding_id,phrases\n{others}"))
-    assert [has_corrections(frame, of_others) for frame in (before, after)] == [True, False]
 
 
 def test_no_corrections_file_is_no_correction(tmp_path: Path) -> None:

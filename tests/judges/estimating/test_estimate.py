@@ -19,6 +19,7 @@ from typing import Any
 import dagster as dg
 import pytest
 from click.testing import CliRunner
+from commanded import lunguage
 from loopback import Call, LoopbackServer
 
 from lunguage_assets.cli.main import commands
@@ -163,23 +164,6 @@ def estimate(delivery: Path, scratch: Path, *options: str, batch: str = "b") -> 
     return found
 
 
-def run(delivery: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    command = [
-        sys.executable,
-        "-m",
-        "lunguage_assets.cli.main",
-        "run",
-        "--data",
-        str(delivery),
-        "--batch",
-        "b",
-        *options,
-    ]
-    return subprocess.run(
-        command, env=dict(os.environ), capture_output=True, text=True, timeout=300, check=False
-    )
-
-
 def calls(found: dict[str, Any]) -> dict[tuple[str, str], int]:
     return {(one["stage"], one["judge"]): one["calls"] for one in found["lines"]}
 
@@ -216,8 +200,7 @@ def test_a_run_asks_what_was_estimated_and_then_nothing_is_left_to_pay(
     assert contents(home) == before, "an estimate changes nothing on disk"
     assert server.arrivals == [], "and sends nothing"
 
-    done = run(delivery)
-    assert done.returncode == 0, done.stderr
+    assert lunguage(home, "run", "--data", str(delivery), "--batch", "b") is None
     assert asked_by_run(home) == calls(first)
     assert len(server.calls) == first["total"]["calls"]
 
@@ -234,9 +217,9 @@ def test_what_a_stopped_run_has_paid_is_deducted(
     home: Path, delivery: Path, server: LoopbackServer, tmp_path: Path
 ) -> None:
     first = estimate(delivery, tmp_path)
-    stopped = run(delivery, "--budget", f"{0.7 * first['total']['usd']:.4f}")
-    assert stopped.returncode == 1
-    assert "budget" in stopped.stderr
+    budget = f"{0.7 * first['total']['usd']:.4f}"
+    stopped = lunguage(home, "run", "--data", str(delivery), "--batch", "b", "--budget", budget)
+    assert "budget" in str(stopped)
     answered = server.answered
     before = contents(home)
     rest = estimate(delivery, tmp_path)

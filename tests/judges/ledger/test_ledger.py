@@ -141,7 +141,7 @@ def _write_many(place: str, writer: int, keys: list[str]) -> None:
 
 def test_processes_that_write_at_once_lose_nothing_and_agree_on_who_was_first(place: str) -> None:
     keys = [f"{number:064x}" for number in range(140)]
-    context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("fork")
     orders = [keys, keys[::-1], keys[70:] + keys[:70]]
     writers = [
         context.Process(target=_write_many, args=(place, number, order))
@@ -197,7 +197,7 @@ def test_a_writer_that_has_looked_finds_nothing_changed_when_it_writes(tmp_path:
     """What `record` decides from reading (who was first) still holds as it inserts: no other process comes in
     between.
     """
-    place, context = str(tmp_path / "ledger.sqlite"), multiprocessing.get_context("spawn")
+    place, context = str(tmp_path / "ledger.sqlite"), multiprocessing.get_context("fork")
     ledger, looked = Ledger.open(place), list[int]()
     go, done = context.Event(), context.Semaphore(0)
     other = context.Process(target=_record_when, args=(go, done, place))

@@ -19,6 +19,7 @@ from lunguage_assets.landing.record import record_folder
 from lunguage_assets.orchestration.automation import landing_sensor as module
 from lunguage_assets.orchestration.automation.landing_sensor import landing_sensor
 from lunguage_assets.orchestration.build import build_defs
+from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
 
 
@@ -262,12 +263,12 @@ def test_a_configured_sensor_runs_from_the_start_at_its_interval_and_a_relative_
     home = Home(tmp_path / "home")
     home.create()
     home.settings_file.write_text('[landing]\nurl = "landing"\ninterval_s = 7\n')
-    sensor = build_defs(home).resolve_sensor_def("landing")
+    sensor = build_defs(HomeResource(root=str(home.root))).resolve_sensor_def("landing")
     assert (sensor.default_status, sensor.minimum_interval_seconds) == (dg.DefaultSensorStatus.RUNNING, 7)
     (home.root / "landing").mkdir()
     (home.root / "landing" / "a.csv").write_bytes(csv(1))
     (home.root / "landing" / "a.csv.done").touch()
-    (request,) = evaluated(sensor, instance, build_defs(home)).run_requests or []
+    (request,) = evaluated(sensor, instance, build_defs(HomeResource(root=str(home.root)))).run_requests or []
     assert request.partition_key == "a"
 
 
@@ -276,7 +277,7 @@ def test_the_run_that_is_asked_for_ingests_the_batch(daemon: Daemon) -> None:
     daemon.landing.drop("a.csv.done", "")
     daemon.tick()
     (request,) = daemon.asked
-    definitions = build_defs(daemon.landing.home)
+    definitions = build_defs(HomeResource(root=str(daemon.landing.home.root)))
     result = dg.materialize(  # the assets of the job, without its checks
         [definitions.resolve_assets_def("findings")],
         instance=daemon.instance,

@@ -15,11 +15,13 @@ import pytest
 from platform_support import environment
 from served_home import wait_for
 
+from lunguage_assets.current.plan import Request
 from lunguage_assets.home.home import Home
 from lunguage_assets.interruption import answering_signals
 from lunguage_assets.orchestration.io_manager import ParquetTables, TableStore
 from lunguage_assets.orchestration.resources import HomeResource
-from lunguage_assets.orchestration.runs.runner import RunInterrupted, Runner, dagster_instance
+from lunguage_assets.orchestration.runs.instance import dagster_instance
+from lunguage_assets.orchestration.runs.runner import RunInterrupted, Runner
 from lunguage_assets.sample import write_sample
 
 SAID = "lunguage: interrupted; run the same command again to go on"
@@ -61,10 +63,10 @@ def test_an_interrupted_run_is_cancelled_and_leaves_no_error_wherever_it_was(
         time.sleep(60)  # the interpreter looks for signals meanwhile
 
     with dagster_instance(home) as instance:
-        runner = Runner(home, instance)
+        runner = Runner(HomeResource(root=str(home.root)), instance)
         monkeypatch.setattr(place, called, interrupted)
         with answering_signals(), pytest.raises(RunInterrupted):
-            runner.run("panel")
+            runner.run(Request("panel"))
         (run,) = instance.get_runs()
         assert run.status is dg.DagsterRunStatus.CANCELED
     assert capfd.readouterr() == ("", "")
