@@ -1,3 +1,3 @@
-"""The finished home, copied."""
+"""Finished homes."""
 
-from finished_homes import finished, small  # noqa: F401
+from finished_homes import finished, five, ran, small  # noqa: F401

@@ -17,10 +17,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 from headless_chromium import CHROMIUM, Page, chromium
-from lunguage_assets.tables.origins import ORIGINS, sources, taken_over
 from platform_support import environment
 
 LAUNCH = """
@@ -51,14 +49,16 @@ class UI:
         return answer["data"]
 
 
+pytestmark = pytest.mark.lengthy
+
 IN_THE_BACKGROUND = ["bash", "-c", 'trap "" INT; exec "$@"', "bash"]
 """As a script starts a command with `&`: what it starts ignores SIGINT, unless it says otherwise itself."""
 
 
 @pytest.fixture(scope="module")
-def ui(finished_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[UI]:
+def ui(ran: tuple[Path, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[UI]:
     home = tmp_path_factory.mktemp("served") / "home"
-    shutil.copytree(finished_home, home)
+    shutil.copytree(ran[0], home)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -102,7 +102,14 @@ def test_the_ui_shows_the_runs_tables_and_checks_of_the_command_line(ui: UI) -> 
         "{ assetNodes { assetKey { path } groupName assetMaterializations(limit: 1) { partition } } }"
     )["assetNodes"]
     shown = {node["assetKey"]["path"][-1]: node for node in assets}
-    assert {node["groupName"] for node in assets} == {"corpus", "explicit", "analysis", "implicit", "release"}
+    assert {node["groupName"] for node in assets} == {
+        "corpus",
+        "edited",
+        "explicit",
+        "analysis",
+        "implicit",
+        "release",
+    }
     assert shown["lunguage_plus_plus"]["assetMaterializations"] == [{"partition": "panel|first"}]
     assert shown["release"]["assetMaterializations"] == [{"partition": "panel"}]
     runs = ui.ask("{ runsOrError { ... on Runs { results { status pipelineName } } } }")["runsOrError"][
@@ -153,52 +160,18 @@ def test_a_partition_can_be_materialised_from_the_ui_to_the_same_bytes(ui: UI) -
     assert stored.read_bytes() == before
 
 
-def test_a_materialization_carries_its_rows_and_the_origin_of_every_column(ui: UI) -> None:
+def test_a_materialization_carries_its_rows(ui: UI) -> None:
     nodes = ui.ask(
         """{ assetNodes { assetKey { path } assetMaterializations(limit: 1) { metadataEntries { label
-             ... on IntMetadataEntry { intValue }
-             ... on TableColumnLineageMetadataEntry { lineage { columnName columnDeps { assetKey { path } columnName } } } } } } }"""
+             ... on IntMetadataEntry { intValue } } } } }"""
     )["assetNodes"]
-    told = {}
+    counted = {}
     for node in nodes:
-        name = node["assetKey"]["path"][-1]
         for materialization in node["assetMaterializations"]:
             entries = {entry["label"]: entry for entry in materialization["metadataEntries"]}
-            told[name] = entries.get("dagster/column_lineage", {"lineage": []})["lineage"]
-            assert entries["dagster/row_count"]["intValue"] >= 0
-    assert {"findings", "fitted_probabilities", "lunguage_plus_plus", "release"} <= set(told)
-    for name, lineage in told.items():
-        found = {
-            entry["columnName"]: {
-                (dep["assetKey"]["path"][-1], dep["columnName"]) for dep in entry["columnDeps"]
-            }
-            for entry in lineage
-        }
-        assert found == {column: set(origins) for column, origins in sources(name).items()}
-
-
-def test_what_is_declared_to_pass_through_has_no_value_that_its_source_lacks(finished_home: Path) -> None:
-    def values(table: str, column: str) -> set[Any]:
-        stored = [
-            path
-            for path in (finished_home / "tables" / table).rglob("*.parquet")
-            if not path.name.startswith("+")
-        ]
-        frames = [pd.read_parquet(path, columns=[column]) for path in stored]
-        assert frames, table
-        return {str(value) for frame in frames for value in frame[column].dropna()}
-
-    compared = 0
-    for table in ORIGINS.keys() & {
-        path.name for path in (finished_home / "tables").iterdir() if list(path.rglob("[!+]*.parquet"))
-    }:
-        for column, found in taken_over(table).items():
-            assert values(table, column) <= set().union(*(values(*source) for source in found)), (
-                table,
-                column,
-            )
-            compared += 1
-    assert compared > 50
+            counted[node["assetKey"]["path"][-1]] = entries["dagster/row_count"]["intValue"]
+    assert {"findings", "fitted_probabilities", "lunguage_plus_plus", "release"} <= set(counted)
+    assert all(rows >= 0 for rows in counted.values())
 
 
 @pytest.fixture(scope="module")
@@ -250,10 +223,6 @@ def test_a_browser_draws_the_ranking(ui: UI, browser: Page) -> None:
 
 
 @pytest.mark.ui
-def test_a_browser_shows_where_a_column_comes_from_and_who_made_the_asset(ui: UI, browser: Page) -> None:
-    browser.open(
-        f"{ui.url}/assets/fitted_probabilities?view=overview",
-        "Columns",
-        "From findings: masked_sentence; hedge_vocabulary",
-    )
+def test_a_browser_shows_the_columns_and_who_made_the_asset(ui: UI, browser: Page) -> None:
+    browser.open(f"{ui.url}/assets/fitted_probabilities?view=overview", "Columns", "p_source")
     browser.wait_for("Source code", "radiology-nlp", "paid: llm", "half: explicit")

@@ -79,11 +79,11 @@ def test_batches_read_together_are_what_they_are_alone(tmp_path: Path) -> None:
     assert read_sound_batches(TERMS, {}).columns.tolist() == [*TERMS.names, "report_batch"]
 
 
-def test_of_batches_read_together_the_one_that_repeats_a_key_is_named(tmp_path: Path) -> None:
+def test_of_batches_read_together_the_one_that_another_program_wrote_is_named(tmp_path: Path) -> None:
     paths = {key: tmp_path / f"{key}.parquet" for key in ("first", "second")}
     write_table(TERMS, terms("opacity"), paths["first"])
     store_unchecked(TERMS, terms("opacity", "opacity"), paths["second"])
-    with pytest.raises(InvalidTable, match=r"second\.parquet.*is unique"):
+    with pytest.raises(InvalidTable, match=r"second\.parquet.*another program wrote it"):
         read_sound_batches(TERMS, paths)
 
 

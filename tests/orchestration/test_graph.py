@@ -9,7 +9,6 @@ import dagster as dg
 import pytest
 
 from lunguage_assets.current.recipes import STEP_OF
-from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.home.store import PARTITIONED_BY
 from lunguage_assets.judges.configuration import load_judges

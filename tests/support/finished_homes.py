@@ -13,9 +13,12 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
+from commands import lunguage
 from dagster._serdes import deserialize_value, serialize_value
 from made_once import made_once
 from small_homes import SmallHome, write_deliveries
+
+from lunguage_assets.sample import write_sample
 
 QUICK_STICK = """
 [explicit]
@@ -78,3 +81,25 @@ def small(finished: Finished, tmp_path: Path) -> Iterator[SmallHome]:
     shutil.copytree(finished.home, tmp_path / "home")
     with SmallHome.opened(tmp_path / "home", finished.record) as opened:
         yield opened
+
+
+@pytest.fixture(scope="session")
+def five(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A delivery of five reports."""
+    folder = made_once(
+        tmp_path_factory, "five_reports", lambda folder: write_sample(folder / "five", reports=5, seed=7)
+    )
+    return folder / "five"
+
+
+@pytest.fixture(scope="session")
+def ran(tmp_path_factory: pytest.TempPathFactory, five: Path) -> tuple[Path, str]:
+    """A home after `lunguage run` on five reports with the packaged settings, and what it said; only read."""
+
+    def make(folder: Path) -> None:
+        done = lunguage(folder / "home", "run", "--data", five, "--batch", "first")
+        assert done.returncode == 0, done.stderr
+        (folder / "said").write_text(done.stdout)
+
+    folder = made_once(tmp_path_factory, "run_of_five", make)
+    return folder / "home", (folder / "said").read_text()

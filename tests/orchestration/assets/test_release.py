@@ -17,11 +17,15 @@ from small_homes import SmallHome
 
 from lunguage_assets.current.recipes import RECIPES
 from lunguage_assets.data_files import resource
+from lunguage_assets.release.bundle.versions import current_version
 from lunguage_assets.tables import PUBLISHED_COLUMNS, RELEASE
 
 
 def release_of(finished: Finished) -> Path:
-    return finished.home / "release" / "panel"
+    """The part with the rows."""
+    version = current_version(finished.home / "release" / "panel")
+    assert version is not None
+    return version / "restricted"
 
 
 def test_the_csv_has_exactly_the_published_columns_in_order(finished: Finished) -> None:

@@ -3,39 +3,37 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import dagster as dg
 import pytest
+from acted_out import CARRIED
+from commands import lunguage
 from served_home import ServedHome, wait_for
 
-from lunguage_assets.home.home import Home
-from lunguage_assets.orchestration.automation.conditions import CARRIED
 from lunguage_assets.orchestration.build import build_defs
+from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.sample import write_sample
 
 pytestmark = pytest.mark.lengthy
 
-Lunguage = Callable[..., subprocess.CompletedProcess[str]]
 AUTOMATIC = "\n[automation]\nenabled = true\ninterval_s = 2\n"
 
 
-def test_the_daemon_carries_a_new_batch_to_its_result_once(
-    lunguage: Lunguage, finished_home: Path, five_reports: Path, tmp_path: Path
-) -> None:
+def test_the_daemon_carries_a_new_batch_to_its_result_once(ran: tuple[Path, str], tmp_path: Path) -> None:
     home = tmp_path / "home"
-    shutil.copytree(finished_home, home)
+    shutil.copytree(ran[0], home)
+    write_sample(tmp_path / "more", reports=5, seed=8)
     with (home / "settings.toml").open("a") as stream:
         stream.write(AUTOMATIC)
-    registered = lunguage(home, "register", "--data", five_reports, "--batch", "second")
+    registered = lunguage(home, "register", "--data", tmp_path / "more", "--batch", "second")
     assert registered.returncode == 0, registered.stderr
     served = ServedHome(home)
     served.start(webserver=False)
     try:
         with dg.DagsterInstance.from_config(str(home / "dagster")) as instance:
             before = instance.event_log_storage.get_maximum_record_id() or 0
-            definitions = build_defs(Home(home))
+            definitions = build_defs(HomeResource(root=str(home)))
             assert (
                 definitions.resolve_job_def("ingest")
                 .execute_in_process(instance=instance, partition_key="second")

@@ -15,7 +15,11 @@ from lunguage_assets.judges.asking.budget import Budget, BudgetExceeded
 from lunguage_assets.judges.asking.daily_budget import LOOK_EVERY_S, RECORDED_WITHIN_S, DailyBudget
 from lunguage_assets.judges.ledger.attempts import Attempt, moment
 from lunguage_assets.judges.ledger.ledger import Ledger
-from lunguage_assets.orchestration.resources import run_budget
+from lunguage_assets.judges.configuration import JudgesConfiguration
+from lunguage_assets.judges.opening import Surroundings
+from lunguage_assets.judges.protocol import Judge
+from lunguage_assets.orchestration import resources
+from lunguage_assets.orchestration.resources import VARIABLES, HomeResource
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -140,20 +144,29 @@ def test_the_ledger_adds_up_what_everybody_recorded_since_a_moment(tmp_path: Pat
     assert Ledger.open(place).spent_since(moment(NOON - timedelta(hours=24))) == 0.75
 
 
-def test_the_environment_sets_it_and_a_wrong_value_is_named(
+def test_a_deployment_sets_it_by_a_variable_and_a_wrong_value_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    home = Home(tmp_path)
-    for name in ("LUNGUAGE_BUDGET", "LUNGUAGE_DAILY_BUDGET", "LUNGUAGE_LEDGER"):
+    for name in VARIABLES.values():
         monkeypatch.delenv(name, raising=False)
-    assert run_budget(home) is None
+    given: list[Budget | None] = []
+    honest = resources.open_judge
+
+    def noting(key: str, configuration: JudgesConfiguration, surroundings: Surroundings) -> Judge:
+        given.append(surroundings.budget)
+        return honest(key, configuration, surroundings)
+
+    monkeypatch.setattr(resources, "open_judge", noting)
+    HomeResource.from_environment(Home(tmp_path)).judge("lexicon")
     monkeypatch.setenv("LUNGUAGE_DAILY_BUDGET", "2")
-    budget = run_budget(home)
+    for _ in range(2):
+        HomeResource.from_environment(Home(tmp_path)).judge("lexicon")
+    none, budget, again = given
+    assert none is None
     assert budget is not None
+    assert budget is again, "one for all judges of the process"
     Ledger.open(tmp_path / "ledger.sqlite").record(Attempt("k" * 64, "j", "compare", "m", "A", cost_usd=1.5))
     with pytest.raises(BudgetExceeded, match=r"\$1.5000 were spent"):
         budget.reserve("j", 0.6)
-    assert run_budget(home) is budget
-    monkeypatch.setenv("LUNGUAGE_DAILY_BUDGET", "two")
-    with pytest.raises(ConfigurationError, match="LUNGUAGE_DAILY_BUDGET: found 'two'"):
-        run_budget(home)
+    with pytest.raises(ConfigurationError, match=r"LUNGUAGE_DAILY_BUDGET\): found 'two'"):
+        HomeResource(root=str(tmp_path), daily_budget="two").judge("lexicon")

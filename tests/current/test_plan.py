@@ -1,0 +1,135 @@
+"""Whatever is missing or stale, every stage of a plan finds what it reads, and none is planned twice."""
+
+from __future__ import annotations
+
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lunguage_assets.current.plan import STEPS_OF_JOB, Request, Stage, plan
+from lunguage_assets.current.recipes import BATCH, RECIPES, RELEASE, STEP_OF, dimensions_of
+from lunguage_assets.current.standing import CURRENT, MISSING, Standing, Standings
+from lunguage_assets.data_files import resource
+from lunguage_assets.errors import ConfigurationError, MethodError
+from lunguage_assets.home.home import Home
+from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
+from lunguage_assets.orchestration.runs.backfill import plan_backfill
+
+BATCHES = ["a", "b"]
+OWNERS = ["lexicon", "cues", "new", "panel"]
+STALE = Standing("stale", ("something changed",))
+
+
+@cache
+def with_a_candidate() -> JudgesConfiguration:
+    """The offline judges, and judge `new` beside the panel."""
+    preset = '[presets.offline]\npanel = "offline"\n'
+    text = resource("judges.toml").read_text().replace(preset, preset + 'candidates = ["new"]\n')
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "judges.toml"
+        file.write_text(text + '\n[judges.new]\nprovider = "cues"\ndescription = "Just added."\n')
+        return load_judges(file)
+
+
+class Supposed(Standings):
+    """Standings by step and keys; what is not named is current."""
+
+    def __init__(self, by_step: dict[tuple[str, ...], Standing]) -> None:
+        super().__init__(Home(Path("nowhere")), with_a_candidate())
+        self.by_step = by_step
+        self.batches = BATCHES
+
+    def _of(self, table: str, *keys: str) -> Standing:
+        return self.by_step.get((STEP_OF[table], *keys), CURRENT)
+
+    def of_release(self, ranker: str, folder: Path) -> Standing:
+        return self.by_step.get((RELEASE, ranker), CURRENT)
+
+
+PLACES = [
+    (step, *keys)
+    for step, recipe in RECIPES.items()
+    for keys in {
+        ("judge", BATCH): [(judge, batch) for judge in OWNERS[:3] for batch in BATCHES],
+        ("ranker", BATCH): [(ranker, batch) for ranker in OWNERS for batch in BATCHES],
+        ("judge",): [(judge,) for judge in OWNERS[:3]],
+        ("ranker",): [(ranker,) for ranker in OWNERS],
+        (BATCH,): [(batch,) for batch in BATCHES],
+    }[recipe.dimensions]
+]
+supposed = st.dictionaries(st.sampled_from(PLACES), st.sampled_from([MISSING, STALE])).map(Supposed)
+
+
+def made_by(stage: Stage) -> list[tuple[str, ...]]:
+    return [(step, *stage.keys) for step in STEPS_OF_JOB[stage.job]]
+
+
+@given(
+    now=supposed,
+    ranker=st.sampled_from(OWNERS),
+    chosen=st.none() | st.sets(st.sampled_from(BATCHES), min_size=1),
+    rebuild=st.booleans(),
+    own=st.booleans(),
+)
+def test_every_stage_of_a_plan_finds_what_it_reads_current(
+    now: Supposed, ranker: str, chosen: set[str] | None, rebuild: bool, own: bool
+) -> None:
+    stages = plan(now, Request(ranker, chosen, rebuild, own_phrases=own))
+    assert len(set(stages)) == len(stages)
+    done: set[tuple[str, ...]] = set()
+    for stage in stages:
+        for step, *keys in made_by(stage):
+            for wanted, place in now.inputs(step, tuple(keys)):
+                if wanted.on_request or step == RELEASE:
+                    continue
+                read = (STEP_OF[wanted.table], *place)
+                assert read in done or now.is_current(wanted.table, *place), (stage, read)
+            done.add((step, *keys))
+
+
+@given(now=supposed, chosen=st.sets(st.sampled_from(BATCHES)), rebuild=st.booleans(), phrases=st.booleans())
+def test_a_backfill_of_a_candidate_touches_no_other_judge_but_for_what_all_share(
+    now: Supposed, chosen: set[str], rebuild: bool, phrases: bool
+) -> None:
+    vocabulary = now.of("hedge_vocabulary", "lexicon").state
+    if vocabulary == "stale":
+        with pytest.raises(MethodError, match="--rebuild-ranking"):
+            plan_backfill(now, "new", sorted(chosen))
+        return
+    for stage in plan_backfill(now, "new", sorted(chosen), rebuild=rebuild, phrases=phrases):
+        shared = stage.job == "ingest" or (stage.job == "extract_hedges" and stage.keys[0] == "lexicon")
+        collected = stage == Stage("build_vocabulary", ("lexicon",)) and vocabulary == "missing"
+        assert "new" in stage.keys or shared or collected, stage
+
+
+@given(now=supposed)
+def test_what_is_planned_is_all_there_is_to_do(now: Supposed) -> None:
+    """After the plan's stages, nothing is planned."""
+    stages = plan(now, Request("panel"))
+    done = {place for stage in stages for place in made_by(stage)}
+    after = Supposed({place: state for place, state in now.by_step.items() if place not in done})
+    assert plan(after, Request("panel")) == []
+
+
+def test_everything_that_is_current_is_left_out() -> None:
+    assert plan(Supposed({}), Request("panel")) == []
+    assert plan_backfill(Supposed({}), "new") == []
+
+
+def test_an_unknown_judge_or_batch_is_refused_with_the_remedy() -> None:
+    now = Supposed({})
+    with pytest.raises(ConfigurationError, match=r"candidates = \[...\] of \[presets.offline\]"):
+        plan_backfill(now, "gpt-4o")
+    with pytest.raises(ConfigurationError, match=r"Add \[judges.nobody\] to a copy"):
+        plan_backfill(now, "nobody")
+    with pytest.raises(ConfigurationError, match="batch 'c' is not registered; registered: a, b"):
+        plan_backfill(now, "new", ["c"])
+
+
+def test_a_table_and_its_step_have_the_same_partitions() -> None:
+    for recipe in RECIPES.values():
+        assert {dimensions_of(table) for table in recipe.tables} == {recipe.dimensions}
