@@ -7,7 +7,7 @@ rehearsal judge, which counts what it is asked.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +19,7 @@ from upath import UPath
 from lunguage_assets.corpus.delivery import Delivery
 from lunguage_assets.current.recipes import RECIPES
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.fit.probability import load_anchors, require_anchors
+from lunguage_assets.explicit.fit.probability import Anchor, calibrate, load_anchors, require_anchors
 from lunguage_assets.home.home import Batch, Home, Registration
 from lunguage_assets.judges.asking.progress import Progress
 from lunguage_assets.judges.binding_record import BindingRecord
@@ -95,6 +95,16 @@ class RehearsedHome(HomeResource):
             self._remarks.append(
                 f"With phrases like those of this rehearsal a run would stop before the comparisons: {error}"
             )
+
+    def anchors(self, ranking: pd.DataFrame) -> Sequence[Anchor]:
+        """The home's anchors; where a made-up ranking lacks them, its ends: a fit asks the same questions."""
+        anchors = load_anchors(self.home.anchor_ratings)
+        try:
+            calibrate(ranking, anchors)
+        except MethodError:
+            ends = ranking.sort_values("mu")["phrase"].tolist()
+            return [Anchor(ends[0], 0.1, 0.05, 0.2), Anchor(ends[-1], 0.9, 0.8, 0.95)]
+        return anchors
 
     def keep_review_queue(self, judge: str, batch: str, queue: pd.DataFrame) -> Path:
         """Where a run would keep the queue; nothing is written."""

@@ -7,9 +7,10 @@ environment here: `from_environment` is asked once, where the definitions are ma
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import dagster as dg
 import pandas as pd
@@ -29,6 +30,9 @@ from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.opening import Surroundings, open_judge
 from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from lunguage_assets.explicit.fit.probability import Anchor
 
 VARIABLES: Mapping[str, str] = {
     "judges_file": "LUNGUAGE_JUDGES",
@@ -138,6 +142,12 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         from lunguage_assets.explicit.fit.probability import load_anchors, require_anchors
 
         require_anchors(set(phrases), load_anchors(self.home.anchor_ratings))
+
+    def anchors(self, ranking: pd.DataFrame) -> Sequence[Anchor]:
+        """Anchors of the probability scale: rated in this home, else the published ones."""
+        from lunguage_assets.explicit.fit.probability import load_anchors
+
+        return load_anchors(self.home.anchor_ratings)
 
     def keep_review_queue(self, judge: str, batch: str, queue: pd.DataFrame) -> Path:
         """Write the pairs that a person should look at; where they are."""

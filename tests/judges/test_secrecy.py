@@ -44,9 +44,9 @@ BEHAVIOURS = {
 }
 CRASHES = {
     "asset": "lunguage_assets.orchestration.assets.explicit:extract_hedge_phrases",
-    "storing": "lunguage_assets.orchestration.io_manager:write_table",
+    "storing": "lunguage_assets.orchestration.io_manager:publish_table",
     "reading": "lunguage_assets.orchestration.io_manager:read_sound_table",
-    "check": "lunguage_assets.orchestration.checks.tables:validate",
+    "check": "lunguage_assets.orchestration.checks.tables:schema_results",
 }
 QUOTING_FILES = {
     "corrections": (

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import exp
+from typing import Self
 
 import yaml
 
@@ -109,7 +110,7 @@ class CuesJudge:
         self._score = lru_cache(maxsize=1 << 17)(lambda sentence: _score(words, sentence))
 
     @classmethod
-    def bundled(cls, key: str) -> CuesJudge:
+    def bundled(cls, key: str) -> Self:
         return cls(key, bundled_words())
 
     @property

@@ -12,7 +12,6 @@ from lunguage_assets.current.recipes import BATCH
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.analysis.trust.verification import verify_with_package
 from lunguage_assets.explicit.fit.fitting import fit_with_log
-from lunguage_assets.explicit.fit.probability import load_anchors
 from lunguage_assets.explicit.hedges.amendments import newest_only
 from lunguage_assets.explicit.hedges.hedging import hedge_phrases as extract_hedge_phrases
 from lunguage_assets.explicit.hedges.hedging import load_corrections, review_queue, unknown_corrections
@@ -172,7 +171,7 @@ def fitting(
 ) -> Iterator[dg.Output]:
     """Place every tentative finding in the ranking and map its place to a probability."""
     ranker, _ = store_keys(context.partition_key, ("ranker", BATCH))
-    settings, anchors = home.settings.explicit, load_anchors(home.home.anchor_ratings)
+    settings, anchors = home.settings.explicit, home.anchors(reference_ranking)
     _same_vocabulary(reference_ranking, hedge_vocabulary, f"reference_ranking[{ranker}]")
     spending = Spending(context)
     panel = [home.judge(key, spending.note) for key in home.judges.members(ranker)]

@@ -4,15 +4,15 @@ changed, and finished batches.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from lunguage_assets.orchestration.stored_results import StoredResults
 
 from lunguage_assets.corpus.intake import take_in
+from lunguage_assets.current.recipes import RECIPES
+from lunguage_assets.current.standing import Standings
 from lunguage_assets.explicit.hedges.amendments import newest_only
 from lunguage_assets.explicit.hedges.hedging import hedge_phrases
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
@@ -24,9 +24,10 @@ from lunguage_assets.judges.configuration import JudgesConfiguration, load_judge
 from lunguage_assets.judges.estimating.estimate import Estimate
 from lunguage_assets.judges.estimating.rehearsal import RehearsalJudge
 from lunguage_assets.judges.prompts import load_prompts
-from lunguage_assets.orchestration.estimate import Circumstances, estimate_run
+from lunguage_assets.orchestration.estimate import estimate_run
+from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.sample import write_sample
-from lunguage_assets.settings import ExplicitSettings, load_settings
+from lunguage_assets.settings import load_settings
 from lunguage_assets.tables import TABLES
 
 SETTINGS = (
@@ -67,154 +68,82 @@ def configuration(tmp_path: Path) -> JudgesConfiguration:
 
 @pytest.fixture
 def home(tmp_path: Path, deliveries: dict[str, Path], configuration: JudgesConfiguration) -> Home:
-    """A home in which batch a is finished, with made-up answers and without a ledger."""
+    """A home in which batch a is fitted, with made-up answers and without a ledger."""
     made = Home(tmp_path / "home")
     made.create()
     made.settings_file.write_text(SETTINGS)
     made.register(deliveries["a"], "a")
     settings = load_settings(made.settings_file)
     one, two = (RehearsalJudge(key, slot, load_prompts()) for key, slot in configuration.models.items())
-    findings = take_in(made.delivery("a"), settings.corpus).findings
-    hedges = hedge_phrases(findings, one)
+    taken = take_in(made.delivery("a"), settings.corpus)
+    hedges = hedge_phrases(taken.findings, one)
     vocabulary = hedge_vocabulary(hedges, settings.explicit)
     matches = {judge.key: comparison_matches(vocabulary, judge, settings.explicit) for judge in (one, two)}
     ranking = reference_ranking(vocabulary, matches, settings.explicit, [one.identity, two.identity])
-    store(made, hedges, "hedge_phrases", "one", "a")
-    store(made, vocabulary, "hedge_vocabulary", "one")
+    tables = {name: getattr(taken, name) for name in RECIPES["intake"].tables}
+    store(made, configuration, "intake", ("a",), tables)
+    store(made, configuration, "extraction", ("one", "a"), {"hedge_phrases": hedges})
+    store(made, configuration, "collecting", ("one",), {"hedge_vocabulary": vocabulary})
     for key, frame in matches.items():
-        store(made, frame, "comparison_matches", key)
-    store(made, ranking, "reference_ranking", "panel")
-    for name in ("fitted_probabilities", "accounting"):
-        store(made, TABLES[name].frame(), name, "panel", "a")
+        store(made, configuration, "comparing", (key,), {"comparison_matches": frame})
+    store(made, configuration, "ranking", ("panel",), {"reference_ranking": ranking})
+    fits = {name: TABLES[name].frame() for name in RECIPES["fitting"].tables}
+    store(made, configuration, "fitting", ("panel", "a"), fits)
     return made
 
 
-def store(home: Home, frame: pd.DataFrame, name: str, *partition: str) -> None:
-    write_table(TABLES[name], frame, partition_path(home.tables, name, *partition))
-
-
-def stored(home: Home, configuration: JudgesConfiguration, identity_ends: str = "") -> StoredResults:
-    judges = [RehearsalJudge(key, slot, load_prompts()) for key, slot in configuration.models.items()]
-    return StoredResults(
-        home, "one", "panel", {judge.key: judge.identity + identity_ends for judge in judges}
-    )
-
-
-def options(home: Home, **changes: object) -> ExplicitSettings:
-    return load_settings(home.settings_file).explicit.model_copy(update=changes)
-
-
-def estimate(
+def store(
     home: Home,
-    folder: Path,
-    batch: str,
     configuration: JudgesConfiguration,
-    *,
-    rebuild: bool = False,
-    others: Sequence[str] = (),
-) -> Estimate:
-    registration, circumstances = home.examine(folder, batch), Circumstances(home.root / "ledger.sqlite")
-    return estimate_run(
-        home, registration, configuration, "panel", circumstances, rebuild=rebuild, others=others
-    )
-
-
-def test_a_stick_is_kept_while_nothing_that_made_it_has_changed(
-    home: Home, configuration: JudgesConfiguration
+    step: str,
+    keys: tuple[str, ...],
+    frames: Mapping[str, pd.DataFrame],
 ) -> None:
-    vocabulary, ranking = stored(home, configuration).stick(options(home))
-    assert vocabulary is not None
-    assert ranking is not None
+    made_of = Standings(home, configuration).made_of(step, keys)
+    for name, frame in frames.items():
+        write_table(TABLES[name], frame, partition_path(home.tables, name, *keys), keys, made_of)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"seed": 1},
-        {"repetitions": 3},
-        {"orders": 3},
-        {"bootstrap": 20},
-        {"position": "fixed"},
-        {"minimum_examples": 4},
-        {"ruler": "published"},
-    ],
-)
-def test_a_changed_option_of_the_stick_makes_it_anew(
-    home: Home, configuration: JudgesConfiguration, change: dict[str, object]
-) -> None:
-    assert stored(home, configuration).stick(options(home, **change)) == (None, None)
+def estimate(home: Home, folder: Path, batch: str, *, rebuild: bool = False) -> Estimate:
+    resource = HomeResource(root=str(home.root), judges_file=str(home.root.parent / "judges.toml"))
+    return estimate_run(resource, home.examine(folder, batch), "panel", rebuild=rebuild)
 
 
-@pytest.mark.parametrize("change", [{"patience": 9}, {"step_limit": 50}, {"panel_steps": 0}])
-def test_an_option_of_the_fit_leaves_the_stick_as_it_is(
-    home: Home, configuration: JudgesConfiguration, change: dict[str, object]
-) -> None:
-    vocabulary, ranking = stored(home, configuration).stick(options(home, **change))
-    assert vocabulary is not None
-    assert ranking is not None
-
-
-def test_another_model_under_a_judges_key_makes_the_stick_anew(
-    home: Home, configuration: JudgesConfiguration
-) -> None:
-    assert stored(home, configuration, identity_ends=", changed").stick(options(home)) == (None, None)
-
-
-def test_a_vocabulary_that_was_not_ranked_yet_is_kept_alone(
-    home: Home, configuration: JudgesConfiguration
-) -> None:
-    partition_path(home.tables, "reference_ranking", "panel").unlink()
-    vocabulary, ranking = stored(home, configuration).stick(options(home))
-    assert vocabulary is not None
-    assert ranking is None
-
-
-def test_a_table_of_another_version_counts_as_missing(home: Home, configuration: JudgesConfiguration) -> None:
-    path = partition_path(home.tables, "hedge_vocabulary", "one")
-    table = replace(TABLES["hedge_vocabulary"], columns=TABLES["hedge_vocabulary"].columns[:-1])
-    write_table(table, table.frame(), path)
-    assert stored(home, configuration).stick(options(home)) == (None, None)
-
-
-def test_a_second_batch_asks_about_its_own_sentences_only(
-    home: Home, deliveries: dict[str, Path], configuration: JudgesConfiguration
-) -> None:
-    alone = estimate(home, deliveries["b"], "b", configuration)
+def test_a_second_batch_asks_about_its_own_sentences_only(home: Home, deliveries: dict[str, Path]) -> None:
+    alone = estimate(home, deliveries["b"], "b")
     assert alone.batches == ("b",)
     assert {one.stage for one in alone.lines} == {"hedge_phrases", "fitted_probabilities"}
     assert not (home.batches / "b").exists()
 
-    anew = estimate(home, deliveries["b"], "b", configuration, rebuild=True)
-    assert anew.batches == ("a", "b")
-    assert {one.stage for one in anew.lines} == {
+    again = estimate(home, deliveries["b"], "b", rebuild=True)
+    assert set(again.batches) == {"a", "b"}
+    assert {one.stage for one in again.lines} == {
         "hedge_phrases",
         "comparison_matches",
         "fitted_probabilities",
     }
-    assert anew.pairs > alone.pairs
-    assert anew.calls > alone.calls
+    assert again.pairs > alone.pairs
+    assert again.calls > alone.calls
 
 
-def test_a_batch_that_is_finished_is_read_again_only_when_it_is_asked_for(
-    home: Home, deliveries: dict[str, Path], configuration: JudgesConfiguration
+def test_whatever_batch_is_asked_for_what_is_current_costs_nothing(
+    home: Home, deliveries: dict[str, Path]
 ) -> None:
+    assert estimate(home, deliveries["a"], "a").calls == 0, "a is fitted"
     home.register(deliveries["b"], "b")
-    assert estimate(home, deliveries["b"], "b", configuration).batches == ("b",)
-    assert estimate(home, deliveries["a"], "a", configuration).batches == ("a", "b"), "b has no result yet"
+    found = {key: estimate(home, deliveries[key], key) for key in ("a", "b")}
+    assert found["a"].calls == found["b"].calls > 0, "a run makes whatever is not current"
+    assert found["a"].batches == found["b"].batches == ("b",)
 
 
-def test_a_finished_batch_that_the_record_of_runs_calls_stale_is_counted_as_well(
-    home: Home, deliveries: dict[str, Path], configuration: JudgesConfiguration
+def test_other_settings_of_the_fit_are_paid_for_and_the_measuring_stick_is_kept(
+    home: Home, deliveries: dict[str, Path]
 ) -> None:
-    """Changed settings of the fit are not to be seen in its tables."""
-    alone = estimate(home, deliveries["b"], "b", configuration)
-    both = estimate(home, deliveries["b"], "b", configuration, others=["a"])
-    assert both.batches == ("a", "b")
-    assert {one.stage for one in both.lines} == {"hedge_phrases", "fitted_probabilities"}, (
-        "the measuring stick is kept"
-    )
-    assert both.pairs > alone.pairs
-    assert both.calls > alone.calls
+    home.settings_file.write_text(SETTINGS.replace("patience = 3", "patience = 4"))
+    again = estimate(home, deliveries["a"], "a")
+    assert again.batches == ("a",)
+    assert {one.stage for one in again.lines} == {"fitted_probabilities"}
+    assert again.calls > 0
 
 
 def test_of_a_study_that_came_again_the_newest_rows_count_in_the_order_of_registration() -> None:

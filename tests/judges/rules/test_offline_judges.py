@@ -209,7 +209,7 @@ def test_a_judge_that_loses_an_answer_is_refused() -> None:
             return [ComparisonAnswer("sentence_1")]
 
     with pytest.raises(MethodError, match="1 answers to 2 questions"):
-        ask_to_compare(Short("short"), [ComparisonQuestion("a", "b"), ComparisonQuestion("c", "d")])
+        ask_to_compare(Short.bundled("short"), [ComparisonQuestion("a", "b"), ComparisonQuestion("c", "d")])
 
 
 def test_the_offline_judges_are_judges() -> None:
