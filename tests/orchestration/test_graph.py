@@ -147,7 +147,7 @@ def test_a_repository_that_is_named_is_linked_and_no_path_of_this_machine(
 
 
 def test_wheel_and_checkout_find_the_same_data_files() -> None:
-    from lunguage_assets.data_files import dagster_yaml, expectation
+    from lunguage_assets.data_files import dagster_yaml, expectation, resource
 
     assert resource("settings.toml").is_file()
     assert expectation("findings.json").is_file()

@@ -13,9 +13,9 @@ from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.home.home import Home
 from lunguage_assets.judges.asking.budget import Budget, BudgetExceeded
 from lunguage_assets.judges.asking.daily_budget import LOOK_EVERY_S, RECORDED_WITHIN_S, DailyBudget
+from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.judges.ledger.attempts import Attempt, moment
 from lunguage_assets.judges.ledger.ledger import Ledger
-from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.judges.opening import Surroundings
 from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.orchestration import resources
