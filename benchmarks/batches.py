@@ -17,9 +17,11 @@ from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 
+from lunguage_assets.current.plan import Request, Stage, plan
 from lunguage_assets.home.home import Home
-from lunguage_assets.orchestration.runs.runner import Runner, dagster_instance
-from lunguage_assets.orchestration.runs.stages import Stage
+from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.orchestration.runs.instance import dagster_instance
+from lunguage_assets.orchestration.runs.runner import Runner
 from lunguage_assets.sample import write_sample
 
 Times = dict[str, list[float]]
@@ -88,26 +90,27 @@ def main() -> None:
         with dagster_instance(home) as instance:
             processed: Times = defaultdict(list)
             begin, end = stopwatch(processed)
-            runner = Runner(home, instance)
+            resource = HomeResource(root=str(home.root))
+            runner = Runner(resource, instance)
             started = time.process_time()
-            runner.run("panel", progress=begin)
+            runner.run(Request("panel"), progress=begin)
             end()
             total = time.process_time() - started
             report(f"ingest to release: {total:.0f} s, {total / chosen.batches:.2f} s a batch", processed)
             for arrival in range(chosen.arrivals):
-                key = deliver(home, deliveries, chosen.batches + arrival, chosen.reports)
+                deliver(home, deliveries, chosen.batches + arrival, chosen.reports)
                 more: Times = defaultdict(list)
                 begin, end = stopwatch(more)
                 started = time.process_time()
-                runner.inventory().pending("panel", key)
+                plan(resource.standings(), Request("panel"))
                 planning = time.process_time() - started
                 started = time.process_time()
-                runner.run("panel", key, progress=begin)
+                runner.run(Request("panel"), progress=begin)
                 end()
                 total = time.process_time() - started
                 report(
                     f"one more batch among {chosen.batches + arrival}: {total:.1f} s, {planning:.2f} s of it "
-                    "for one look at what is pending",
+                    "for one plan",
                     more,
                 )
 

@@ -28,7 +28,7 @@ from dagster_graphql.schema import create_schema
 from lunguage_assets.files import replace_text
 from lunguage_assets.home.home import Home
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
-from lunguage_assets.orchestration.runs.runner import dagster_instance, prepare_dagster_home
+from lunguage_assets.orchestration.runs.instance import dagster_instance, prepare_dagster_home
 
 ASSET = "fitted_probabilities"
 REPEATS = 5

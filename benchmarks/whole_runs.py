@@ -2,9 +2,9 @@
 
     python benchmarks/whole_runs.py --against 8e36038
 
-Measured: a first run of 800 reports with its ranking (`make run`), the same again with nothing to do, a further
-batch of five reports, and of 100. Each command is a process of its own; user and system time of it and of its
-children count, not the time that passes. The two commits take turns, so that a busy machine hits both.
+Measured: a first run of 800 reports with its ranking (`make run`), the same again with nothing to do, a
+further batch of five reports, and one of 100. Each command is a process of its own; user and system time
+of it and of its children count, not the time that passes. The commits take turns on a busy machine.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ def main() -> None:
         for label, tree in trees.items():
             for seed, reports in enumerate((options.reports, 5, 100)):
                 out = folder / label / f"delivery-{reports}"
-                command(tree, folder / label / "unused", "sample", "--reports", str(reports), "--seed", str(seed),
-                        "--out", str(out))  # fmt: skip
+                size = ("--reports", str(reports), "--seed", str(seed))
+                command(tree, folder / label / "unused", "sample", *size, "--out", str(out))
         scenarios = [
             (f"first run, {options.reports} reports", options.reports),
             ("the same again, nothing to do", options.reports),

@@ -26,7 +26,7 @@ def shown(small: SmallHome) -> dict[str, set[str]]:
     context = LoadingContextForTest(small.instance)
     resolver = CachingStaleStatusResolver(small.instance, graph, context)
     found = {}
-    for step, recipe in RECIPES.items():
+    for recipe in RECIPES.values():
         for table in recipe.tables:
             key = dg.AssetKey(table)
             for partition in small.instance.get_materialized_partitions(key):
@@ -34,7 +34,6 @@ def shown(small: SmallHome) -> dict[str, set[str]]:
                 if resolver.get_status(key, str(keys)).value != "FRESH":
                     causes = resolver.get_stale_causes(key, str(keys))
                     found[f"{table} {partition}"] = {_named(cause) for cause in causes}
-    assert step
     return found
 
 

@@ -19,8 +19,8 @@ from lunguage_assets.landing.record import record_folder
 from lunguage_assets.orchestration.automation import landing_sensor as module
 from lunguage_assets.orchestration.automation.landing_sensor import landing_sensor
 from lunguage_assets.orchestration.build import build_defs
-from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
+from lunguage_assets.orchestration.resources import HomeResource
 
 
 @dataclass

@@ -172,7 +172,7 @@ def test_a_disk_that_is_full_for_the_record_of_runs_stops_with_one_line(
     assert contents(home / "tables") == contents(finished_five / "tables")
 
 
-def test_two_processes_on_the_same_partitions_in_other_zones_and_with_a_clock_running_backwards_write_the_same_bytes(
+def test_two_processes_in_other_zones_and_with_a_clock_running_backwards_write_the_same_bytes(
     finished_five: Path, five_reports: Path, tmp_path: Path
 ) -> None:
     home, clock = tmp_path / "home", tmp_path / "clock"
