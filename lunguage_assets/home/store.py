@@ -7,11 +7,10 @@ the views follow it.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -175,32 +174,6 @@ def _record_of(table: Table, stored: bytes, path: UPath | Path) -> Record:
             " wrote it. Materialise it again before anything reads it."
         )
     return record
-
-
-def read_sound_batches(table: Table, paths: Mapping[str, UPath | Path]) -> pd.DataFrame:
-    """Stored partitions of several batches in the given order, with a further column `report_batch`.
-
-    Each is asserted as by `read_sound_table`. All rows are looked at together: hundreds of small batches take
-    little longer than one large one.
-
-    Raises:
-        FileNotFoundError, InvalidTable: as of `read_sound_table`, of the first batch that is not sound.
-    """
-    parts = {}
-    for batch, path in paths.items():
-        stored = UPath(path).read_bytes()
-        parts[batch] = _decoded(table, stored)
-        _record_of(table, stored, path)
-    frame = table.from_arrow(pa.concat_tables([table.arrow.empty_table(), *parts.values()]))
-    lengths = [part.num_rows for part in parts.values()]
-    frame["report_batch"] = pd.Series(np.repeat(np.array(list(parts), dtype=object), lengths), dtype="str")
-    if problems := table.violations(frame, ["report_batch"]):
-        for path in paths.values():
-            read_sound_table(table, path)  # says which file
-        raise InvalidTable(
-            f"table {table.name}: {'; '.join(problems)}; the file was replaced meanwhile. Do the same again."
-        )
-    return frame
 
 
 def is_stored(table: Table, path: UPath | Path) -> bool:

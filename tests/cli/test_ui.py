@@ -200,7 +200,7 @@ def test_a_browser_shows_the_check_report(ui: UI, browser: Page) -> None:
 @pytest.mark.ui
 def test_a_browser_shows_how_assets_follow_from_each_other(ui: UI, browser: Page) -> None:
     browser.open(
-        f"{ui.url}/assets/expansions?view=lineage", "expansions", "terms", "lunguage_plus_plus", "implicit"
+        f"{ui.url}/assets/expansions?view=lineage", "expansions", "settings", "lunguage_plus_plus", "implicit"
     )
 
 

@@ -12,13 +12,11 @@ import duckdb
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from small_homes import store_unchecked
 
 from lunguage_assets.errors import InvalidTable
 from lunguage_assets.home.store import (
     PARTITIONED_BY,
     partition_path,
-    read_sound_batches,
     read_table,
     remove_abandoned_files,
     write_table,
@@ -62,29 +60,6 @@ def test_an_invalid_frame_is_refused_by_name_and_the_stored_one_stays(
         write_table(TERMS, change(terms("opacity", "nodule")), path)
     assert path.read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == ["t.parquet"]
-
-
-def test_batches_read_together_are_what_they_are_alone(tmp_path: Path) -> None:
-    batches = {"second": terms("mass"), "empty": terms(), "first": terms("opacity", "mass")}
-    paths = {key: tmp_path / f"{key}.parquet" for key in batches}
-    for key, frame in batches.items():
-        write_table(TERMS, frame, paths[key])
-    together = read_sound_batches(TERMS, paths)
-    pd.testing.assert_frame_equal(
-        together,
-        pd.concat(
-            [read_table(TERMS, paths[key]).assign(report_batch=key) for key in batches], ignore_index=True
-        ),
-    )
-    assert read_sound_batches(TERMS, {}).columns.tolist() == [*TERMS.names, "report_batch"]
-
-
-def test_of_batches_read_together_the_one_that_another_program_wrote_is_named(tmp_path: Path) -> None:
-    paths = {key: tmp_path / f"{key}.parquet" for key in ("first", "second")}
-    write_table(TERMS, terms("opacity"), paths["first"])
-    store_unchecked(TERMS, terms("opacity", "opacity"), paths["second"])
-    with pytest.raises(InvalidTable, match=r"second\.parquet.*another program wrote it"):
-        read_sound_batches(TERMS, paths)
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=lambda t: t.name)

@@ -47,9 +47,9 @@ def pathways(small: SmallHome) -> None:
     (small.home.root / "pathways.yaml").write_text(text + "\n# another\n", encoding="utf-8")
 
 
-def release_settings(small: SmallHome) -> None:
-    with small.home.settings_file.open("a") as stream:
-        stream.write("[release]\nsmall_cells = 10\n")
+def fit_settings(small: SmallHome) -> None:
+    text = small.home.settings_file.read_text()
+    small.home.settings_file.write_text(text.replace("[explicit]", "[explicit]\nstep_limit = 17"))
 
 
 def correction(small: SmallHome) -> None:
@@ -70,10 +70,17 @@ def correction(small: SmallHome) -> None:
                 for batch in ("first", "second")
             },
         ),
-        (release_settings, {"release panel": {"settings release"}}),
+        (
+            fit_settings,
+            {
+                f"{table} panel|{batch}": {"settings fit"}
+                for table in RECIPES["fitting"].tables
+                for batch in ("first", "second")
+            },
+        ),
         (correction, {"hedge_phrases lexicon|second": {"corrections second"}}),
     ],
-    ids=["pathways", "a setting of the release", "a correction"],
+    ids=["pathways", "a setting of the fit", "a correction"],
 )
 def test_the_ui_shows_what_a_change_makes_stale_and_why_until_it_is_undone(
     change: Callable[[SmallHome], None], stale: dict[str, set[str]], small: SmallHome
