@@ -123,9 +123,16 @@ def runs(tmp_path_factory: pytest.TempPathFactory, server: LoopbackServer) -> Ru
     planted.write_home(made.third)
     nowhere = planted.write_judges(made.folder, "http://127.0.0.1:9", "nowhere")
     ratings = {str(made.second / "anchor_ratings.csv"): RATINGS}
+    fits = made.second / "tables" / "fitted_probabilities" / "panel" / "b.parquet"
     whole = [
         made.scenario("well", home=made.first),
-        made.scenario("rejecting", "rejecting", home=made.second, copy=[str(made.first), str(made.second)]),
+        made.scenario(
+            "rejecting",
+            "rejecting",
+            home=made.second,
+            copy=[str(made.first), str(made.second)],
+            files={str(fits): "none"},  # or nothing would be left to ask
+        ),
         made.scenario("ratings", home=made.second, files=ratings),
     ]
     early = [

@@ -12,14 +12,14 @@ from planted_runs import burst
 from lunguage_assets.orchestration import io_manager
 
 logging.basicConfig(level=logging.DEBUG)
-_store = io_manager.write_table
+_store = io_manager.publish_table
 
 
 def _store_all_but_one(table: Any, *arguments: Any) -> Any:
-    return burst() if table.name == "deduplicated_findings" else _store(table, *arguments)
+    return burst() if table.record.table == "deduplicated_findings" else _store(table, *arguments)
 
 
-io_manager.write_table = _store_all_but_one
+io_manager.publish_table = _store_all_but_one
 
 from lunguage_assets.definitions import defs  # noqa: E402
 
