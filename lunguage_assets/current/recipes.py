@@ -32,12 +32,15 @@ class Input:
     `side`: Dagster draws no line for it. Side tables hang on the step that makes them, and a table that
         another input of the step follows from needs no second line. It is recorded and compared like any
         other input.
+
+    `optional`: read when it is there. The release shows analyses of its ranker, and does without them.
     """
 
     table: str
     judge: Whose = "same"
     on_request: bool = False
     side: bool = False
+    optional: bool = False
 
 
 @dataclass(frozen=True)
@@ -165,6 +168,11 @@ RECIPES: Mapping[str, Recipe] = {
             Input("resolution_log", side=True),
             Input("conflicts", side=True),
             Input("accounting", side=True),
+            Input("judge_agreement", side=True, optional=True),
+            Input("ranking_correlations", side=True, optional=True),
+            Input("ranking_robustness", side=True, optional=True),
+            Input("fit_validation", side=True, optional=True),
+            Input("expert_agreement", side=True, optional=True),
         ),
         ("release settings", "labels"),
     ),

@@ -173,7 +173,7 @@ class Standings:
             if wanted.on_request:
                 continue
             above = self.of(wanted.table, *place)
-            if above.state == "stale":
+            if above.state == "stale" and not wanted.optional:  # a run makes no analysis again
                 yield from above.because
             elif above.state == "missing":
                 yield f"{_place(wanted.table, place)} is missing"
@@ -182,19 +182,21 @@ class Standings:
             elif made_of.inputs[where] != self._version(wanted.table, place):
                 yield f"{_place(wanted.table, place)} made again"
         if step == RELEASE and set(made_of.inputs) - wanted_places:
-            yield "a batch was removed"
+            yield "a batch or an analysis was removed"
 
     def inputs(self, step: str, keys: Keys) -> Iterator[tuple[Input, Keys]]:
         """Every input of a step's partition, with the keys of the partition that is read."""
         ranker = self._named(step, keys).get("ranker", "")
-        yield from inputs_of(
+        for wanted, place in inputs_of(
             step,
             keys,
             extractor=self.judges.extractor,
             members=self.judges.members(ranker) if ranker else (),
             judges=self.judges.active_judges,
             batches=self.complete_batches(ranker) if step == RELEASE else self.batches,
-        )
+        ):
+            if not wanted.optional or self.record(wanted.table, *place) is not None:
+                yield wanted, place
 
     def _version_read(self, table: str, keys: Keys, read: Mapping[str, object]) -> str:
         given = read.get(table)

@@ -345,7 +345,10 @@ ROWS = {
     ),
     "a result deleted": Row(
         result_deleted,
-        {"lunguage_plus_plus/panel/first": {"missing"}, "release/panel": {"a batch was removed"}},
+        {
+            "lunguage_plus_plus/panel/first": {"missing"},
+            "release/panel": {"a batch or an analysis was removed"},
+        },
         (EXPAND[0], *OUT),
     ),
     "a sound table of other rows": Row(
@@ -478,3 +481,19 @@ def test_every_option_of_the_method_is_read_by_a_step(small: SmallHome) -> None:
         for name in recipe.reads:
             keys = {"judge": "lexicon", "ranker": "panel", "report_batch": "first"}
             assert known.of(name, keys), (step, name)
+
+
+def test_an_analysis_that_is_made_again_asks_for_another_release_and_a_stale_one_for_nothing(
+    small: SmallHome,
+) -> None:
+    small.home.settings_file.write_text(
+        small.home.settings_file.read_text() + "\n[checks]\nrecent_calls = 10\n", encoding="utf-8"
+    )
+    assert small.plan() == []
+    path = partition_path(small.home.tables, "expert_agreement", "panel")
+    path.unlink()
+    assert not_current(small.standings()) == {
+        "expert_agreement/panel": {"missing"},
+        "release/panel": {"a batch or an analysis was removed"},
+    }
+    assert small.plan() == list(OUT)
