@@ -136,8 +136,6 @@ class _Planning:
             folder = self._wanted.release or self._now.home.release / keys[0]
             if self._now.of_release(keys[0], folder).state != "current":
                 return True
-            if any(made == "resolution" for made, _ in self._to_make):  # of a batch that no release has yet
-                return True
         elif not all(self._now.is_current(table, *keys) for table in RECIPES[step].tables):
             return True
         return any(
