@@ -19,7 +19,7 @@ choose_profile()
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-_FIRST = ("deploy", "platform", "judges")
+_FIRST = ("deploy", "orchestration", "judges")
 _TESTS = Path(__file__).parent
 
 

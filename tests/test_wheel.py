@@ -13,7 +13,7 @@ import pytest
 
 pytestmark = pytest.mark.lengthy
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 
 
 def run(*command: str | Path, cwd: Path, **variables: str) -> str:

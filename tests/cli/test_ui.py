@@ -119,7 +119,7 @@ def test_the_ui_shows_the_runs_tables_and_checks_of_the_command_line(ui: UI) -> 
     checks = ui.ask(
         """query Checks($key: AssetKeyInput!) { assetNodeOrError(assetKey: $key) { ... on AssetNode {
              assetChecksOrError { ... on AssetChecks {
-               checks { name blocking executionForLatestMaterialization { status } } } } } }""",
+               checks { name blocking executionForLatestMaterialization { status } } } } } } }""",
         key={"path": ["lunguage_plus_plus"]},
     )["assetNodeOrError"]["assetChecksOrError"]["checks"]
     assert {(c["name"], c["blocking"], c["executionForLatestMaterialization"]["status"]) for c in checks} >= {
