@@ -161,7 +161,7 @@ def test_an_answer_ends_with_its_end_token_and_counts_it_but_no_padding(llama: P
     replies = answers(made(llama, {"max_new_tokens": 100}, batch_size=24), *requests)
     ended = [reply for reply in replies if reply.output_tokens < 100]
     assert ended
-    assert len({reply.output_tokens for reply in replies}) > 2
+    assert len({reply.output_tokens for reply in replies}) > 1, "some end before others"
     for request, reply in zip(requests, replies, strict=True):
         assert not any(special in reply.text for special in tiny_model.SPECIALS)
         assert reply.input_tokens == len(shown(llama, request))
