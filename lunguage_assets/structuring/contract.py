@@ -1,0 +1,152 @@
+"""What a structurer is given and what it answers; nothing here knows how an answer comes about.
+
+A structurer gets reports that are already cut into sentences, the same for every structurer, so that two of
+them can be compared sentence by sentence. It answers every report. Words are taken from the text as written:
+each value is one piece of its sentence, with its place. (Structure: docs/method/structure.md.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal, Protocol, runtime_checkable
+
+SectionCode = Literal["hist", "find", "impr", "other"]
+"""`other`: technique, comparison, notification and the like. Their sentences state no findings."""
+
+Account = Literal["findings", "nothing stated", "not about the patient now", "unreadable"]
+"""What became of a sentence. Every sentence of findings and impression has one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Characters `begin` up to, not including, `end` of a text."""
+
+    begin: int
+    end: int
+
+    def of(self, text: str) -> str:
+        """The characters themselves."""
+        return text[self.begin : self.end]
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of a report: `text` is exactly what stands at `span` of the report's text.
+
+    `number` counts from 1 inside its section code. `heading` is the section's heading as written, or empty.
+    """
+
+    section: SectionCode
+    number: int
+    span: Span
+    text: str = field(repr=False)
+    heading: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SectionedReport:
+    """A report's text, cut into sentences in the order of the text.
+
+    `views` is the view information that the text itself gives (comma-joined in the fixed order), or empty.
+    `notes` are short reason codes of what was odd ("no-headings", "two-reports", "not-english", ...).
+    """
+
+    study_id: str
+    text: str = field(repr=False)
+    sentences: tuple[Sentence, ...] = field(repr=False)
+    views: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A piece of a sentence; `span` counts from the beginning of the sentence."""
+
+    words: str = field(repr=False)
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """One finding at one place in one sentence: a row.
+
+    Args:
+        ent: the finding's words.
+        normed_ent: canonical name, lower case.
+        cat: code of `tables.CATEGORIES`.
+        status: code of `tables.STATUSES`; negative means absent or normal.
+        location: anatomy first, then details.
+        attributes: internal column of `tables.ATTRIBUTES` -> values; columns without values are left out.
+        evidence: positions, among the mentions of the answer that this one is in, of what supports it.
+        associate: positions of mentions that it goes with otherwise.
+    """
+
+    ent: Value
+    normed_ent: str
+    cat: str
+    status: str
+    location: tuple[Value, ...] = ()
+    attributes: Mapping[str, tuple[Value, ...]] = MappingProxyType({})
+    evidence: tuple[int, ...] = ()
+    associate: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceReading:
+    """A sentence's account and its mentions; references are positions in `mentions`."""
+
+    account: Account
+    mentions: tuple[Mention, ...] = ()
+    reason: str = ""
+    """Short code of why nothing is stated, or why it is not about the patient now ("recommendation", ...)."""
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedValue:
+    """Something that a structurer claimed and that was not believed, with the reason code."""
+
+    section: str
+    sentence: int
+    column: str
+    found: str = field(repr=False)
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StructuredReport:
+    """A structurer's answer for one report.
+
+    Args:
+        readings: one per sentence of the report, in its order; those of section `other` are
+            `nothing stated`.
+        mentions: (position of the sentence, mention), in the order of the text; references are positions in
+            this very tuple, so that they may cross sentences.
+        refused: what was claimed and not believed.
+        valid: False when a model gave no readable answer; every sentence is then `unreadable`.
+    """
+
+    study_id: str
+    readings: tuple[SentenceReading, ...] = field(repr=False)
+    mentions: tuple[tuple[int, Mention], ...] = field(repr=False)
+    refused: tuple[RefusedValue, ...] = field(default=(), repr=False)
+    valid: bool = True
+
+
+@runtime_checkable
+class Structurer(Protocol):
+    """Turns reports into mentions.
+
+    `key` names it among the structurers; `identity` names everything that changes its answers.
+    """
+
+    @property
+    def key(self) -> str: ...
+
+    @property
+    def identity(self) -> str: ...
+
+    def structure(self, reports: Sequence[SectionedReport]) -> list[StructuredReport]:
+        """One answer per report, in the reports' order."""
+        ...

@@ -1,0 +1,1 @@
+"""Structuring by a language model, through the engine that asks the judges."""

@@ -1,0 +1,1 @@
+"""The offline structurer: deterministic rules over words, no model and no network."""

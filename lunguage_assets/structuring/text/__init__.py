@@ -1,0 +1,1 @@
+"""Sections, sentences and views of a report, as radiologists write them."""
