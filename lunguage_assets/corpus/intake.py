@@ -13,10 +13,11 @@ from dataclasses import dataclass
 import pandas as pd
 
 from lunguage_assets.corpus.delivery import Delivery
+from lunguage_assets.corpus.findings.delivered import DeliveredStudy
+from lunguage_assets.corpus.findings.studies import FindingsBuilder, place_in_time
 from lunguage_assets.corpus.log import IntakeLog
-from lunguage_assets.corpus.rows import DeliveredStudy, RowReader
+from lunguage_assets.corpus.lunguage.rows import RowReader
 from lunguage_assets.corpus.side_files import StudyMetadata, read_metadata, read_reports, read_terms
-from lunguage_assets.corpus.studies import FindingsBuilder, place_in_time
 from lunguage_assets.corpus.views import parse_default_view
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.settings import CorpusSettings
