@@ -50,7 +50,7 @@ class PublishedTables(_Part):
         Neither a corpus' name nor a file's hash would do: a person names the one, and a column more or
         another line end changes the other.
         """
-        return (rows, studies, patients) == (self.corpus.lunguage.rows, self.corpus.findings.studies, self.corpus.patients)
+        return (rows, studies, patients) == (self.corpus.rows, self.corpus.studies, self.corpus.patients)
 
 
 def load_published_tables(path: Path | None = None) -> PublishedTables:
