@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from lunguage_assets.structuring.rules.lexicon import (
     ABNORMAL,
     ALTERNATIVE,
@@ -16,14 +18,18 @@ from lunguage_assets.structuring.rules.lexicon import (
     LINK,
     NORMAL,
     OPEN,
+    OTHER,
+    PAST,
     PLACE,
     PREPOSITION,
     WORD,
 )
 from lunguage_assets.structuring.rules.tagging import Unit
 
+_Step = tuple[list[Unit], list[Unit]]
 _CONTENT = frozenset({FINDING, ANATOMY, PLACE, WORD, ABNORMAL, NORMAL})
 _JOINS = frozenset({AND, COMMA, ALTERNATIVE})
+_DEVICE = "OTH"
 _COURSES = frozenset({"no_change", "improved", "worsened"})
 
 
@@ -53,25 +59,16 @@ class Phrases:
     def __init__(self, units: list[Unit]) -> None:
         self.drafts: list[Draft] = []
         self._begin_clause()
-        chunk: list[Unit] = []
-        between: list[Unit] = []
-        for unit in units:
-            if unit.aside:
-                self._take(chunk, between)
-                chunk, between = [], []
-                self._begin_clause()
-            elif unit.kind in _CONTENT:
-                chunk.append(unit)
-            elif unit.kind == BREAK:
-                self._take(chunk, between)
-                chunk, between = [], []
-                self._break(unit)
-            elif unit.kind not in ("other", "past"):
-                if chunk:
-                    self._take(chunk, between)
-                    chunk, between = [], []
-                between.append(unit)
-        self._take(chunk, between)
+        steps = list(_steps(units))
+        for number, (between, chunk) in enumerate(steps):
+            for unit in between:
+                if unit.aside:
+                    self._begin_clause()
+                elif unit.kind == BREAK:
+                    self._break(unit)
+            if chunk:
+                after = steps[number + 1] if number + 1 < len(steps) else ([], [])
+                self._take(chunk, {unit.kind for unit in between}, after)
         self.drafts = [draft for draft in self.drafts if draft.is_finding or draft.described]
 
     def _begin_clause(self) -> None:
@@ -90,14 +87,13 @@ class Phrases:
         self._begin_clause()
         self._topic, self._last = topic, last
 
-    def _take(self, chunk: list[Unit], between: list[Unit]) -> None:
-        if not chunk:
-            return
-        kinds = {unit.kind for unit in between}
+    def _take(self, chunk: list[Unit], kinds: set[str], after: _Step) -> None:
         if any(unit.kind == FINDING for unit in chunk):
             self._finding(chunk, kinds)
         elif any(unit.kind in (ANATOMY, PLACE) for unit in chunk):
             self._place(chunk, kinds)
+        elif COPULA not in kinds and kinds & _JOINS and _goes_on(after):
+            self._held = self._held + chunk
         else:
             self._words(chunk, kinds)
 
@@ -108,6 +104,13 @@ class Phrases:
         self._held = []
         for unit in chunk:
             if unit.kind == FINDING:
+                if drafts and (drafts[-1].unit.code == _DEVICE) != (unit.code == _DEVICE):
+                    device, broken = sorted((drafts[-1].unit, unit), key=lambda one: one.code != _DEVICE)
+                    if broken.term.name == "fracture":
+                        places = [*drafts[-1].places, *places, device]
+                        drafts[-1] = Draft(broken, places, [*drafts[-1].words, *words])
+                        places, words = [], []
+                        continue
                 drafts.append(Draft(unit, places, words))
                 places, words = [], []
             elif unit.kind in (ANATOMY, PLACE):
@@ -207,6 +210,33 @@ class Phrases:
     def _say(drafts: list[Draft], words: list[Unit]) -> None:
         for draft in drafts:
             draft.words = draft.words + words
+
+
+def _steps(units: list[Unit]) -> Iterator[_Step]:
+    """What stands between phrases, and the phrase; unknown words are passed over."""
+    between: list[Unit] = []
+    chunk: list[Unit] = []
+    for unit in units:
+        if unit.kind in _CONTENT and not unit.aside:
+            chunk.append(unit)
+        elif unit.kind not in (OTHER, PAST) or unit.aside:
+            if chunk:
+                yield between, chunk
+                between, chunk = [], []
+            between.append(unit)
+    yield between, chunk
+
+
+def _goes_on(after: _Step) -> bool:
+    """Whether more adjectives and their noun are joined behind ("..., enlarged and tortuous aorta")."""
+    between, chunk = after
+    return (
+        bool(between)
+        and all(unit.kind in (AND, COMMA) for unit in between)
+        and len(chunk) > 1
+        and chunk[0].kind in (WORD, ABNORMAL)
+        and any(unit.kind in (ANATOMY, FINDING) for unit in chunk)
+    )
 
 
 def _says(words: list[Unit]) -> bool:

@@ -9,9 +9,11 @@ from lunguage_assets.structuring.contract import Span as Place
 from lunguage_assets.structuring.rules.lexicon import (
     AIM,
     ARTICLE,
+    DENY,
     OPEN,
     OTHER,
     PLACE,
+    PREPOSITION,
     QUESTION,
     WORD,
     Lexicon,
@@ -23,6 +25,10 @@ _SIZE = Term(WORD, code="measurement")
 _LEVEL = Term(PLACE)
 _IN_REQUEST, _IN_REPORT = Term(OPEN, "list"), Term(AIM)
 _UNITS_OF_SIZE = frozenset({"cm", "mm", "centimeter", "millimeter", "ml", "cc"})
+_CLEAR, _CLEAR_OF = frozenset({"clear", "grossly", "otherwise"}), frozenset({"of", "from"})
+"""Of "the lungs are clear of", which states two things."""
+_DENIED = Term(DENY, "list", "d")
+_AGE = frozenset({"year", "yr", "yo", "y", "month", "day", "week"})
 _NUMBER = re.compile(r"\d")
 _VERTEBRA = re.compile(r"[ctls]\d{1,2}")
 
@@ -65,6 +71,10 @@ def tagged(text: str, lexicon: Lexicon, *, request: bool) -> list[Unit]:
                 term = _UNKNOWN
         elif term.kind == QUESTION:
             term = _IN_REQUEST if request else _IN_REPORT
+        elif term.kind == PREPOSITION and units and units[-1].form in _CLEAR and token.form in _CLEAR_OF:
+            term = _DENIED
+        if token.form == "old" and place and tokens[place - 1].form in _AGE:
+            term = _UNKNOWN
         if term.kind != ARTICLE:
             units.append(Unit(term, token.form, token.begin, tokens[end - 1].end))
         place = end
