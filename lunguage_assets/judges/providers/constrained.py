@@ -16,7 +16,7 @@ def constrained(request: Request) -> bool:
 
 
 def structured(request: Request) -> dict[str, Any] | None:
-    """The JSON schema to which the provider is to constrain the answer: mode `enum`, and a schema; or None."""
+    """The JSON schema to which the provider is to constrain the answer, in mode `enum`; None: without one."""
     if request.mode != "enum" or not request.schema:
         return None
     schema: dict[str, Any] = json.loads(request.schema)
