@@ -9,6 +9,6 @@ report.
 
 from __future__ import annotations
 
-from lunguage_assets.sample.files import SampleSummary, synthetic_studies, write_sample
+from lunguage_assets.sample.published.files import SampleSummary, synthetic_studies, write_sample
 
 __all__ = ["SampleSummary", "synthetic_studies", "write_sample"]

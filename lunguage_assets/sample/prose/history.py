@@ -5,9 +5,9 @@ Its rows take no part in the method.
 
 from __future__ import annotations
 
-from lunguage_assets.sample.language import article, capitalised, enumeration
+from lunguage_assets.sample.prose.language import article, capitalised, enumeration
+from lunguage_assets.sample.prose.repertoire import Desk, overlap
 from lunguage_assets.sample.records import Fact, Sentence
-from lunguage_assets.sample.repertoire import Desk, overlap
 
 
 def history(desk: Desk) -> list[Sentence]:

@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.sample.composition import compose
-from lunguage_assets.sample.images import METADATA_COLUMNS, image_rows
 from lunguage_assets.sample.knowledge import Knowledge, knowledge
 from lunguage_assets.sample.planning import plans
+from lunguage_assets.sample.prose.composition import compose
+from lunguage_assets.sample.published.images import METADATA_COLUMNS, image_rows
+from lunguage_assets.sample.published.vocabulary_rows import VOCABULARY_COLUMNS, vocabulary_rows
 from lunguage_assets.sample.records import Fact, Study, stream
-from lunguage_assets.sample.vocabulary_rows import VOCABULARY_COLUMNS, vocabulary_rows
 from lunguage_assets.tables import ATTRIBUTES
 
 FINDINGS_FILE, VOCABULARY_FILE, METADATA_FILE, ABOUT_FILE = (

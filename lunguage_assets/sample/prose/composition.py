@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from functools import cache
 from itertools import accumulate
 
-from lunguage_assets.sample import doubt, plain
-from lunguage_assets.sample.history import history
 from lunguage_assets.sample.knowledge import Hedge, Knowledge, Statement, knowledge
-from lunguage_assets.sample.markup import say
-from lunguage_assets.sample.phrasing import Phraser
 from lunguage_assets.sample.planning import IGNORED_TOPICS, Episode, StudyPlan
+from lunguage_assets.sample.prose import doubt, plain
+from lunguage_assets.sample.prose.history import history
+from lunguage_assets.sample.prose.markup import say
+from lunguage_assets.sample.prose.phrasing import Phraser
+from lunguage_assets.sample.prose.repertoire import Desk, Repertoire
 from lunguage_assets.sample.records import Sentence, Study, stream
-from lunguage_assets.sample.repertoire import Desk, Repertoire
 
 _DRAWS = 64
 """The most statements that are tried to fill a report up: some do not fit, some repeat."""

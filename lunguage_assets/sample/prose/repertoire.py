@@ -13,9 +13,9 @@ from typing import Any
 
 from lunguage_assets.errors import MethodError
 from lunguage_assets.sample.knowledge import Hedge, Site, Term, knowledge
-from lunguage_assets.sample.language import Mention, capitalised, fill
-from lunguage_assets.sample.phrasing import EXTENT, LOOK, Phraser
 from lunguage_assets.sample.planning import Episode, StudyPlan
+from lunguage_assets.sample.prose.language import Mention, capitalised, fill
+from lunguage_assets.sample.prose.phrasing import EXTENT, LOOK, Phraser
 from lunguage_assets.sample.records import Fact, Sentence
 
 
