@@ -222,6 +222,8 @@ class Repertoire:
         )  # fmt: skip
         if beside is not None and site is not None and printed is None and self.rng.random() < 0.85:
             mention.fact.location = beside.location if shares else site.canonical
+        if printed is None:
+            mention.fact.inherited = beside.location if beside is not None and shares else ""
         return mention
 
     def wish(self, hedge: Hedge) -> str:
