@@ -25,7 +25,8 @@ def anchor(sentence: Sentence, known: Knowledge) -> None:
         _add_amounts(fact, sentence.text, known)
         if fact.inherited is not None:
             fact.location = fact.inherited
-        fact.location = _lowered(fact.location) if quotes(sentence.text, fact.location) else ""
+        printed = all(quotes(sentence.text, part) for part in fact.location.split(", "))
+        fact.location = _lowered(fact.location) if printed else ""
 
 
 def quotes(text: str, words: str) -> bool:

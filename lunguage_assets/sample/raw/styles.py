@@ -14,6 +14,7 @@ from lunguage_assets.sample.knowledge import yaml_of as read_yaml
 
 STYLES = ("full", "telegraphic")
 
+_LIMITS = ("single view", "patient rotation", "overlying soft tissue", "portable study", "radiographs alone")
 _PREPOSITION = re.compile(r"^(?:in|at|of|on|within) (?:the )?")
 
 
@@ -55,6 +56,8 @@ def varied_knowledge(style: str = "full") -> Knowledge:
     return replace(
         base,
         terms=terms,
+        details=base.details | read_yaml(folder / "details.yaml"),
+        limits={kind: [one for one in limits if one[1] in _LIMITS] for kind, limits in base.limits.items()},
         sites=tuple(_quoted(site) for site in base.sites),
         disorders={name: _common(disorder) for name, disorder in base.disorders.items()},
         statements=statements | followers,
@@ -98,7 +101,7 @@ def _common(disorder: Disorder) -> Disorder:
 
 def _unprinted(text: str) -> bool:
     """Whether a statement of the plain prose has cells that its words do not print."""
-    return "location=" in text or "morphology=" in text or "measurement=" in text
+    return any(mark in text for mark in ("location=", "morphology=", "measurement=", "|dp] is mild"))
 
 
 def split_term(term: Term, known: Knowledge) -> tuple[Term, str, str] | None:
