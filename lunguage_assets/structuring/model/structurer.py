@@ -20,8 +20,8 @@ from lunguage_assets.structuring.model.assembling import assembled, unreadable
 from lunguage_assets.structuring.model.prompts import StructuringPrompts, structuring_request
 
 REPAIR_SHARE = 0.25
-"""A report is asked about a second time when its answer is unreadable, or when more than this share of what it
-claims is refused.
+"""A report is asked about a second time when its answer is unreadable, or when more than this share of what
+it claims is refused.
 """
 
 LONGEST_REPORT = 60_000
