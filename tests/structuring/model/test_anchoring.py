@@ -88,7 +88,7 @@ _ANY = st.recursive(
     st.none()
     | st.booleans()
     | st.integers(-3, 12)
-    | st.floats(allow_nan=False)
+    | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(max_size=6)
     | _WORDS,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
