@@ -81,7 +81,7 @@ def test_its_findings_are_those_that_were_read_in_the_reports(text_home: SmallHo
     assert set(hedged["mask_state"]) == {"masked"}
     result = table(text_home, "lunguage_plus_plus")
     assert set(result["study_id"]) == set(structured["study_id"])
-    assert result["p"].between(0.01, 0.99).any()
+    assert result["prob"].between(0.01, 0.99).any()
 
 
 def test_views_of_the_text_stand_in_where_nothing_else_knows_them(text_home: SmallHome) -> None:
