@@ -140,6 +140,25 @@ NOTES: dict[str, str] = {
         "The finding does not occur in its sentence; the pair is "
         "never sent to a judge. Correct the sentence or the finding."
     ),
+    "no-headings": "The report has no headings; all of it was read as findings.",
+    "findings-without-heading": (
+        "No heading names the findings; what stands in a paragraph of its own behind history, technique or "
+        "comparison was read as findings."
+    ),
+    "no-findings-section": (
+        "The report has neither findings nor an impression; only its history was read. Look at its headings."
+    ),
+    "text-before-headings": (
+        "Text before the first heading was not read, because a heading names the findings. Look whether it "
+        "states any."
+    ),
+    "preliminary-superseded": "A preliminary reading was not read, because the report has a later one.",
+    "two-reports": (
+        "The text seems to hold two reports; both were read as one study. Deliver them as two if they are of "
+        "two films."
+    ),
+    "not-english": "The report seems not to be English; what was read in it is not reliable.",
+    "empty": "The report has no text; no finding is known of the study.",
     "mask-in-sentence": (
         "The sentence itself shows the text <finding>, so it "
         "cannot be masked; the pair is never sent to a judge."
