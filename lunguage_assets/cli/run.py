@@ -31,11 +31,14 @@ def register(data: Path, batch: str | None, corpus: str | None, data_class: Any,
     from lunguage_assets.home.home import batch_key
     from lunguage_assets.orchestration.partitions import REPORT_BATCH
     from lunguage_assets.orchestration.runs.instance import dagster_instance
+    from lunguage_assets.settings import load_settings
 
-    registered = place.register(data, batch or batch_key(data), corpus, data_class)
+    most = load_settings(place.settings_file).corpus.batch_reports
+    registered = place.register_all(data, batch or batch_key(data), corpus, data_class, batch_reports=most)
     with dagster_instance(place) as instance:
-        instance.add_dynamic_partitions(REPORT_BATCH.name, [registered.key])
-    click.echo(f"batch {registered.key} ({', '.join(registered.files)}) is registered in {place.root}")
+        instance.add_dynamic_partitions(REPORT_BATCH.name, [one.key for one in registered])
+    for one in registered:
+        click.echo(f"batch {one.key} ({', '.join(one.files)}) is registered in {place.root}")
 
 
 @click.command()
@@ -68,7 +71,7 @@ def run(
     budget: float | None,
     rebuild_ranking: bool,
 ) -> None:
-    """Turn Lunguage files into Lunguage++: register, materialise through Dagster, write the release.
+    """Turn Lunguage files or raw reports into Lunguage++: register, materialise, write the release.
 
     What is current is left as it is. When everything is, nothing is done.
     """
@@ -77,9 +80,11 @@ def run(
     from lunguage_assets.cli.console import print_outcome, print_release, run_display
     from lunguage_assets.current.plan import Request, plan
     from lunguage_assets.home.home import batch_key
+    from lunguage_assets.settings import load_settings
 
     chosen.judges(ranker)
-    place.register(data, batch or batch_key(data), corpus, data_class)
+    most = load_settings(place.settings_file).corpus.batch_reports
+    place.register_all(data, batch or batch_key(data), corpus, data_class, batch_reports=most)
     folder = (out or place.root).resolve() / "release" / ranker
     wanted = Request(ranker, rebuild=rebuild_ranking, release=folder)
     stages = plan(chosen.standings(), wanted)
