@@ -104,7 +104,7 @@ class Phrases:
         if any(unit.kind == FINDING for unit in chunk):
             self._finding(chunk, kinds)
         elif heads or (any(unit.kind == PLACE for unit in chunk) and not self._is_said(chunk, kinds)):
-            self._place(chunk, kinds)
+            self._place(chunk, kinds, after)
         elif not heads and COPULA not in kinds and kinds & _JOINS and _goes_on(after):
             self._held = self._held + chunk
         else:
@@ -161,7 +161,7 @@ class Phrases:
         self._subjects, self._described = [], []
         self._role = "finding"
 
-    def _place(self, chunk: list[Unit], kinds: set[str]) -> None:
+    def _place(self, chunk: list[Unit], kinds: set[str], after: _Step) -> None:
         places = [unit for unit in chunk if unit.kind in (ANATOMY, PLACE)]
         words = [unit for unit in chunk if unit.kind not in (ANATOMY, PLACE)]
         if PREPOSITION in kinds and self._last and self._role in ("finding", "place", "words"):
@@ -173,7 +173,8 @@ class Phrases:
                 target.words = target.words + words
             self._role = "place"
             return
-        if self._role == "place" and kinds and kinds <= _JOINS and self._last and not _says(words):
+        joined = bool(kinds) and kinds <= _JOINS
+        if self._role == "place" and joined and self._last and not _says(words) and not _is_subject(after):
             for target in self._alternatives or self._last[-1:]:
                 target.groups.append(places)
             return
@@ -202,7 +203,6 @@ class Phrases:
             self._subjects = [subject]
             self._described = [*self._described, subject]
         else:
-            joined = kinds <= _JOINS and kinds
             self._subjects = [*self._subjects, subject] if joined else [subject]
             self._described = []
         self._last = []
@@ -259,6 +259,11 @@ def _steps(units: list[Unit]) -> Iterator[_Step]:
                 between, chunk = [], []
             between.append(unit)
     yield between, chunk
+
+
+def _is_subject(after: _Step) -> bool:
+    """Whether a verb follows directly."""
+    return bool(after[0]) and after[0][0].kind == COPULA
 
 
 def _place_follows(after: _Step) -> bool:

@@ -32,6 +32,8 @@ from lunguage_assets.structuring.rules.tagging import Unit
 _STATED = frozenset({FINDING, ABNORMAL, NORMAL})
 _JOINS = frozenset({AND, COMMA, ALTERNATIVE})
 _ENDS_OF_ITEM = frozenset({FINDING, AND, COMMA, ALTERNATIVE, BREAK, COPULA})
+_ENDS_OF_HEDGE = frozenset({BREAK, COMMA, SEEN, PREPOSITION, AND})
+_MODALS = frozenset({"may", "might", "could", "would"})
 _THEN = frozenset({"was", "were"})
 _SIGNS = frozenset(
     {"opacity", "density", "haziness", "lucency", "blunting", "volume loss", "low lung volumes"}
@@ -44,18 +46,15 @@ _OWN_STATEMENT = frozenset({"no_change", "severity", "improved", "worsened", "me
 def mark_scopes(units: list[Unit]) -> None:
     """Mark what is denied, left open and past."""
     _deny_forward(units)
+    _deny_backward(units)
     for at, unit in enumerate(units):
         if unit.aside:
             continue
         if unit.kind == OPEN:
             _open(units, at)
         elif unit.kind == OPEN_AFTER:
-            for place in _list_before(units, at):
+            for place in _list_before(units, at) or _next(units, at):
                 units[place].open = units[place].open or not units[place].denied
-        elif unit.kind == DENY_AFTER or (unit.kind == DENY and _answers(units, at)):
-            _deny(units, _list_before(units, at), unit.code)
-        elif unit.kind == ENDED:
-            _end(units, at)
         elif unit.kind == ALTERNATIVE:
             _alternatives(units, at)
         elif unit.kind == PAST:
@@ -80,6 +79,26 @@ def _deny_forward(units: list[Unit]) -> None:
                 unit.denied = scope.code
             elif seen and unit.kind in (COMMA, AND, WITH) and _statement_follows(units, at, scope):
                 scope = None
+
+
+def _deny_backward(units: list[Unit]) -> None:
+    for at, unit in enumerate(units):
+        if unit.aside:
+            continue
+        if unit.kind == DENY_AFTER or (unit.kind == DENY and _answers(units, at)):
+            _deny(units, _list_before(units, at), unit.code)
+        elif unit.kind == ENDED:
+            _end(units, at)
+
+
+def _next(units: list[Unit], at: int) -> list[int]:
+    """The finding that follows with nothing but its own words between ("minimal, if any, edema")."""
+    for place in range(at + 1, len(units)):
+        if units[place].kind == FINDING:
+            return [place]
+        if units[place].kind not in (WORD, PLACE, ANATOMY, ABNORMAL, OTHER, COMMA):
+            break
+    return []
 
 
 def _statement_follows(units: list[Unit], at: int, scope: Unit) -> bool:
@@ -141,8 +160,10 @@ def _open(units: list[Unit], at: int) -> None:
             units[place].open = True
         return
     following = units[at + 1] if at + 1 < len(units) else None
-    if following is None or following.kind in (BREAK, COMMA, SEEN, PREPOSITION, AND) or following.aside:
-        for place in _list_before(units, at):
+    ends = following is None or following.aside or following.kind in _ENDS_OF_HEDGE
+    if ends or units[at].form in _MODALS:
+        before = _list_before(units, at)
+        for place in before[:1] if units[at].form == "?" else before:
             units[place].open = units[place].open or not units[place].denied
 
 
@@ -172,19 +193,19 @@ def _list_after(units: list[Unit], at: int) -> list[int]:
     return found
 
 
-def _list_before(units: list[Unit], at: int, *, listed: bool = False) -> list[int]:
+def _list_before(units: list[Unit], at: int, *, of_alternatives: bool = False) -> list[int]:
     """The finding before a word that stands behind it, and those that are joined to it.
 
-    A comma joins where the list has an "and" or "or" (`listed`).
+    A comma joins where the list has an "and" or "or". `of_alternatives`: `at` is the "or" itself.
     """
     found: list[int] = []
-    joined = True
+    joined, listed = True, of_alternatives and units[at].form == "or"
     for place in range(at - 1, -1, -1):
         unit = units[place]
         if unit.aside or unit.kind in (BREAK, DENY, DENY_AFTER, OPEN, ENDED, WITH):
             break
         if unit.kind == FINDING:
-            if not joined or (found and unit.term.name in _SIGNS):
+            if not joined or (found and of_alternatives and unit.term.name in _SIGNS):
                 break
             found.append(place)
             joined = False
@@ -229,7 +250,7 @@ def _alternatives(units: list[Unit], at: int) -> None:
     behind = _nearest(units, at, 1)
     if before is None or behind is None or units[before].denied or units[behind].denied:
         return
-    for place in (*_list_before(units, at, listed=units[at].form == "or"), behind):
+    for place in (*_list_before(units, at, of_alternatives=True), behind):
         if not units[place].denied:
             units[place].open = True
 
