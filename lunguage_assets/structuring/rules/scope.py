@@ -33,7 +33,10 @@ _STATED = frozenset({FINDING, ABNORMAL, NORMAL})
 _JOINS = frozenset({AND, COMMA, ALTERNATIVE})
 _ENDS_OF_ITEM = frozenset({FINDING, AND, COMMA, ALTERNATIVE, BREAK, COPULA})
 _ENDS_OF_HEDGE = frozenset({BREAK, COMMA, SEEN, PREPOSITION, AND})
+_PREDICATES = frozenset({"suspected", "possible", "questionable", "favored", "questioned"})
 _MODALS = frozenset({"may", "might", "could", "would"})
+_COMPLAINT = "PATIENT INFO."
+"""After what was, what the patient feels is now: "history of asthma, cough"."""
 _THEN = frozenset({"was", "were"})
 _SIGNS = frozenset(
     {"opacity", "density", "haziness", "lucency", "blunting", "volume loss", "low lung volumes"}
@@ -53,7 +56,7 @@ def mark_scopes(units: list[Unit]) -> None:
         if unit.kind == OPEN:
             _open(units, at)
         elif unit.kind == OPEN_AFTER:
-            for place in _list_before(units, at) or _next(units, at):
+            for place in _list_before(units, at, of_hedge=True) or _next(units, at):
                 units[place].open = units[place].open or not units[place].denied
         elif unit.kind == ALTERNATIVE:
             _alternatives(units, at)
@@ -161,8 +164,9 @@ def _open(units: list[Unit], at: int) -> None:
         return
     following = units[at + 1] if at + 1 < len(units) else None
     ends = following is None or following.aside or following.kind in _ENDS_OF_HEDGE
-    if ends or units[at].form in _MODALS:
-        before = _list_before(units, at)
+    said = at > 0 and units[at - 1].kind == COPULA and units[at].form in _PREDICATES
+    if ends or said or units[at].form in _MODALS:
+        before = _list_before(units, at, of_hedge=True)
         for place in before[:1] if units[at].form == "?" else before:
             units[place].open = units[place].open or not units[place].denied
 
@@ -193,10 +197,13 @@ def _list_after(units: list[Unit], at: int) -> list[int]:
     return found
 
 
-def _list_before(units: list[Unit], at: int, *, of_alternatives: bool = False) -> list[int]:
+def _list_before(
+    units: list[Unit], at: int, *, of_alternatives: bool = False, of_hedge: bool = False
+) -> list[int]:
     """The finding before a word that stands behind it, and those that are joined to it.
 
     A comma joins where the list has an "and" or "or". `of_alternatives`: `at` is the "or" itself.
+    `of_hedge`: "A, and B cannot be excluded" leaves B open only.
     """
     found: list[int] = []
     joined, listed = True, of_alternatives and units[at].form == "or"
@@ -209,6 +216,8 @@ def _list_before(units: list[Unit], at: int, *, of_alternatives: bool = False) -
                 break
             found.append(place)
             joined = False
+        elif unit.form == "either" or (of_hedge and unit.kind == AND and units[place - 1].kind == COMMA):
+            break
         elif unit.kind in (AND, ALTERNATIVE):
             joined = listed = True
         elif unit.kind == COMMA:
@@ -246,6 +255,8 @@ def _end(units: list[Unit], at: int) -> None:
 
 def _alternatives(units: list[Unit], at: int) -> None:
     """ "A or B" leaves both open, unless the list is denied."""
+    if units[at].form == "either":
+        return
     before = _nearest(units, at, -1)
     behind = _nearest(units, at, 1)
     if before is None or behind is None or units[before].denied or units[behind].denied:
@@ -290,4 +301,6 @@ def _past(units: list[Unit], at: int) -> None:
         if unit.kind in (BREAK, COPULA, WITH, OPEN, DENY):
             break
         if unit.kind == FINDING:
+            if unit.code == _COMPLAINT and place > at + 1:
+                break
             unit.past = units[at]
