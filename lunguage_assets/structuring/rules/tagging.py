@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import re
 
-from lunguage_assets.structuring.contract import Value
 from lunguage_assets.structuring.contract import Span as Place
+from lunguage_assets.structuring.contract import Value
 from lunguage_assets.structuring.rules.lexicon import (
     AIM,
     ARTICLE,
     DENY,
+    ENDED,
     OPEN,
     OTHER,
+    PAST,
     PLACE,
     PREPOSITION,
     QUESTION,
     WORD,
     Lexicon,
     Term,
+    Token,
 )
 
 _UNKNOWN = Term(OTHER)
 _SIZE = Term(WORD, code="measurement")
 _LEVEL = Term(PLACE)
+_DISTANCE = Term(PREPOSITION)
+_FROM = frozenset({"above", "below"})
+_LOOSE = frozenset({"of", "in", "from", "since", "than", "compared"})
+"""Last words of a spelling that only lead on to the finding."""
 _IN_REQUEST, _IN_REPORT = Term(OPEN, "list"), Term(AIM)
 _UNITS_OF_SIZE = frozenset({"cm", "mm", "centimeter", "millimeter", "ml", "cc"})
 _CLEAR, _CLEAR_OF = frozenset({"clear", "grossly", "otherwise"}), frozenset({"of", "from"})
@@ -37,16 +44,17 @@ class Unit:
     """A known spelling, or an unknown word, in a sentence.
 
     `denied` is "d" (absent), "t" (absent, with doubt) or ""; `open` whether the words leave it open; `past`
-    the unit that makes it history; `aside` why it is not about the patient now.
+    the unit that makes it history; `before` whether it governs what follows ("resolution of"); `aside` why
+    it is not about the patient now.
     """
 
-    __slots__ = ("aside", "begin", "code", "denied", "end", "form", "kind", "open", "past", "term")
+    __slots__ = ("aside", "before", "begin", "code", "denied", "end", "form", "kind", "open", "past", "term")
 
     def __init__(self, term: Term, form: str, begin: int, end: int) -> None:
         self.term, self.kind, self.code = term, term.kind, term.code
         self.form, self.begin, self.end = form, begin, end
         self.denied = self.aside = ""
-        self.open = False
+        self.open = self.before = False
         self.past: Unit | None = None
 
     def value(self, text: str) -> Value:
@@ -67,21 +75,36 @@ def tagged(text: str, lexicon: Lexicon, *, request: bool) -> list[Unit]:
             elif _NUMBER.match(token.form):
                 end = _end_of_size(tokens, place)
                 term = _SIZE if end > place + 1 else _UNKNOWN
+                if term is _SIZE and end < last and tokens[end].form in _FROM:
+                    term, token, end = _DISTANCE, tokens[end], end + 1
             else:
                 term = _UNKNOWN
         elif term.kind == QUESTION:
             term = _IN_REQUEST if request else _IN_REPORT
+        elif term.kind == PAST and token.form == "known" and end == place + 1 and not request:
+            term = _UNKNOWN  # "known emphysema" of findings is emphysema now
         elif term.kind == PREPOSITION and units and units[-1].form in _CLEAR and token.form in _CLEAR_OF:
             term = _DENIED
         if token.form == "old" and place and tokens[place - 1].form in _AGE:
             term = _UNKNOWN
         if term.kind != ARTICLE:
-            units.append(Unit(term, token.form, token.begin, tokens[end - 1].end))
+            begin = (
+                tokens[place - 1].begin if term is _SIZE and _about(tokens, place) else tokens[place].begin
+            )
+            unit = Unit(term, token.form, begin, tokens[end - 1].end)
+            unit.before = tokens[end - 1].form == "of"
+            if term.kind in (WORD, ENDED) and end - 1 > place and tokens[end - 1].form in _LOOSE:
+                unit.end = tokens[end - 2].end
+            units.append(unit)
         place = end
     return units
 
 
-def _end_of_size(tokens: list, place: int) -> int:  # type: ignore[type-arg]
+def _about(tokens: list[Token], place: int) -> bool:
+    return place > 0 and tokens[place - 1].form in ("approximately", "about")
+
+
+def _end_of_size(tokens: list[Token], place: int) -> int:
     """The token behind "2.3 x 1.4 cm" or "5 mm"; the next one when it is no size."""
     end = place
     while end < len(tokens) and (_NUMBER.match(tokens[end].form) or tokens[end].form in ("x", "by", "to")):
