@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from lunguage_assets.tables.columns import (
     A_PATIENT,
     ATTRIBUTES,
@@ -14,6 +16,7 @@ from lunguage_assets.tables.columns import (
     text,
     whole,
 )
+from lunguage_assets.tables.corpus import INTAKE_NOTES, REJECTED
 from lunguage_assets.tables.schema import Column, Table
 
 TEXT_SECTIONS = (*SECTIONS, "other")
@@ -30,7 +33,7 @@ REPORT_TEXTS = Table(
     "Raw reports of the batch, as delivered; empty when findings were delivered.",
     (
         STUDY,
-        text("subject_id", "Patient, 'p' and at least eight digits", pattern=whole(A_PATIENT)),
+        text("subject_id", "Patient, 'p' and 8 to 18 digits", pattern=whole(A_PATIENT)),
         text("source_id", "The report's id as delivered (file name, accession number)"),
         text("file", "Delivered file"),
         Column("line", "int", "1-based record in the file; 1 for a file of one report", minimum=1),
@@ -61,6 +64,18 @@ REPORT_SENTENCES = Table(
     ),
     ("study_id", "section", "sent_idx"),
     ordered=(("begin", "end"),),
+)
+
+REJECTED_REPORTS = replace(
+    REJECTED,
+    name="rejected_reports",
+    description="Raw reports that cannot be used, with the reason; `rejected` shows them, too.",
+)
+
+READING_NOTES = replace(
+    INTAKE_NOTES,
+    name="reading_notes",
+    description="What was mended or noticed while reading raw reports; `intake_notes` shows it, too.",
 )
 
 STRUCTURED_FINDINGS = Table(

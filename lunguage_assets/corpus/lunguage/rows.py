@@ -1,0 +1,302 @@
+"""Reads one delivered record: either a typed row, or a rejection with its reason.
+
+What concerns a row alone, and what it may not share with earlier ones (its number, its study's patient), is
+decided here; what needs the study as a whole is in `studies.py`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from lunguage_assets.corpus import columns
+from lunguage_assets.corpus.columns import ROW_NUMBER, clean, clean_list, first_alternative, map_columns
+from lunguage_assets.corpus.findings.delivered import DeliveredRow, DeliveredStudy
+from lunguage_assets.corpus.findings.references import Target
+from lunguage_assets.corpus.log import IntakeLog
+from lunguage_assets.corpus.records import ENCODING, Record, read_records
+from lunguage_assets.corpus.vocabulary import Vocabulary, category_code, plain
+from lunguage_assets.tables import ATTRIBUTES
+
+_Value = TypeVar("_Value")
+_NUMBERED = ("sequence", "sent_idx", "ent_idx")
+_MAY_BE_DERIVED = ("sent_idx", "ent_idx", "cat")
+
+
+class _Rejection(Exception):
+    """A row cannot be used."""
+
+    def __init__(self, reason: str, column: str, found: str) -> None:
+        super().__init__(reason)
+        self.reason, self.column, self.found = reason, column, found
+
+
+class _Reading(dict[str, _Value]):
+    """Meanings of cells, computed once per distinct text.
+
+    In a million rows coded columns repeat a handful.
+    """
+
+    def __init__(self, meaning: Callable[[str], _Value]) -> None:
+        super().__init__()
+        self._meaning = meaning
+
+    def __missing__(self, written: str) -> _Value:
+        value = self[written] = self._meaning(clean(written))
+        return value
+
+
+def _optional_number(value: str) -> int | None:
+    """None when the cell is empty, -1 when it is no number."""
+    if not value:
+        return None
+    number = columns.whole_number(value)
+    return -1 if number is None else number
+
+
+class RowReader:
+    """Reads the findings file into `studies`, by study id."""
+
+    def __init__(self, path: Path, vocabulary: Vocabulary, log: IntakeLog) -> None:
+        self.file = path.name
+        self.studies: dict[str, DeliveredStudy] = {}
+        self._vocabulary, self._log = vocabulary, log
+        self._header, self._records = read_records(path, ("subject_id", "study_id"))
+        known = map_columns(self._header, self.file)
+        self._labels = [
+            name or (columns.unnamed(place) if place else "") for place, name in enumerate(self._header)
+        ]
+        self._has = frozenset(known.position)
+        absent = len(self._header)  # every record gets an empty value there
+        self._at = {
+            column: known.position.get(column, absent) for column in (*columns.REQUIRED, *columns.OPTIONAL)
+        }
+        self._passage_at = self._at["sent"] if known.sentence_in_passage else None
+        if known.sentence_in_passage:
+            self._at["sent"] = (
+                absent + 1
+            )  # every record gets its own sentence there; its passage stays as delivered
+        self._passages = _Reading[dict[int, str]](columns.numbered_sentences)
+        self._attributes = [self._at[column] for column in ATTRIBUTES]
+        self._coded = [
+            (column, self._at[column])
+            for column in ("section", "dx_status", "dx_certainty", "normed_ent", "cat")
+        ]
+        self._numbers_seen: set[int] = set()
+        self._lists = _Reading[str](clean_list)
+        self._subjects = _Reading[str | None](columns.subject_id)
+        self._sections = _Reading[str | None](columns.section)
+        self._polarities = _Reading[str | None](columns.polarity)
+        self._certainties = _Reading[str | None](columns.certainty)
+        self._categories = _Reading[str | None](
+            lambda value: category_code(columns.said_once(first_alternative(value))) if value else ""
+        )
+        self._numbers = _Reading[int | None](_optional_number)
+        for name in known.ignored:
+            log.note("column-ignored", self.file, column=name)
+        for name in known.missing:
+            reason = (
+                "row-numbers-made"
+                if name == ROW_NUMBER
+                else "positions-derived"
+                if name in ("sent_idx", "ent_idx")
+                else "column-missing"
+            )
+            log.note(reason, self.file, column=name)
+
+    def read(self) -> dict[str, DeliveredStudy]:
+        """All studies with a readable id; rejections go to the log."""
+        for record in self._records:
+            record.values.append("")
+            if self._passage_at is not None and not record.broken:
+                record.values.append(self._sentence(record, record.values[self._passage_at]))
+            study = self._study(record)
+            try:
+                if record.broken:
+                    raise _Rejection(record.broken, "", record.found)
+                if study is None:
+                    raise self._rejection(record, "study-id", "study_id")
+                self._read(record, study)
+            except _Rejection as rejection:
+                self._reject(record, study, rejection)
+        return self.studies
+
+    def _sentence(self, record: Record, passage: str) -> str:
+        """The row's own sentence of a numbered passage; empty when the passage has none of that number."""
+        sentences = self._passages[passage]
+        number = columns.whole_number(self._cell(record, "sent_idx"))
+        return sentences.get(-1 if number is None else number, "") if sentences else passage
+
+    def _study(self, record: Record) -> DeliveredStudy | None:
+        written = self._cell(record, "study_id")
+        study_id = columns.study_id(written)
+        if study_id is None or (record.broken and not columns.is_plainly_study(written)):
+            return None  # in a broken record another column may stand in the place of the study
+        study = self.studies.get(study_id)
+        if study is None:
+            study = self.studies[study_id] = DeliveredStudy(study_id, first_line=record.number)
+        study.rows_delivered += 1
+        if not study.subject_id:
+            study.subject_id = columns.subject_id(self._cell(record, "subject_id")) or ""
+        return study
+
+    def _reject(self, record: Record, study: DeliveredStudy | None, rejection: _Rejection) -> None:
+        content = record.raw or json.dumps(
+            dict(zip(self._labels, record.values, strict=False)), ensure_ascii=False
+        )
+        study_id = study.study_id if study is not None else ""
+        self._log.reject(
+            rejection.reason,
+            self.file,
+            record.number,
+            column=rejection.column,
+            found=rejection.found,
+            study_id=study_id,
+            content=content,
+        )
+        in_place = record.broken in ("", ENCODING)  # every value stands in its column
+        if study is not None and in_place and rejection.reason != "study-of-two-patients":
+            study.refused.append(self._refused_target(record))
+
+    def _refused_target(self, record: Record) -> Target:
+        """A rejected row as the target of references.
+
+        A reference to it must not find another row instead.
+        """
+        ent, normed = self._cell(record, "ent"), first_alternative(self._cell(record, "normed_ent"))
+        section = columns.section(self._cell(record, "section")) or ""
+        number = columns.whole_number(self._cell(record, "ent_idx"))
+        return Target(
+            "",
+            section,
+            number,
+            frozenset({plain(ent), plain(normed)} - {""}),
+            self._vocabulary.finding(normed or ent),
+        )
+
+    def _cell(self, record: Record, column: str) -> str:
+        place = self._at[column]
+        return clean(record.values[place]) if place < len(record.values) else ""
+
+    def _rejection(self, record: Record, reason: str, column: str) -> _Rejection:
+        return _Rejection(reason, column, self._cell(record, column) or "nothing")
+
+    def _read(self, record: Record, study: DeliveredStudy) -> None:
+        """Add a record to its study, or raise the first of the reasons against it."""
+        values, at = record.values, self._at
+        sentence, finding, sent = self._counted(values, study)
+        subject = self._subjects[values[at["subject_id"]]]
+        if subject is None:
+            raise self._rejection(record, "subject-id", "subject_id")
+        if subject != study.subject_id:
+            raise self._rejection(record, "study-of-two-patients", "subject_id")
+        number = self._row_number(record)
+        section = self._sections[values[at["section"]]]
+        if section is None:
+            raise self._rejection(record, "section", "section")
+        polarity = self._polarities[values[at["dx_status"]]]
+        if polarity is None:
+            raise self._rejection(record, "dx-status", "dx_status")
+        certainty = self._certainties[values[at["dx_certainty"]]]
+        if certainty is None:
+            raise self._rejection(record, "dx-certainty", "dx_certainty")
+        ent = self._lists[values[at["ent"]]]
+        if not any(map(str.isalnum, ent)):
+            raise self._rejection(record, "finding-empty", "ent")
+        normed_ent = first_alternative(self._lists[values[at["normed_ent"]]])
+        category = self._categories[values[at["cat"]]]
+        if category is None:
+            raise self._rejection(record, "category", "cat")
+        sequence, sent_idx, ent_idx = (self._numbers[values[at[column]]] for column in _NUMBERED)
+        if -1 in (sequence, sent_idx, ent_idx):
+            raise self._rejection(record, "number", _NUMBERED[(sequence, sent_idx, ent_idx).index(-1)])
+        study.rows.append(
+            DeliveredRow(
+                line=record.number,
+                row=number,
+                finding_id=f"{study.study_id}:{number}",
+                section=section,
+                sent_idx=sentence if sent_idx is None else sent_idx,
+                sent=sent,
+                ent_idx=finding if ent_idx is None else ent_idx,
+                ent=ent,
+                normed_ent=normed_ent,
+                cat=category or self._vocabulary.category(normed_ent or ent) or "OTH",
+                status=certainty + polarity,
+                location=self._lists[values[at["location"]]],
+                evidence=clean(values[at["evidence"]]),
+                associate=clean(values[at["associate"]]),
+                attributes=tuple([self._lists[values[place]] for place in self._attributes]),
+            )
+        )
+        self._learn(record, study, sequence)
+        self._note_mended(record, study)
+
+    def _row_number(self, record: Record) -> int:
+        if ROW_NUMBER not in self._has:
+            return record.number - 1
+        number = columns.whole_number(self._cell(record, ROW_NUMBER))
+        if number is None:
+            raise self._rejection(record, "row-number", ROW_NUMBER)
+        if number in self._numbers_seen:
+            raise self._rejection(record, "duplicate-row-number", ROW_NUMBER)
+        self._numbers_seen.add(number)
+        return number
+
+    def _counted(self, values: list[str], study: DeliveredStudy) -> tuple[int, int, str]:
+        """Numbers by file order inside the section, for a file without its own.
+
+        Sentences count from 0, findings from 1. Rejected rows count too, so that their absence changes no
+        number.
+        """
+        section = self._sections[values[self._at["section"]]] or ""
+        sentences, last, findings = study.places.get(section, (-1, "", 0))
+        sent = clean(values[self._at["sent"]])
+        if sentences < 0 or sent != last:
+            sentences, last = sentences + 1, sent
+        study.places[section] = (sentences, last, findings + 1)
+        return sentences, findings + 1, last
+
+    def _learn(self, record: Record, study: DeliveredStudy, sequence: int | None) -> None:
+        """Note the report and the place in time, which all rows of a study share."""
+        if study.sequence is None:
+            study.sequence = sequence
+        elif sequence is not None and sequence != study.sequence:
+            self._once(study, "sequence-differs", record, "sequence")
+        report = record.values[self._at["report"]]
+        if report != study.written_report:
+            report = clean(report)
+            if not study.report:
+                study.report, study.written_report = report, record.values[self._at["report"]]
+            elif report and report != study.report:
+                self._once(study, "reports-differ", record, "report")
+
+    def _note_mended(self, record: Record, study: DeliveredStudy) -> None:
+        for column in _MAY_BE_DERIVED:
+            if column in self._has and not clean(record.values[self._at[column]]):
+                if column == "cat":
+                    self._log.note(
+                        "category-derived",
+                        self.file,
+                        line=record.number,
+                        study_id=study.study_id,
+                        column=column,
+                    )
+                else:
+                    self._once(study, "positions-derived", record, column)
+        for column, place in self._coded:
+            if "|" in record.values[place]:
+                self._log.note(
+                    "first-of-alternatives",
+                    self.file,
+                    line=record.number,
+                    study_id=study.study_id,
+                    column=column,
+                )
+
+    def _once(self, study: DeliveredStudy, reason: str, record: Record, column: str) -> None:
+        if reason + column not in study.noted:
+            study.noted.add(reason + column)
+            self._log.note(reason, self.file, line=record.number, study_id=study.study_id, column=column)

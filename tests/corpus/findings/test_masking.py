@@ -1,0 +1,81 @@
+"""Masking a finding in its sentence (explicit.md section 0)."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lunguage_assets.corpus.findings.masking import Masker
+from lunguage_assets.corpus.vocabulary import Vocabulary
+from lunguage_assets.tables import TERMS
+
+MASKER = Masker(Vocabulary.from_terms(TERMS.frame()))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "ent", "masked"),
+    [
+        ("Opacity may be present.", "opacity", "<finding> may be present."),
+        ("Possible opacities, likely opacity.", "Opacity", "Possible <finding>, likely <finding>."),
+        ("Possible opacity.", "opacities", "Possible <finding>."),
+        ("Likely  ground-glass\nopacity here.", "ground glass opacity", "Likely  <finding> here."),
+        ("Likely ground glass opacity.", "ground-glass opacity", "Likely <finding>."),
+        ("Perhaps atelectasis / scarring.", "atelectasis/scarring", "Perhaps <finding>."),
+        ("Probable reexpansion edema.", "re-expansion edema", "Probable <finding>."),
+        ("Small pneumothoraces suspected.", "pneumothorax", "Small <finding> suspected."),
+        ("Metastases suspected.", "metastasis", "<finding> suspected."),
+        ("Calcified foci, possibly.", "calcified focus", "<finding>, possibly."),
+        ("Likely masses.", "mass", "Likely <finding>."),
+        ("A rib fracture or fractures?", "fractures", "A rib <finding> or <finding>?"),
+        ("___opacity___ possible", "opacity", "___<finding>___ possible"),
+        ("Some (possible) edema.", "(possible) edema", "Some <finding>."),
+    ],
+)
+def test_every_mention_is_masked_whatever_its_form(sentence: str, ent: str, masked: str) -> None:
+    assert MASKER.masked(sentence, ent) == masked
+
+
+@pytest.mark.parametrize(
+    ("sentence", "ent"),
+    [
+        ("Opacification is likely.", "opacity"),
+        ("Hydropneumothorax is likely.", "pneumothorax"),
+        ("A massive thing.", "mass"),
+        ("Streptococcus pneumoniae is possible.", "pneumonia"),
+        ("Nothing of the kind.", "edema"),
+        ("Where is it?", "?"),
+        ("", "edema"),
+    ],
+)
+def test_a_finding_is_not_found_inside_another_word(sentence: str, ent: str) -> None:
+    assert MASKER.masked(sentence, ent) is None
+
+
+def test_other_spellings_are_tried_only_when_the_own_wording_is_absent() -> None:
+    assert MASKER.masked("PNA is possible.", "pneumonia") == "<finding> is possible."
+    assert MASKER.masked("Pneumonia (PNA) is possible.", "pneumonia") == "<finding> (PNA) is possible."
+    assert MASKER.masked("A haze is possible.", "hazing", "haze") == "A <finding> is possible."
+
+
+def test_a_sentence_that_shows_the_mask_already_is_not_located() -> None:
+    assert MASKER.masked("<finding> or opacity.", "opacity") is None
+    assert MASKER.masked("<Finding> or opacity.", "opacity") is None
+    assert MASKER.masked("This finding is possible.", "finding") == "This <finding> is possible."
+
+
+@given(
+    st.lists(
+        st.sampled_from(["possible", "opacity", "Opacities", "opacification", "and", "left-sided", "edema"]),
+        max_size=8,
+    )
+)
+def test_what_is_not_the_finding_stays_as_it_was(words: list[str]) -> None:
+    masked = MASKER.masked(" ".join(words), "opacity")
+    hidden = [word.lower() in ("opacity", "opacities") for word in words]
+    if any(hidden):
+        assert masked == " ".join(
+            "<finding>" if is_hidden else word for word, is_hidden in zip(words, hidden, strict=True)
+        )
+    else:
+        assert masked is None

@@ -1,0 +1,142 @@
+"""References between rows of a study (implicit.md section 1)."""
+
+from __future__ import annotations
+
+import pytest
+from delivered_rows import Deliver, as_csv, noted, row
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lunguage_assets.corpus.findings.references import Reference, parse_references
+
+STUDY = "s50000001"
+
+
+def evidence(
+    deliver: Deliver, cell: str, *others: dict[str, str], section: str = "find", number: str = "1"
+) -> tuple[list[str], set[str]]:
+    """Tokens and notes of a row 0 that says "edema" and refers to the other rows."""
+    intake = deliver(
+        [row(0, ent="edema", normed_ent="edema", section=section, ent_idx=number, evidence=cell), *others]
+    )
+    first = intake.findings.set_index("row").loc[0]
+    return list(first["evidence"]), noted(intake)
+
+
+def test_the_list_is_read_token_by_token() -> None:
+    assert parse_references("opacity, idx3, left effusion, IDX 11, haze") == [
+        Reference(("opacity",), 3),
+        Reference(("left effusion",), 11),
+        Reference(("haze",), None),
+    ]
+    assert parse_references("a, b, idx1, c, d") == [
+        Reference(("a", "b"), 1),
+        Reference(("c",), None),
+        Reference(("d",), None),
+    ]
+    assert parse_references(" ,idx4, nan, ,") == [Reference((), 4)]
+
+
+def test_the_same_section_comes_first_because_numbers_repeat_across_sections(deliver: Deliver) -> None:
+    rows = [row(1, ent_idx="3", section="hist"), row(2, ent_idx="3"), row(3, ent_idx="3", section="impr")]
+    assert evidence(deliver, "opacity, idx3", *rows) == ([f"{STUDY}:2"], set())
+    assert evidence(deliver, "opacity, idx3", *rows, section="impr") == ([f"{STUDY}:3"], set())
+
+
+def test_idx1_is_not_idx11(deliver: Deliver) -> None:
+    rows = [row(1, ent_idx="11"), row(2, ent_idx="2")]
+    assert evidence(deliver, "opacity, idx11", *rows) == ([f"{STUDY}:1"], set())
+    assert evidence(deliver, "opacity, idx2", *rows) == ([f"{STUDY}:2"], set())
+    assert evidence(deliver, "opacity, idx1", *rows) == (["~opacity"], {"ambiguous-reference"})
+
+
+def test_then_another_section_then_the_only_row_of_that_name(deliver: Deliver) -> None:
+    assert evidence(deliver, "opacity, idx3", row(1, ent_idx="3", section="impr"), row(2, ent_idx="4")) == (
+        [f"{STUDY}:1"],
+        set(),
+    )
+    assert evidence(deliver, "opacity, idx9", row(1, ent_idx="3", section="impr")) == ([f"{STUDY}:1"], set())
+
+
+def test_names_match_as_worded_or_in_canonical_form(deliver: Deliver) -> None:
+    effusion = row(1, ent="Effusions", normed_ent="pleural effusion", ent_idx="2")
+    for name in ("Effusions", "effusion", "pleural effusion", "PLEURAL  EFFUSION"):
+        assert evidence(deliver, f"{name}, idx2", effusion) == ([f"{STUDY}:1"], set())
+
+
+@pytest.mark.parametrize(
+    ("cell", "tokens", "notes"),
+    [
+        ("haze, idx7", ["~haze"], {"dangling-reference"}),
+        ("haze", ["~haze"], {"bare-reference"}),
+        ("opacity", ["~opacity"], {"bare-reference"}),
+        ("edema, idx1", ["~edema"], {"self-reference"}),
+        ("opacity, idx2, opacity, idx2", [f"{STUDY}:1"], set()),
+        ("haze, haze", ["~haze"], {"bare-reference"}),
+        ("haze, opacity, idx2", ["~haze", f"{STUDY}:1"], {"bare-reference"}),
+        ("nan", [], set()),
+        ("nan, NULL", [], set()),
+        ("opacity, idx2, idx3", [f"{STUDY}:1", "~idx3"], {"dangling-reference"}),
+        ("haze, idx" + "9" * 16, ["~haze", "~idx" + "9" * 16], {"bare-reference"}),
+    ],
+)
+def test_what_points_to_no_row_survives_as_a_bare_name(
+    deliver: Deliver, cell: str, tokens: list[str], notes: set[str]
+) -> None:
+    assert evidence(deliver, cell, row(1, ent_idx="2")) == (tokens, notes)
+
+
+def test_a_name_may_contain_commas(deliver: Deliver) -> None:
+    tube = row(1, ent="tube, left", normed_ent="", ent_idx="2")
+    assert evidence(deliver, "tube, left, idx2", tube) == ([f"{STUDY}:1"], set())
+    assert evidence(deliver, "haze, tube, left, idx2", tube) == (["~haze", f"{STUDY}:1"], {"bare-reference"})
+
+
+def test_a_reference_to_a_rejected_row_does_not_find_another_row_instead(deliver: Deliver) -> None:
+    rejected = row(1, ent_idx="2", dx_status="perhaps")
+    other = row(2, ent_idx="5", section="impr")
+    assert evidence(deliver, "opacity, idx2", rejected, other) == (
+        ["~opacity"],
+        {"reference-to-rejected-row"},
+    )
+
+
+def test_a_reference_to_a_row_of_broken_bytes_does_not_find_another_row_instead(deliver: Deliver) -> None:
+    rows = [
+        row(0, ent="edema", normed_ent="edema", evidence="opacity, idx2"),
+        row(1, ent_idx="2", sent="XX opacity"),
+        row(2, ent_idx="5", section="impr"),
+    ]
+    intake = deliver(as_csv(rows).encode().replace(b"XX", b"\xe9"))
+    assert intake.findings["evidence"].tolist()[0] == ["~opacity"]
+    assert noted(intake) == {"reference-to-rejected-row"}
+
+
+def test_a_rejected_repetition_does_not_make_a_reference_ambiguous(deliver: Deliver) -> None:
+    assert evidence(deliver, "opacity, idx2", row(1, ent_idx="2"), row(1, ent_idx="2")) == (
+        [f"{STUDY}:1"],
+        set(),
+    )
+
+
+def test_references_never_leave_the_study(deliver: Deliver) -> None:
+    tokens, notes = evidence(deliver, "opacity, idx3", row(1, ent_idx="3", study_id="s50000002"))
+    assert (tokens, notes) == (["~opacity"], {"dangling-reference"})
+
+
+NAME = st.sampled_from(["opacity", "left effusion", "haze", "tube"])
+
+
+@given(st.lists(st.tuples(NAME, st.none() | st.integers(0, 120)), max_size=6))
+def test_no_name_and_no_number_is_lost_in_parsing(pairs: list[tuple[str, int | None]]) -> None:
+    cell = ", ".join(name if number is None else f"{name}, idx{number}" for name, number in pairs)
+    parsed = parse_references(cell)
+    assert [part for reference in parsed for part in reference.parts] == [name for name, _ in pairs]
+    assert [reference.number for reference in parsed if reference.number is not None] == [
+        n for _, n in pairs if n is not None
+    ]
+
+
+def test_a_number_beyond_all_measure_is_only_text() -> None:
+    token = "idx" + "9" * 5000
+    assert parse_references(f"opacity, {token}") == [Reference(("opacity",), None), Reference((token,), None)]

@@ -1,0 +1,404 @@
+"""Each delivered row becomes a finding or is rejected with its reason (implicit.md section 1)."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from delivered_rows import COLUMNS, Deliver, as_csv, noted, reasons, row
+
+from lunguage_assets.corpus.reasons import NOTES, REJECTIONS
+from lunguage_assets.errors import InputError
+
+
+@pytest.mark.parametrize(
+    ("cells", "reason", "column"),
+    [
+        ({"study_id": "unknown"}, "study-id", "study_id"),
+        ({"study_id": "s1234567890123456789"}, "study-id", "study_id"),
+        ({"subject_id": "s10000001"}, "subject-id", "subject_id"),
+        ({"subject_id": "nan"}, "subject-id", "subject_id"),
+        ({"subject_id": "p10000009"}, "study-of-two-patients", "subject_id"),
+        ({"": "seven"}, "row-number", "row"),
+        ({"": "-1"}, "row-number", "row"),
+        ({"": "0"}, "duplicate-row-number", "row"),
+        ({"section": "findings"}, "section", "section"),
+        ({"section": ""}, "section", "section"),
+        ({"dx_status": "perhaps"}, "dx-status", "dx_status"),
+        ({"dx_status": ""}, "dx-status", "dx_status"),
+        ({"dx_certainty": "unsure"}, "dx-certainty", "dx_certainty"),
+        ({"cat": "XY"}, "category", "cat"),
+        ({"ent": "NaN"}, "finding-empty", "ent"),
+        ({"ent": "-"}, "finding-empty", "ent"),
+        ({"sequence": "first"}, "number", "sequence"),
+        ({"sent_idx": "1.5"}, "number", "sent_idx"),
+        ({"ent_idx": "-2"}, "number", "ent_idx"),
+    ],
+)
+def test_a_bad_row_is_rejected_with_its_place_and_content(
+    deliver: Deliver, cells: dict[str, str], reason: str, column: str
+) -> None:
+    bad = row(1) | cells
+    intake = deliver([row(0), bad, row(2)])
+    assert intake.findings["row"].tolist() == [0, 2]
+    (rejected,) = intake.rejected.to_dict("records")
+    assert (rejected["reason"], rejected["column"], rejected["line"], rejected["file"]) == (
+        reason,
+        column,
+        2,
+        "Lunguage.csv",
+    )
+    assert (rejected["expected"], rejected["remedy"]) == (
+        REJECTIONS[reason].expected,
+        REJECTIONS[reason].remedy,
+    )
+    assert json.loads(rejected["content"]) == bad
+    assert rejected["study_id"] == ("" if column == "study_id" else "s50000001")
+    counted = intake.reports[["rows_delivered", "rows_rejected"]].values.tolist()
+    assert counted == ([[2, 0]] if column == "study_id" else [[3, 1]])
+
+
+@pytest.mark.parametrize(
+    ("cells", "status"),
+    [
+        ({"dx_status": "Positive", "dx_certainty": "TENTATIVE"}, "tp"),
+        ({"dx_status": "negative | positive", "dx_certainty": "definitive|tentative"}, "dn"),
+        ({"dx_status": " negative ", "dx_certainty": "Tentative"}, "tn"),
+    ],
+)
+def test_status_is_read_in_any_case_and_the_first_of_two_counts(
+    deliver: Deliver, cells: dict[str, str], status: str
+) -> None:
+    intake = deliver([row(0, sent="An opacity.", **cells)])
+    assert intake.findings["status"].tolist() == [status]
+    assert ("first-of-alternatives" in noted(intake)) == ("|" in cells["dx_status"])
+
+
+@pytest.mark.parametrize(
+    ("written", "study", "subject"),
+    [
+        ("s50000001", "s50000001", "p10000001"),
+        ("50000001.0", "s50000001", "10000001"),
+        ("S7", "s00000007", "P10000001"),
+    ],
+)
+def test_ids_are_normalised_to_prefix_and_eight_digits(
+    deliver: Deliver, written: str, study: str, subject: str
+) -> None:
+    intake = deliver([row(3, study_id=written, subject_id=subject)])
+    assert intake.findings[["study_id", "subject_id", "finding_id"]].values.tolist() == [
+        [study, "p10000001", f"{study}:3"]
+    ]
+
+
+def test_null_empty_and_nan_all_mean_absent(deliver: Deliver) -> None:
+    intake = deliver(
+        [
+            row(
+                0,
+                location="NaN",
+                morphology="nan",
+                severity=" null ",
+                onset="nan, acute, NAN",
+                past_hx="nan",
+                associate="nan",
+                report="nan",
+            )
+        ]
+    )
+    (found,) = intake.findings.to_dict("records")
+    assert [found[name] for name in ("location", "morphology", "severity", "onset", "past_hx")] == [
+        "",
+        "",
+        "",
+        "acute",
+        "",
+    ]
+    assert (found["location_parts"], found["associate"], found["currency"]) == ([], [], "current dx")
+    assert intake.reports["report"].tolist() == [""]
+    assert "report-missing" in noted(intake)
+
+
+def test_a_word_that_contains_nan_is_text(deliver: Deliver) -> None:
+    assert deliver([row(0, location="nanoregion, left")]).findings["location"].tolist() == [
+        "nanoregion, left"
+    ]
+
+
+def test_past_diagnoses_are_told_by_section_or_past_history(deliver: Deliver) -> None:
+    intake = deliver([row(0, section="HIST"), row(1, past_hx="old"), row(2)])
+    assert intake.findings["currency"].tolist() == ["past dx", "past dx", "current dx"]
+
+
+def test_names_and_places_are_canonical(deliver: Deliver) -> None:
+    vocabulary = (
+        "category,subcategory,target_term,normed_term\nPF,a > b,Haziness,haze\nLOCATION,,basal,base\n"
+    )
+    rows = [
+        row(0, ent="Haziness", normed_ent="", location="Basal, RUL"),
+        row(1, ent="whatever", normed_ent="effusions"),
+    ]
+    intake = deliver(rows, vocabulary=vocabulary)
+    assert intake.findings["name"].tolist() == ["haze", "pleural effusion"]
+    assert intake.findings["location_parts"].tolist() == [["base", "right upper lobe"], []]
+    assert intake.findings["location"].tolist() == ["Basal, RUL", ""]
+    assert intake.terms["category"].tolist() == ["PF", "location"]
+
+
+def test_an_empty_category_comes_from_the_vocabulary_else_other(deliver: Deliver) -> None:
+    rows = [
+        row(0, cat=""),
+        row(1, cat="", ent="thing", normed_ent=""),
+        row(2, cat="patient info"),
+        row(3, cat="cf"),
+    ]
+    intake = deliver(rows, vocabulary="category,target_term,normed_term\nNCD,opacity,opacity\n")
+    assert intake.findings["cat"].tolist() == ["NCD", "OTH", "PATIENT INFO.", "CF"]
+    assert reasons(intake.intake_notes).count("category-derived") == 2
+
+
+def test_cells_of_ten_thousand_characters_are_taken_whole(deliver: Deliver) -> None:
+    long = "An opacity is possible, " + "x" * 10_000
+    intake = deliver(
+        [row(0, sent=long, dx_certainty="tentative", location="y" * 10_000, report="z\n" * 10_000)]
+    )
+    assert intake.findings["masked_sentence"].tolist() == [long.replace("opacity", "<finding>")]
+    assert len(intake.findings["location"][0]) == 10_000
+    assert len(intake.reports["report"][0]) == 19_999
+
+
+def test_only_tentative_rows_outside_the_history_are_masked(deliver: Deliver) -> None:
+    tentative = {"dx_certainty": "tentative", "sent": "An opacity is possible."}
+    rows = [
+        row(0, **tentative),
+        row(1, sent="An opacity is seen."),
+        row(2, section="hist", **tentative),
+        row(3, **tentative | {"sent": "Unclear."}),
+    ]
+    intake = deliver(rows)
+    assert intake.findings["mask_state"].tolist() == ["masked", "not needed", "not needed", "not located"]
+    assert intake.findings["masked_sentence"].notna().tolist() == [True, False, False, False]
+    assert intake.intake_notes.set_index("reason").loc["finding-not-located", "finding_id"] == "s50000001:3"
+
+
+def test_a_sentence_that_shows_the_mask_is_noted_as_such(deliver: Deliver) -> None:
+    intake = deliver([row(0, dx_certainty="tentative", sent="<finding> or opacity.")])
+    assert noted(intake) == {"mask-in-sentence"}
+    assert intake.findings["mask_state"].tolist() == ["not located"]
+
+
+def test_two_findings_that_mask_a_sentence_identically_are_flagged(deliver: Deliver) -> None:
+    tentative = {"dx_certainty": "tentative", "sent": "Possible opacity or opacities."}
+    rows = [
+        row(0, **tentative),
+        row(1, ent="opacities", **tentative),
+        row(2, sent_idx="1", **tentative),
+        row(3, section="impr", **tentative),
+    ]
+    assert deliver(rows).findings["same_name_in_sentence"].tolist() == [True, True, False, False]
+
+
+def test_duplicate_row_numbers_keep_the_first_whatever_became_of_it(deliver: Deliver) -> None:
+    intake = deliver([row(0, section="?"), row(0), row(0, ent="haze")])
+    assert len(intake.findings) == 0
+    assert sorted(reasons(intake.rejected)) == ["duplicate-row-number", "duplicate-row-number", "section"]
+
+
+def test_a_study_belongs_to_the_patient_of_its_first_row_even_if_that_is_rejected(deliver: Deliver) -> None:
+    intake = deliver([row(0, section="?"), row(1, subject_id="p10000002"), row(2)])
+    assert intake.findings["row"].tolist() == [2]
+    assert reasons(intake.rejected) == ["section", "study-of-two-patients"]
+
+
+def test_a_study_whose_rows_are_all_rejected_is_still_listed(deliver: Deliver) -> None:
+    intake = deliver(
+        [row(0), row(1, study_id="s50000002", dx_status="?"), row(2, study_id="s50000003", subject_id="?")]
+    )
+    assert intake.reports[["study_id", "subject_id", "rows_delivered", "rows_rejected"]].values.tolist() == [
+        ["s50000001", "p10000001", 1, 0],
+        ["s50000002", "p10000001", 1, 1],
+        ["s50000003", "", 1, 1],
+    ]
+
+
+@pytest.mark.parametrize(
+    "column", ["subject_id", "study_id", "section", "sent", "ent", "dx_status", "dx_certainty"]
+)
+def test_a_missing_required_column_is_named_with_what_is_there(deliver: Deliver, column: str) -> None:
+    columns = [name for name in COLUMNS if name != column]
+    with pytest.raises(InputError, match=f"Lunguage.csv, column '{column}'.*location") as raised:
+        deliver(as_csv([row(0)], columns))
+    assert raised.value.remedy
+
+
+def test_only_the_required_columns_are_needed_and_the_rest_is_noted(deliver: Deliver) -> None:
+    columns = ["subject_id", "study_id", "section", "sent", "entity", "dx_status", "dx_certainty"]
+    rows = [
+        row(9, entity="opacity", sent="One."),
+        row(9, entity="haze", sent="One.", section="?"),
+        row(9, entity="tube", sent="Two."),
+        row(9, entity="tube", sent="Three.", section="impr"),
+    ]
+    intake = deliver(as_csv(rows, columns))
+    found = intake.findings
+    assert found["row"].tolist() == [0, 2, 3]
+    assert found["sent_idx"].tolist() == [0, 1, 0]
+    assert found["ent_idx"].tolist() == [1, 2, 1]
+    assert found["cat"].tolist() == ["OTH", "OTH", "OTH"]
+    assert {
+        "row-numbers-made",
+        "positions-derived",
+        "column-missing",
+        "sequence-derived",
+        "report-missing",
+    } <= noted(intake)
+
+
+def test_numbers_made_from_the_line_are_those_that_the_file_would_have_had(deliver: Deliver) -> None:
+    rows = [row(0), row(1, section="?"), row(2)]
+    with_numbers = deliver(rows).findings
+    without = deliver(as_csv(rows, COLUMNS[1:])).findings
+    assert without["finding_id"].tolist() == with_numbers["finding_id"].tolist()
+
+
+def test_further_columns_are_noted_by_name_and_ignored(deliver: Deliver) -> None:
+    intake = deliver(as_csv([row(0, remark="x")], [*COLUMNS, "remark"]))
+    assert intake.intake_notes.set_index("reason").loc["column-ignored", "column"] == "remark"
+    assert len(intake.findings) == 1
+
+
+def test_column_names_are_read_in_any_case_with_blanks_or_underscores(deliver: Deliver) -> None:
+    text = (
+        as_csv([row(0, no_change="stable")])
+        .replace("no change", "No_Change")
+        .replace("dx_status", "DX Status", 1)
+        .replace(",subject", "Unnamed: 0,subject", 1)
+    )
+    intake = deliver(text)
+    assert intake.findings["no_change"].tolist() == ["stable"]
+    assert noted(intake) == set()
+
+
+def test_the_report_is_taken_from_the_rows_and_differing_texts_are_noted(deliver: Deliver) -> None:
+    intake = deliver(
+        [
+            row(0, report=""),
+            row(1, report="First."),
+            row(2, report="First. "),
+            row(3, report="Second."),
+            row(4, report="Third."),
+        ]
+    )
+    assert intake.reports["report"].tolist() == ["First."]
+    assert reasons(intake.intake_notes).count("reports-differ") == 1
+
+
+def test_raw_reports_fill_what_the_rows_do_not_carry(deliver: Deliver) -> None:
+    raw = (
+        "subject_id,study_id,report\n10000001,50000001,Raw "
+        'one.\n10000001,50000002,"Raw\ntwo."\n10000001,59999999,Other.\n'
+    )
+    intake = deliver([row(0, report="Own."), row(1, report="", study_id="s50000002")], reports=raw)
+    assert intake.reports["report"].tolist() == ["Own.", "Raw\ntwo."]
+    assert intake.intake_notes.set_index("reason").loc["reports-without-rows", "found"] == "1 studies"
+
+
+def test_a_missing_sequence_follows_the_dates_of_the_metadata(deliver: Deliver) -> None:
+    rows = [row(n, study_id=f"s5000000{n}", sequence="") for n in (1, 2, 3)]
+    metadata = (
+        "study_id,StudyDate,StudyTime\n"
+        "50000001,21800202,93000.5\n50000002,21800101,1.0\n50000003,21800202,81500.0\n"
+    )
+    assert deliver(rows, metadata=metadata).reports["sequence"].tolist() == [3, 1, 2]
+    undated = metadata.replace("21800202,93000.5", ",")
+    assert deliver(rows, metadata=undated).reports["sequence"].tolist() == [1, 2, 3]
+    assert deliver([rows[2], rows[0], rows[1]]).reports["sequence"].tolist() == [2, 3, 1]
+
+
+def test_sequence_is_of_the_study_and_differing_numbers_are_noted(deliver: Deliver) -> None:
+    intake = deliver(
+        [
+            row(0, sequence="4.0"),
+            row(1, sequence="5"),
+            row(2, sequence=""),
+            row(3, study_id="s50000002", sequence=""),
+        ]
+    )
+    assert intake.findings["sequence"].tolist() == [4, 4, 4, 5]
+    assert {"sequence-differs", "sequence-derived"} <= noted(intake)
+
+
+def test_the_vocabulary_file_is_checked_row_by_row(deliver: Deliver) -> None:
+    text = (
+        "category,target_term,normed_term,UMLS (w "
+        'code)\nPF,Spots,nodule,C1\nPF,,x,C2\nCF,spots,"opacity, '
+        'patchy",C3\nPF,one,two\nseverity,mild,mild,C4\nPF,Spots,nodule,C1\n'
+    )
+    intake = deliver([row(0, ent="spots", normed_ent="")], vocabulary=text)
+    assert intake.terms[["category", "target_term", "normed_term"]].values.tolist() == [
+        ["CF", "spots", "opacity, patchy"], ["PF", "spots", "nodule"], ["severity", "mild", "mild"],
+    ]  # fmt: skip
+    notes = reasons(intake.intake_notes)
+    assert (notes.count("vocabulary-row-ignored"), notes.count("vocabulary-contradiction")) == (2, 1)
+    assert intake.findings["name"].tolist() == ["nodule"]
+    with pytest.raises(InputError, match=r"Lunguage_vocab\.csv, column 'normed_term'"):
+        deliver([row(0)], vocabulary="category,target_term\nPF,x\n")
+
+
+def test_every_code_in_the_tables_is_documented(deliver: Deliver) -> None:
+    intake = deliver([row(0, cat="", evidence="x, idx9, y"), row(1, section="?"), row(0)])
+    assert set(intake.rejected["reason"]) <= set(REJECTIONS)
+    assert set(intake.intake_notes["reason"]) <= set(NOTES)
+    assert all(code == code.lower() and " " not in code for code in (*REJECTIONS, *NOTES))
+
+
+def test_a_definitive_finding_of_the_same_name_flags_the_tentative_one(
+    deliver: Deliver,
+) -> None:
+    sentence = "Opacity on the right, possible opacity on the left."
+    rows = [
+        row(0, sent=sentence),
+        row(1, sent=sentence, dx_certainty="tentative"),
+        row(2, sent=sentence, ent="left", normed_ent="left"),
+    ]
+    intake = deliver(rows)
+    assert intake.findings["same_name_in_sentence"].tolist() == [False, True, False]
+    assert intake.findings["mask_state"].tolist() == ["not needed", "masked", "not needed"]
+
+
+def test_cells_of_columns_without_a_name_are_noted_and_stay_in_a_rejected_row(deliver: Deliver) -> None:
+    lines = as_csv([row(0, section="?", report=""), row(1, report="")]).splitlines()
+    intake = deliver("\n".join(line + end for line, end in zip(lines, (",", ",kept", ",lost"), strict=True)))
+    assert (
+        intake.intake_notes.loc[intake.intake_notes["reason"] == "column-ignored", "column"]
+        .str.startswith("unnamed column")
+        .all()
+    )
+    content = json.loads(intake.rejected["content"].iloc[0])
+    assert (content[""], content[f"unnamed column {len(COLUMNS) + 1}"]) == ("0", "kept")
+
+
+def test_the_error_of_a_file_without_a_header_line_shows_no_text(deliver: Deliver) -> None:
+    first = ",".join(f"Secret word {number}" for number in range(20))
+    for sides in (
+        {},
+        {"metadata": f"{first}\n1,2\n"},
+        {"vocabulary": f"{first}\n1,2\n"},
+        {"reports": f"{first}\n1,2\n"},
+    ):
+        with pytest.raises(InputError) as caught:
+            deliver([row(0)] if sides else f"{first}\n1,2\n", **sides)
+        assert "Secret" not in str(caught.value)
+        assert "header line" in str(caught.value)
+
+
+def test_a_side_file_with_a_header_only_is_noted_and_stops_nothing(deliver: Deliver) -> None:
+    intake = deliver(
+        [row(0)],
+        vocabulary="category,subcategory,target_term,normed_term\n",
+        metadata="dicom_id,subject_id,study_id,ViewPosition\n",
+        reports="subject_id,study_id,report\n",
+    )
+    assert len(intake.findings) == 1
+    assert reasons(intake.intake_notes).count("side-file-without-rows") == 3
+    assert "unknown-view" in noted(intake)
