@@ -105,7 +105,9 @@ def test_a_backfill_of_a_candidate_touches_no_other_judge_but_for_what_all_share
             plan_backfill(now, "new", sorted(chosen))
         return
     for stage in plan_backfill(now, "new", sorted(chosen), rebuild=rebuild, phrases=phrases):
-        shared = stage.job in ("read_reports", "structure", "ingest") or (stage.job == "extract_hedges" and stage.keys[0] == "lexicon")
+        shared = stage.job in ("read_reports", "structure", "ingest") or (
+            stage.job == "extract_hedges" and stage.keys[0] == "lexicon"
+        )
         collected = stage == Stage("build_vocabulary", ("lexicon",)) and vocabulary == "missing"
         assert "new" in stage.keys or shared or collected, stage
 
