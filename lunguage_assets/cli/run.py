@@ -20,7 +20,6 @@ from lunguage_assets.cli.home_option import (
 )
 
 if TYPE_CHECKING:
-    from lunguage_assets.home.home import Home
     from lunguage_assets.orchestration.runs.runner import Outcome
 
 

@@ -26,6 +26,7 @@ STEPS_OF_JOB: dict[str, tuple[str, ...]] = {
     "fit": ("fitting",),
     "expand": ("merging", "expansion", RESOLUTION),
     "refit": ("fitting", "merging", "expansion", RESOLUTION),
+    "analyse_structuring": ("structuring_agreement",),
     "analyse": ("agreement_of_judges", "ranking_robustness", "fit_validation", "expert_agreement"),
     "release": (RELEASE,),
 }

@@ -17,8 +17,8 @@ STRUCTURER = "structurer"
 RELEASE = "release"
 
 Whose = Literal["same", "extractor", "members", "all"]
-"""Whose partition of a table by judge is read: the step's own judge, the extractor, the ranker's members,
-all.
+"""Whose partition of a table by judge or structurer is read: the step's own, the extractor's or the
+preset's structurer's, those of the ranker's members, all.
 """
 
 
@@ -149,6 +149,12 @@ RECIPES: Mapping[str, Recipe] = {
         ),
         ("pathways",),
     ),
+    "structuring_agreement": Recipe(
+        ("structuring_agreement",),
+        (Input("structured_findings", "all", optional=True),),
+        ("corpus settings", "gold findings"),
+        on_request=True,
+    ),
     "agreement_of_judges": Recipe(
         ("judge_agreement", "ranking_correlations"),
         (
@@ -215,6 +221,7 @@ def inputs_of(
     *,
     extractor: str,
     structurer: str,
+    structurers: Sequence[str],
     members: Sequence[str],
     judges: Sequence[str],
     batches: Sequence[str],
@@ -226,6 +233,7 @@ def inputs_of(
         keys: of the partition, in the order of the store's paths.
         extractor: the configured one.
         structurer: the one whose findings are taken in.
+        structurers: all of them.
         members: judges that the partition's ranker pools.
         judges: all judges.
         batches: registered batches, oldest first.
@@ -241,7 +249,7 @@ def inputs_of(
             elif dimension in own:
                 chosen.append([own[dimension]])
             elif dimension == STRUCTURER:
-                chosen.append([structurer])
+                chosen.append([*structurers] if wanted.judge == "all" else [structurer])
             else:
                 chosen.append([*batches])
         places: list[tuple[str, ...]] = [()]

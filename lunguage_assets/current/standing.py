@@ -201,6 +201,7 @@ class Standings:
             keys,
             extractor=self.judges.extractor,
             structurer=self.judges.structurer,
+            structurers=self.judges.structurers,
             members=self.judges.members(ranker) if ranker else (),
             judges=self.judges.active_judges,
             batches=self.complete_batches(ranker) if step == RELEASE else self.batches,

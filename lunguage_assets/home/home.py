@@ -111,6 +111,13 @@ class Home:
         return _if_there(self.root / "blacklist.yaml")
 
     @property
+    def gold_findings(self) -> Path:
+        """Optional findings that people coded, in the form of Lunguage.csv: structurers are held against
+        them.
+        """
+        return self.root / "gold_findings.csv"
+
+    @property
     def expert_responses(self) -> Path:
         """Optional answers of human experts to a survey (explicit.md section 4)."""
         return self.root / "expert_responses.csv"

@@ -30,6 +30,7 @@ PARTITIONED_BY: dict[str, tuple[str, ...]] = {
     "structured_findings": ("structurer", "report_batch"),
     "sentence_accounts": ("structurer", "report_batch"),
     "refused_values": ("structurer", "report_batch"),
+    "structuring_agreement": ("report_batch",),
     "reports": ("report_batch",),
     "findings": ("report_batch",),
     "rejected": ("report_batch",),

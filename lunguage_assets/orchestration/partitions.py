@@ -35,7 +35,7 @@ class Partitions:
     def mapping(self, step: str, wanted: Input) -> dg.PartitionMapping:
         """Which partitions of an input a partition of a step reads, as its recipe says."""
         own, read = RECIPES[step].dimensions, dimensions_of(wanted.table)
-        if wanted.judge == "all":
+        if wanted.judge == "all" and not set(own) & set(read):
             return dg.AllPartitionMapping()
         if wanted.judge == "members":
             return dg.StaticPartitionMapping(self._rankers_of_members())

@@ -52,6 +52,7 @@ from lunguage_assets.tables.text import (
     REPORT_TEXTS,
     SENTENCE_ACCOUNTS,
     STRUCTURED_FINDINGS,
+    STRUCTURING_AGREEMENT,
 )
 from lunguage_assets.tables.validation import FIT_VALIDATION, RANKING_ROBUSTNESS
 
@@ -65,6 +66,7 @@ TABLES: dict[str, Table] = {
         STRUCTURED_FINDINGS,
         SENTENCE_ACCOUNTS,
         REFUSED_VALUES,
+        STRUCTURING_AGREEMENT,
         REPORTS,
         FINDINGS,
         REJECTED,
@@ -136,6 +138,7 @@ __all__ = [
     "SENTENCE_ACCOUNTS",
     "STATUSES",
     "STRUCTURED_FINDINGS",
+    "STRUCTURING_AGREEMENT",
     "TABLES",
     "TERMS",
     "VIEWS",

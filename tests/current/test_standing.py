@@ -32,7 +32,8 @@ BATCHES = ("first", "second")
 RESULT = ("merging", "expansion", "resolution", "release")
 ANALYSES = ("agreement_of_judges", "ranking_robustness", "fit_validation", "expert_agreement")
 FOLLOWS = {
-    **dict.fromkeys(("reading", "structuring"), ()),  # of raw reports, which are not in this home
+    # of raw reports, which are not in this home
+    **dict.fromkeys(("reading", "structuring", "structuring_agreement"), ()),
     "intake": ("extraction", "fitting", *RESULT),
     "extraction": ("fitting", *RESULT),  # a vocabulary is collected again on request only
     "collecting": ("comparing", "ranking", "fitting", *RESULT, *ANALYSES),
@@ -45,8 +46,7 @@ FOLLOWS = {
     **dict.fromkeys(("release", *ANALYSES), ()),
 }
 KEYS = {
-    "reading": [],
-    "structuring": [],
+    **dict.fromkeys(("reading", "structuring", "structuring_agreement"), []),
     "intake": [(batch,) for batch in BATCHES],
     "extraction": [("lexicon", batch) for batch in BATCHES],
     "collecting": [("lexicon",)],

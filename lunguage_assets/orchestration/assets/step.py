@@ -60,7 +60,7 @@ def step_asset(
         ins={
             wanted.table: dg.AssetIn(
                 partition_mapping=partitions.mapping(step, wanted),
-                metadata={"allow_missing_partitions": True} if wanted.on_request else None,
+                metadata={"allow_missing_partitions": True} if wanted.on_request or wanted.optional else None,
             )
             for wanted in recipe.inputs
             if not (wanted.side or wanted.of_texts)

@@ -1,0 +1,118 @@
+"""A language model structures raw reports inside Dagster, beside the offline structurer, and both are held
+against each other and against rows that people coded.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pandas as pd
+import pytest
+import raw_deliveries
+from asked_reports import model_like
+from loopback import LoopbackServer
+from model_structurers import KEYS
+
+from lunguage_assets.corpus.lunguage.writing import lunguage_frame
+from lunguage_assets.home.home import Home
+from lunguage_assets.home.store import partition_path, read_table
+from lunguage_assets.orchestration.assets.edited import edited_assets
+from lunguage_assets.orchestration.assets.text import text_assets
+from lunguage_assets.orchestration.io_manager import TableStore
+from lunguage_assets.orchestration.partitions import REPORT_BATCH, build_partitions, partition_key
+from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.tables import TABLES
+
+pytest.importorskip("openai", reason="needs the LLM SDKs: pip install 'lunguage-assets[llm]'")
+
+JUDGES = """
+preset = "p"
+[judges.lexicon]
+provider = "lexicon"
+[judges.one]
+provider = "openai"
+model = "model-1"
+base_url = "{url}/v1"
+mode = "enum"
+params = {{ max_tokens = 900 }}
+price = {{ input = 1.0, output = 2.0, as_of = 2026-01-01 }}
+[panels.p]
+members = ["lexicon"]
+[presets.p]
+panel = "p"
+extractor = "lexicon"
+structurer = "one"
+"""
+
+
+class Place:
+    """A home with one batch of invented raw reports, and Dagster without its daemon."""
+
+    def __init__(self, folder: Path, url: str) -> None:
+        (folder / "judges.toml").write_text(JUDGES.format(url=url))
+        delivered = folder / "delivered"
+        delivered.mkdir()
+        raw_deliveries.write_table(delivered)
+        self.home = Home(folder / "home")
+        self.home.register(delivered, "b", "invented", "synthetic")
+        self.resource = HomeResource(root=str(self.home.root), judges_file=str(folder / "judges.toml"))
+        self.partitions = build_partitions(self.resource.judges)
+        self.instance = dg.DagsterInstance.ephemeral()
+        self.instance.add_dynamic_partitions(REPORT_BATCH.name, ["b"])
+
+    def make(self, table: str, **keys: str) -> dict[str, Any]:
+        """Make the step of a table; the metadata of that table."""
+        result = dg.materialize(
+            [*edited_assets(self.partitions), *text_assets(self.partitions)],
+            selection=dg.AssetSelection.assets(table).required_multi_asset_neighbors(),
+            partition_key=partition_key(tuple(keys), tuple(keys.values())),
+            instance=self.instance,
+            resources={"home": self.resource, "io_manager": TableStore(root=str(self.home.tables))},
+        )
+        (event,) = [one for one in result.get_asset_materialization_events() if one.asset_key.path == [table]]
+        return {name: value.value for name, value in event.materialization.metadata.items()}
+
+    def table(self, name: str, *keys: str) -> pd.DataFrame:
+        return read_table(TABLES[name], partition_path(self.home.tables, name, *keys))
+
+
+def test_a_model_and_the_rules_structure_a_batch_and_are_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in KEYS.items():
+        monkeypatch.setenv(name, value)
+    with LoopbackServer(answer=model_like) as server:
+        place = Place(tmp_path, server.url)
+        place.make("report_texts", report_batch="b")
+        place.make("structured_findings", structurer="rules", report_batch="b")
+        assert server.calls == []
+        alone = place.make("structuring_agreement", report_batch="b")
+        assert (alone["structurers"], len(place.table("structuring_agreement", "b"))) == ("rules", 0)
+        told = place.make("structured_findings", structurer="one", report_batch="b")
+        asked = len(server.calls)
+        assert asked >= len(place.table("report_texts", "b"))
+        place.make("structured_findings", structurer="one", report_batch="b")
+        assert len(server.calls) == asked
+    assert place.resource.standings().is_current("structured_findings", "one", "b")
+    assert json.loads((place.home.binding_file).read_text()).keys() == {"one"}
+    assert told["studies_with_findings"] > 3
+    compared = place.make("structuring_agreement", report_batch="b")
+    assert (compared["structurers"], compared["gold_rows"]) == ("rules, one", 0)
+    table = place.table("structuring_agreement", "b").set_index("field")
+    assert set(zip(table["structurer_1"], table["structurer_2"], strict=True)) == {("rules", "one")}
+    assert table.loc["finding", "first"] == len(place.table("structured_findings", "rules", "b"))
+    assert table.loc["finding", "second"] == len(place.table("structured_findings", "one", "b"))
+    assert 0 < table.loc["finding", "agreed"] <= table.loc["finding", "second"]
+    assert place.resource.standings().is_current("structuring_agreement", "b")
+
+    rules = place.table("structured_findings", "rules", "b")
+    gold = lunguage_frame(place.table("report_texts", "b"), rules)
+    gold.to_csv(place.home.gold_findings, index=False)
+    assert not place.resource.standings().is_current("structuring_agreement", "b")
+    assert place.make("structuring_agreement", report_batch="b")["gold_rows"] == len(rules)
+    table = place.table("structuring_agreement", "b").set_index(["structurer_1", "structurer_2", "field"])
+    assert [table.loc[("gold", "rules", name), "f1"] for name in ("finding", "cat", "status")] == [1.0] * 3
+    assert table.loc[("gold", "one", "finding"), "f1"] < 1.0
