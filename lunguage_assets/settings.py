@@ -30,6 +30,9 @@ class CorpusSettings(_Options):
     default_view: str = Field(
         default="", description="Views assumed when a study has none, such as 'pa, lateral'; empty: unknown"
     )
+    batch_reports: int = Field(
+        default=20_000, ge=1, description="Raw reports of one batch; a larger delivery becomes several"
+    )
 
 
 class ExplicitSettings(_Options):

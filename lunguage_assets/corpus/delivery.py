@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from lunguage_assets.corpus.texts.source import TextSource
 from lunguage_assets.errors import InputError
 
 FINDINGS = "Lunguage.csv"
@@ -30,23 +31,35 @@ class CorpusDeclaration:
     is_declared: bool = False
 
 
+DeliveryKind = Literal["findings", "text"]
+"""What a delivery holds: findings in the Lunguage structure, or raw reports."""
+
+
 @dataclass(frozen=True)
 class Delivery:
-    """The files of a delivery; all but the findings are optional."""
+    """The files of a delivery: findings, or raw reports as `texts`, never both; the others are optional.
+
+    `reports` are texts beside findings.
+    """
 
     folder: Path
-    findings: Path
+    findings: Path | None
     vocabulary: Path | None
     metadata: Path | None
     reports: Path | None
     declared: CorpusDeclaration
+    texts: TextSource | None = None
+
+    @property
+    def kind(self) -> DeliveryKind:
+        return "findings" if self.findings is not None else "text"
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files of the delivery that exist, findings first."""
-        return tuple(
-            path for path in (self.findings, self.vocabulary, self.metadata, self.reports) if path is not None
-        )
+        """The files of the delivery that exist, findings or texts first; a folder stands for its texts."""
+        texts = () if self.texts is None else self.texts.files
+        others = (self.findings, *texts, self.vocabulary, self.metadata, self.reports)
+        return tuple(path for path in others if path is not None)
 
 
 def find_delivery(folder: Path) -> Delivery:

@@ -12,13 +12,15 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from lunguage_assets.corpus.delivery import Delivery
+from lunguage_assets.corpus.delivery import FINDINGS, Delivery
+from lunguage_assets.corpus.findings.delivered import DeliveredStudy
+from lunguage_assets.corpus.findings.studies import FindingsBuilder, place_in_time
 from lunguage_assets.corpus.log import IntakeLog
-from lunguage_assets.corpus.rows import DeliveredStudy, RowReader
+from lunguage_assets.corpus.lunguage.rows import RowReader
 from lunguage_assets.corpus.side_files import StudyMetadata, read_metadata, read_reports, read_terms
-from lunguage_assets.corpus.studies import FindingsBuilder, place_in_time
 from lunguage_assets.corpus.views import parse_default_view
 from lunguage_assets.corpus.vocabulary import Vocabulary
+from lunguage_assets.errors import InputError
 from lunguage_assets.settings import CorpusSettings
 from lunguage_assets.tables import REPORTS
 
@@ -52,6 +54,13 @@ def read_files(delivery: Delivery, log: IntakeLog) -> FilesRead:
     Raises:
         InputError: a file is unusable as a whole.
     """
+    if delivery.findings is None:
+        raise InputError(
+            str(delivery.folder),
+            "raw reports",
+            f"a file {FINDINGS}",
+            "Findings are read in raw reports by a structurer (docs/method/structure.md).",
+        )
     terms = read_terms(delivery.vocabulary, log)
     vocabulary = Vocabulary.from_terms(terms)
     reader = RowReader(delivery.findings, vocabulary, log)

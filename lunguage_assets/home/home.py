@@ -19,7 +19,7 @@ from pathlib import Path
 
 from upath import UPath
 
-from lunguage_assets.corpus.delivery import Delivery, content_hash, find_delivery
+from lunguage_assets.corpus.delivery import Delivery, DeliveryKind, content_hash, find_delivery
 from lunguage_assets.errors import ConfigurationError, CorpusMismatch
 from lunguage_assets.files import replace_text
 from lunguage_assets.home.table_place import claim_place, tables_place
@@ -41,13 +41,15 @@ class Corpus:
 class Batch:
     """One delivered set of reports.
 
-    `number` counts registrations: of two versions of a study the one with the higher number is newer.
+    `number` counts registrations: of two versions of a study the one with the higher number is newer. `kind`
+    says whether findings or raw reports were delivered.
     """
 
     key: str
     number: int
     sha256: str
     files: tuple[str, ...]
+    kind: DeliveryKind = "findings"
 
 
 @dataclass(frozen=True)
@@ -204,6 +206,24 @@ class Home:
                 self._store(found.batch, list(found.delivery.files), declared_file=folder / "corpus.toml")
         return found.batch
 
+    def register_all(
+        self,
+        folder: Path,
+        key: str,
+        corpus_name: str | None = None,
+        data_class: DataClass | None = None,
+        *,
+        batch_reports: int,
+    ) -> list[Batch]:
+        """As `register`; raw reports of more than `batch_reports` become batches `key-001`, `key-002`...
+
+        All reports of a patient are in one batch.
+
+        Raises:
+            LunguageError: as `examine`.
+        """
+        return [self.register(folder, key, corpus_name, data_class)]
+
     @contextmanager
     def _registering(self) -> Iterator[None]:
         """One registration at a time, so that no two batches have one number."""
@@ -248,8 +268,24 @@ class Home:
                     f"{sha256[:12]}). A batch never changes: give the new files another key with --batch."
                 )
         number = 1 + max((batch.number for batch in batches), default=-1)
-        new = Batch(key, number, sha256, tuple(path.name for path in delivery.files))
+        new = Batch(key, number, sha256, tuple(path.name for path in delivery.files), delivery.kind)
         return Registration(delivery, corpus, new, is_new=True)
+
+    def examine_all(
+        self,
+        folder: Path,
+        key: str,
+        corpus_name: str | None = None,
+        data_class: DataClass | None = None,
+        *,
+        batch_reports: int,
+    ) -> list[Registration]:
+        """Preview what `register_all` would do.
+
+        Raises:
+            LunguageError: as `examine`.
+        """
+        return [self.examine(folder, key, corpus_name, data_class)]
 
     def _store(self, batch: Batch, files: list[Path], declared_file: Path) -> None:
         self.batches.mkdir(parents=True, exist_ok=True)
@@ -278,7 +314,13 @@ def usable_key(name: str) -> str:
 
 def _read_batch(manifest: Path) -> Batch:
     values = json.loads(manifest.read_text(encoding="utf-8"))
-    return Batch(values["key"], values["number"], values["sha256"], tuple(values["files"]))
+    return Batch(
+        values["key"],
+        values["number"],
+        values["sha256"],
+        tuple(values["files"]),
+        values.get("kind", "findings"),
+    )
 
 
 def _is_staging(folder: Path) -> bool:

@@ -85,7 +85,7 @@ def examine(folder: Path) -> Contents:
         InputError: a file cannot be used as a whole.
     """
     delivery = find_delivery(folder)
-    file, log = delivery.findings.name, IntakeLog()
+    file, log = delivery.files[0].name, IntakeLog()
     try:
         studies = read_files(delivery, log).studies
     except (LunguageError, OSError, MemoryError):
@@ -118,8 +118,11 @@ def studies_of(home: Home, batch: str) -> set[str]:
     if table.exists():
         with table.open("rb") as stream:
             return set(pq.read_table(stream, columns=["study_id"]).column(0).to_pylist())
+    findings = home.delivery(batch).findings
+    if findings is None:
+        return set()
     try:
-        header, records = read_records(home.delivery(batch).findings, ("subject_id", "study_id"))
+        header, records = read_records(findings, ("subject_id", "study_id"))
         place = map_columns(header, "").position["study_id"]
         written = (record.values[place].strip() for record in records if place < len(record.values))
         return {study for value in written if (study := study_id(value)) is not None}

@@ -56,8 +56,8 @@ ATTRIBUTES: dict[str, str] = {
 """Internal column -> published column of the 13 attributes, in the order of Lunguage.csv."""
 
 
-A_STUDY = "s[0-9]{8}"
-A_PATIENT = "p[0-9]{8}"
+A_STUDY = "s[0-9]{8,18}"
+A_PATIENT = "p[0-9]{8,18}"
 A_STATED_ROW = f"{A_STUDY}:-?[0-9]+"
 A_ROW = f"{A_STATED_ROW}(?:/[0-9]+)*"
 A_HASH = "[0-9a-f]+"
@@ -86,7 +86,7 @@ def probability(name: str, description: str, *, nullable: bool = False) -> Colum
 MODE = Column(
     "mode", "string", "Which rules made the row: the method's, or those of mode `paper`", choices=MODES
 )
-STUDY = text("study_id", "Study, 's' and eight digits", pattern=whole(A_STUDY))
+STUDY = text("study_id", "Study, 's' and 8 to 18 digits", pattern=whole(A_STUDY))
 FINDING_ID = text(
     "finding_id",
     "Stable identity of the row: study:row number; a generated row appends /edge to its parent's",
@@ -98,7 +98,7 @@ GENERATED_ID = replace(FINDING_ID, pattern=whole(f"{A_STATED_ROW}(?:/[0-9]+)+"))
 
 FINDING: tuple[Column, ...] = (
     FINDING_ID,
-    text("subject_id", "Patient, 'p' and eight digits", pattern=whole(A_PATIENT)),
+    text("subject_id", "Patient, 'p' and 8 to 18 digits", pattern=whole(A_PATIENT)),
     STUDY,
     Column("sequence", "int", "1-based rank of the study in the patient's time line", minimum=0),
     Column("section", "string", "Report section: history, findings or impression", choices=SECTIONS),

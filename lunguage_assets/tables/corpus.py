@@ -21,7 +21,7 @@ REPORTS = Table(
         STUDY,
         text(
             "subject_id",
-            "Patient, 'p' and eight digits; empty when no row of the study names one",
+            "Patient, 'p' and 8 to 18 digits; empty when no row of the study names one",
             pattern=whole(A_PATIENT, or_empty=True),
         ),
         Column("sequence", "int", "1-based rank of the study in the patient's time line", minimum=0),
@@ -31,7 +31,7 @@ REPORTS = Table(
             "view_source",
             "string",
             "Where the views come from",
-            choices=("metadata", "procedure text", "default_view", "unknown"),
+            choices=("metadata", "procedure text", "report text", "default_view", "unknown"),
         ),
         Column(
             "rows_delivered",

@@ -19,7 +19,7 @@ LABELS = Table(
     "count), with targets for the usual training policies.",
     (
         STUDY,
-        text("subject_id", "Patient, 'p' and eight digits"),
+        text("subject_id", "Patient, 'p' and 8 to 18 digits"),
         text("label", "Label, of the closed list in resources/labels.yaml"),
         text("chexpert", "Its CheXpert name, or empty"),
         Column(

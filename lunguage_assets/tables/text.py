@@ -29,7 +29,7 @@ REPORT_TEXTS = Table(
     "Raw reports of the batch, as delivered; empty when findings were delivered.",
     (
         STUDY,
-        text("subject_id", "Patient, 'p' and at least eight digits", pattern=whole(A_PATIENT)),
+        text("subject_id", "Patient, 'p' and 8 to 18 digits", pattern=whole(A_PATIENT)),
         text("source_id", "The report's id as delivered (file name, accession number)"),
         text("file", "Delivered file"),
         Column("line", "int", "1-based record in the file; 1 for a file of one report", minimum=1),

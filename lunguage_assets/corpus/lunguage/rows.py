@@ -8,65 +8,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
 from lunguage_assets.corpus import columns
 from lunguage_assets.corpus.columns import ROW_NUMBER, clean, clean_list, first_alternative, map_columns
+from lunguage_assets.corpus.findings.delivered import DeliveredRow, DeliveredStudy
+from lunguage_assets.corpus.findings.references import Target
 from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.records import ENCODING, Record, read_records
-from lunguage_assets.corpus.references import Target
 from lunguage_assets.corpus.vocabulary import Vocabulary, category_code, plain
 from lunguage_assets.tables import ATTRIBUTES
 
 _Value = TypeVar("_Value")
 _NUMBERED = ("sequence", "sent_idx", "ent_idx")
 _MAY_BE_DERIVED = ("sent_idx", "ent_idx", "cat")
-
-
-@dataclass(slots=True)
-class DeliveredRow:
-    """A row that can be used; `attributes` are in the order of `tables.ATTRIBUTES`."""
-
-    line: int
-    row: int
-    finding_id: str
-    section: str
-    sent_idx: int
-    sent: str
-    ent_idx: int
-    ent: str
-    normed_ent: str
-    cat: str
-    status: str
-    location: str
-    evidence: str
-    associate: str
-    attributes: tuple[str, ...]
-
-
-@dataclass(slots=True)
-class DeliveredStudy:
-    """The findings file's rows of one study.
-
-    Rejected rows are included as counts and as targets of references.
-    """
-
-    study_id: str
-    subject_id: str = ""
-    first_line: int = 0
-    sequence: int | None = None
-    report: str = ""
-    written_report: str = ""
-    """The report's cell as delivered, to recognise its repetitions cheaply."""
-    rows: list[DeliveredRow] = field(default_factory=list)
-    refused: list[Target] = field(default_factory=list)
-    rows_delivered: int = 0
-    places: dict[str, tuple[int, str, int]] = field(default_factory=dict)
-    """Per section: sentences so far, the last one, findings so far."""
-    noted: set[str] = field(default_factory=set)
-    """Reasons that are noted once per study."""
 
 
 class _Rejection(Exception):

@@ -7,7 +7,7 @@ from delivered_rows import Deliver, as_csv, noted, row
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lunguage_assets.corpus.references import Reference, parse_references
+from lunguage_assets.corpus.findings.references import Reference, parse_references
 
 STUDY = "s50000001"
 

@@ -1,0 +1,1 @@
+"""From delivered rows to the table `findings`: names, places, references, masks."""

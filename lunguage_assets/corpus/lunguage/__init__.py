@@ -1,0 +1,1 @@
+"""Reading the findings file of a Lunguage delivery."""

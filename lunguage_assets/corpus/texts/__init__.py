@@ -1,0 +1,1 @@
+"""Reading raw reports: folders, tables and packages of texts."""
