@@ -88,7 +88,7 @@ class Mention:
     cat: str
     status: str
     location: tuple[Value, ...] = ()
-    attributes: Mapping[str, tuple[Value, ...]] = MappingProxyType({})
+    attributes: Mapping[str, tuple[Value, ...]] = field(default_factory=lambda: MappingProxyType({}))
     evidence: tuple[int, ...] = ()
     associate: tuple[int, ...] = ()
 
