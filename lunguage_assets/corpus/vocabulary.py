@@ -79,7 +79,7 @@ def _blanks(spelling: str) -> str:
     return spelling.replace("-", " ")
 
 
-class _Singulars:
+class Singulars:
     """Singular of every word of a text."""
 
     def __init__(self, forms: BuiltInForms) -> None:
@@ -155,7 +155,7 @@ class Vocabulary:
                 self._categories.setdefault(form, set()).add(code)
             elif category.strip().lower() == _LOCATION:
                 locations.setdefault(spelling, set()).add(form)
-        self._singulars = _Singulars(forms)
+        self._singulars = Singulars(forms)
         self._whole = {
             plain(spelling): plain(form) for form, spellings in forms.whole.items() for spelling in spellings
         }

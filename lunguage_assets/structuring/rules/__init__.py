@@ -1,1 +1,6 @@
-"""The offline structurer: deterministic rules over words, no model and no network."""
+"""The offline structurer: reads findings by rules, without a model and without a network (structure.md section 7).
+
+Words are tagged (`lexicon.py`, `tagging.py`), what is not about the patient now is set apart (`asides.py`),
+denials and hedges get their reach (`scope.py`), words are joined to phrases (`phrases.py`) and phrases to
+rows (`reading.py`). What the words mean is data: `resources/structuring/`.
+"""

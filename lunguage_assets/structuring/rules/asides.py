@@ -1,0 +1,81 @@
+"""What a sentence says that is not about the patient now: advice, conditions, somebody else
+(structure.md section 6, points 5 and 6).
+"""
+
+from __future__ import annotations
+
+from lunguage_assets.structuring.rules.lexicon import (
+    ADVICE,
+    AIM,
+    BREAK,
+    COMMA,
+    CONDITION,
+    COPULA,
+    EXAM,
+    FINDING,
+    SOMEBODY_ELSE,
+    SOURCE,
+)
+from lunguage_assets.structuring.rules.tagging import Unit
+
+RECOMMENDATION, IF, OTHER_PERSON = "recommendation", "condition", "somebody else"
+
+
+def mark_asides(units: list[Unit]) -> None:
+    """Mark the units that are advice, a condition, or about somebody else."""
+    for at, unit in enumerate(units):
+        if unit.kind == SOMEBODY_ELSE:
+            _mark(units, at, len(units), OTHER_PERSON)
+            return
+        if unit.kind == ADVICE:
+            _mark(units, _begin_of_advice(units, at), _end(units, at), RECOMMENDATION)
+        elif unit.kind == AIM:
+            _mark(units, _begin_of_aim(units, at), _end(units, at), RECOMMENDATION)
+        elif unit.kind == CONDITION:
+            _mark(units, at, _end_of_condition(units, at), IF)
+
+
+def _mark(units: list[Unit], begin: int, end: int, reason: str) -> None:
+    for unit in units[begin:end]:
+        unit.aside = unit.aside or reason
+
+
+def _begin_of_advice(units: list[Unit], at: int) -> int:
+    """Where "... CT of the chest is recommended" begins: at the examination that is asked for."""
+    begin = at
+    for place in range(at - 1, -1, -1):
+        kind = units[place].kind
+        if kind in (FINDING, BREAK, COMMA) and not units[place].aside:
+            break
+        if kind in (EXAM, SOURCE):
+            begin = place
+    return begin
+
+
+def _begin_of_aim(units: list[Unit], at: int) -> int:
+    """Where "... a CT to exclude" begins: at the examination, when it stands before the aim."""
+    for place in range(at - 1, max(-1, at - 4), -1):
+        if units[place].kind in (EXAM, SOURCE):
+            return place
+    return at
+
+
+def _end(units: list[Unit], at: int) -> int:
+    """The unit behind the clause."""
+    for place in range(at + 1, len(units)):
+        if units[place].kind == BREAK and units[place].form != "that":
+            return place
+    return len(units)
+
+
+def _end_of_condition(units: list[Unit], at: int) -> int:
+    """A condition that opens the sentence ends at its comma, any other one with the clause."""
+    end = _end(units, at)
+    if at == 0 or units[at - 1].kind == BREAK:
+        for place in range(at + 1, end):
+            if units[place].kind == COMMA:
+                return place
+        for place in range(at + 1, end):
+            if units[place].kind == COPULA and place + 1 < end and units[place + 1].kind == ADVICE:
+                return end
+    return end

@@ -1,0 +1,249 @@
+"""Words joined to phrases, and phrases to what they describe: places, attributes, parts of the body
+(structure.md sections 4 and 7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lunguage_assets.structuring.rules.lexicon import (
+    ABNORMAL,
+    ALTERNATIVE,
+    ANATOMY,
+    AND,
+    BREAK,
+    COMMA,
+    COPULA,
+    FINDING,
+    LINK,
+    NORMAL,
+    OPEN,
+    OTHER,
+    PAST,
+    PLACE,
+    PREPOSITION,
+    WORD,
+)
+from lunguage_assets.structuring.rules.tagging import Unit
+
+_Step = tuple[list[Unit], list[Unit]]
+_CONTENT = frozenset({FINDING, ANATOMY, PLACE, WORD, ABNORMAL, NORMAL})
+_JOINS = frozenset({AND, COMMA, ALTERNATIVE})
+_DEVICE = "OTH"
+_COURSES = frozenset({"no_change", "improved", "worsened"})
+
+
+class Draft:
+    """A mention in the making: its words, the places it has anyhow, and the alternative groups of places."""
+
+    __slots__ = ("groups", "links", "places", "unit", "words")
+
+    def __init__(self, unit: Unit, places: list[Unit], words: list[Unit]) -> None:
+        self.unit, self.places, self.words = unit, places, words
+        self.groups: list[list[Unit]] = []
+        self.links: list[Draft] = []
+
+    @property
+    def is_finding(self) -> bool:
+        return self.unit.kind == FINDING
+
+    @property
+    def described(self) -> bool:
+        """Whether something is said of a part of the body, so that it is a row of its own."""
+        return any(w.kind in (NORMAL, ABNORMAL) or w.code in _COURSES for w in self.words)
+
+
+class Phrases:
+    """Reads the units of a sentence from left to right; `drafts` are the mentions in their order."""
+
+    def __init__(self, units: list[Unit]) -> None:
+        self.drafts: list[Draft] = []
+        self._begin_clause()
+        steps = list(_steps(units))
+        for number, (between, chunk) in enumerate(steps):
+            for unit in between:
+                if unit.aside:
+                    self._begin_clause()
+                elif unit.kind == BREAK:
+                    self._break(unit)
+            if chunk:
+                after = steps[number + 1] if number + 1 < len(steps) else ([], [])
+                self._take(chunk, {unit.kind for unit in between}, after)
+        self.drafts = [draft for draft in self.drafts if draft.is_finding or draft.described]
+
+    def _begin_clause(self) -> None:
+        self._last: list[Draft] = []
+        """The findings that were named last, joined."""
+        self._subjects: list[Draft] = []
+        """Parts of the body of which nothing has been said yet."""
+        self._described: list[Draft] = []
+        self._topic: list[Unit] = []
+        self._held: list[Unit] = []
+        self._role = ""
+
+    def _break(self, unit: Unit) -> None:
+        topic = self._topic if unit.form in ("there", "that", "which") and not self._last else []
+        last = self._last if unit.form in ("which", "that", "this", "these", "it", "they", "but") else []
+        self._begin_clause()
+        self._topic, self._last = topic, last
+
+    def _take(self, chunk: list[Unit], kinds: set[str], after: _Step) -> None:
+        if any(unit.kind == FINDING for unit in chunk):
+            self._finding(chunk, kinds)
+        elif any(unit.kind in (ANATOMY, PLACE) for unit in chunk):
+            self._place(chunk, kinds)
+        elif COPULA not in kinds and kinds & _JOINS and _goes_on(after):
+            self._held = self._held + chunk
+        else:
+            self._words(chunk, kinds)
+
+    def _finding(self, chunk: list[Unit], kinds: set[str]) -> None:
+        drafts: list[Draft] = []
+        places: list[Unit] = []
+        words = self._held
+        self._held = []
+        for unit in chunk:
+            if unit.kind == FINDING:
+                if drafts and (drafts[-1].unit.code == _DEVICE) != (unit.code == _DEVICE):
+                    device, broken = sorted((drafts[-1].unit, unit), key=lambda one: one.code != _DEVICE)
+                    if broken.term.name == "fracture":
+                        places = [*drafts[-1].places, *places, device]
+                        drafts[-1] = Draft(broken, places, [*drafts[-1].words, *words])
+                        places, words = [], []
+                        continue
+                drafts.append(Draft(unit, places, words))
+                places, words = [], []
+            elif unit.kind in (ANATOMY, PLACE):
+                places.append(unit)
+            else:
+                words.append(unit)
+        drafts[-1].places = drafts[-1].places + places
+        drafts[-1].words = drafts[-1].words + words
+        first = drafts[0]
+        if kinds <= _JOINS and self._role == "side" and first.places:
+            first.groups = [first.places[:1], self._topic]
+            first.places = first.places[1:]
+        elif not first.places and self._topic and not (self._last and kinds & _JOINS):
+            for draft in drafts:
+                draft.places = draft.places or self._topic
+            self._subjects = []
+        if self._last and kinds & {LINK, OPEN} and not kinds & {AND, ALTERNATIVE}:
+            for draft in drafts:
+                draft.links = list(self._last)
+        elif self._last and kinds and kinds <= _JOINS and self._last[-1].links:
+            for draft in drafts:
+                draft.links = self._last[-1].links
+        joined = bool(self._last) and kinds <= _JOINS and bool(kinds)
+        self._last = [*self._last, *drafts] if joined else drafts
+        self.drafts += drafts
+        self._subjects, self._described = [], []
+        self._role = "finding"
+
+    def _place(self, chunk: list[Unit], kinds: set[str]) -> None:
+        places = [unit for unit in chunk if unit.kind in (ANATOMY, PLACE)]
+        words = [unit for unit in chunk if unit.kind not in (ANATOMY, PLACE)]
+        if PREPOSITION in kinds and self._last and self._role in ("finding", "place", "words"):
+            target = self._last[-1]
+            if self._role == "place" and kinds & _JOINS or not target.groups:
+                target.groups.append(places)
+            else:
+                target.groups[-1] = target.groups[-1] + places
+            target.words = target.words + words
+            self._role = "place"
+            return
+        if self._role == "place" and kinds and kinds <= _JOINS and self._last and not _says(words):
+            if self._ends_in_place:
+                self._last[-1].groups.append(places)
+                return
+        heads = [unit for unit in places if unit.kind == ANATOMY]
+        held, self._held = self._held, []
+        if not heads:
+            self._topic = places
+            self._role = "side"
+            self._held = held + words
+            return
+        if PREPOSITION in kinds and self._subjects and self._role == "subject":
+            self._subjects[-1].places = self._subjects[-1].places + places
+            return
+        head = heads[-1]
+        subject = Draft(head, [unit for unit in places if unit is not head], held + words)
+        self.drafts.append(subject)
+        self._topic = places
+        self._role = "subject"
+        if subject.described:
+            if kinds <= _JOINS and kinds:
+                self._say(self._subjects, subject.words)
+            self._described = [*self._described, subject] if kinds <= _JOINS else [subject]
+            self._subjects = []
+        elif self._described and kinds and kinds <= _JOINS and _leads(self._described[-1]):
+            subject.words = [w for w in self._described[-1].words if w.kind == NORMAL or w.code in _COURSES]
+            self._subjects = [subject]
+            self._described = [*self._described, subject]
+        else:
+            joined = kinds <= _JOINS and kinds
+            self._subjects = [*self._subjects, subject] if joined else [subject]
+            self._described = []
+        self._last = []
+
+    @property
+    def _ends_in_place(self) -> bool:
+        return bool(self._last[-1].groups)
+
+    def _words(self, chunk: list[Unit], kinds: set[str]) -> None:
+        if self._subjects and self._role in ("subject", "words"):
+            if any(w.kind == NORMAL or w.kind == ABNORMAL or w.code in _COURSES for w in chunk):
+                self._say(self._subjects, chunk)
+                self._described, self._subjects = self._subjects, []
+            else:
+                for subject in self._subjects:
+                    subject.words = subject.words + chunk
+            self._role = "words"
+        elif self._described and self._role in ("subject", "words"):
+            self._say(self._described, chunk)
+        elif self._last and (COPULA in kinds or self._role in ("finding", "place", "words")):
+            targets = self._last if COPULA in kinds else self._last[-1:]
+            self._say(targets, chunk)
+        else:
+            self._held = self._held + chunk
+
+    @staticmethod
+    def _say(drafts: list[Draft], words: list[Unit]) -> None:
+        for draft in drafts:
+            draft.words = draft.words + words
+
+
+def _steps(units: list[Unit]) -> Iterator[_Step]:
+    """What stands between phrases, and the phrase; unknown words are passed over."""
+    between: list[Unit] = []
+    chunk: list[Unit] = []
+    for unit in units:
+        if unit.kind in _CONTENT and not unit.aside:
+            chunk.append(unit)
+        elif unit.kind not in (OTHER, PAST) or unit.aside:
+            if chunk:
+                yield between, chunk
+                between, chunk = [], []
+            between.append(unit)
+    yield between, chunk
+
+
+def _goes_on(after: _Step) -> bool:
+    """Whether more adjectives and their noun are joined behind ("..., enlarged and tortuous aorta")."""
+    between, chunk = after
+    return (
+        bool(between)
+        and all(unit.kind in (AND, COMMA) for unit in between)
+        and len(chunk) > 1
+        and chunk[0].kind in (WORD, ABNORMAL)
+        and any(unit.kind in (ANATOMY, FINDING) for unit in chunk)
+    )
+
+
+def _says(words: list[Unit]) -> bool:
+    return any(word.kind in (NORMAL, ABNORMAL) for word in words)
+
+
+def _leads(draft: Draft) -> bool:
+    """Whether a part of the body is described by the words before it ("normal heart size and ...")."""
+    said = [w for w in draft.words if w.kind == NORMAL or w.code in _COURSES]
+    return bool(said) and said[0].begin < draft.unit.begin

@@ -1,0 +1,122 @@
+"""One sentence to its account and rows (structure.md section 7)."""
+
+from __future__ import annotations
+
+import re
+from types import MappingProxyType
+
+from lunguage_assets.structuring.contract import Mention, SectionCode, SentenceReading, Span, Value
+from lunguage_assets.structuring.rules.asides import mark_asides
+from lunguage_assets.structuring.rules.lexicon import (
+    ABNORMAL,
+    ENDED,
+    NORMAL,
+    OTHER,
+    Lexicon,
+)
+from lunguage_assets.structuring.rules.phrases import Draft, Phrases
+from lunguage_assets.structuring.rules.scope import mark_scopes
+from lunguage_assets.structuring.rules.tagging import Unit, tagged
+from lunguage_assets.tables import ATTRIBUTES
+
+NOTHING = SentenceReading("nothing stated", reason="no finding named")
+_LETTERS = re.compile(r"[^\W\d_]{2,}")
+_MARK = re.compile(r"x{3,}|_{2,}", re.IGNORECASE)
+_LONG = 8
+"""Words from which on a sentence without one known word is in another language."""
+
+
+def read_sentence(text: str, section: SectionCode, lexicon: Lexicon) -> SentenceReading:
+    """What a sentence says. Never raises on any text."""
+    if section == "other":
+        return SentenceReading("nothing stated", reason="section")
+    words = _LETTERS.findall(_MARK.sub(" ", text))
+    if not words:
+        return SentenceReading("unreadable", reason="no words")
+    units = tagged(text, lexicon, request=section == "hist")
+    if len(words) >= _LONG and sum(u.kind != OTHER for u in units if u.begin < u.end) <= len(words) // 8:
+        return SentenceReading("unreadable", reason="language")
+    mark_asides(units)
+    mark_scopes(units)
+    drafts = Phrases(units).drafts
+    if not drafts:
+        reason = next((unit.aside for unit in units if unit.aside), "")
+        return SentenceReading("not about the patient now", reason=reason) if reason else NOTHING
+    return SentenceReading("findings", _mentions(drafts, text))
+
+
+def _mentions(drafts: list[Draft], text: str) -> tuple[Mention, ...]:
+    first: dict[int, int] = {}
+    rows: list[tuple[Draft, list[Unit]]] = []
+    for draft in drafts:
+        first[id(draft)] = len(rows)
+        rows += [(draft, [*draft.places, *group]) for group in draft.groups or [[]]]
+    supports: dict[int, list[int]] = {}
+    for draft in drafts:
+        for other in draft.links:
+            if id(other) in first and not other.unit.denied and not draft.unit.denied:
+                supports.setdefault(first[id(other)], []).append(first[id(draft)])
+    return tuple(
+        _mention(
+            draft,
+            places,
+            text,
+            tuple(first[id(o)] for o in draft.links if id(o) in first and not _either_denied(draft, o)),
+            tuple(supports.get(number, ())) if first[id(draft)] == number else (),
+        )
+        for number, (draft, places) in enumerate(rows)
+    )
+
+
+def _either_denied(one: Draft, other: Draft) -> bool:
+    return bool(one.unit.denied or other.unit.denied)
+
+
+def _mention(
+    draft: Draft, places: list[Unit], text: str, evidence: tuple[int, ...], associate: tuple[int, ...]
+) -> Mention:
+    unit = draft.unit
+    attributes: dict[str, list[Value]] = {}
+    for word in sorted(draft.words, key=lambda w: w.begin):
+        if word.code:
+            attributes.setdefault(word.code, []).append(word.value(text))
+    if unit.past is not None:
+        column = "improved" if unit.past.kind == ENDED else "past_hx"
+        attributes.setdefault(column, []).append(unit.past.value(text))
+    ordered = {column: tuple(attributes[column]) for column in ATTRIBUTES if column in attributes}
+    return Mention(
+        unit.value(text),
+        unit.term.name,
+        unit.code or "PF",
+        _status(draft),
+        _joined(places, text),
+        MappingProxyType(ordered),
+        evidence,
+        associate,
+    )
+
+
+def _status(draft: Draft) -> str:
+    unit = draft.unit
+    if draft.is_finding:
+        if unit.denied:
+            return ("t" if unit.denied == "t" or unit.open else "d") + "n"
+        return "tp" if unit.open else "dp"
+    wrong = [w for w in draft.words if w.kind == ABNORMAL and not w.denied]
+    wrong += [w for w in draft.words if w.kind == NORMAL and w.denied]
+    said = wrong or [w for w in draft.words if w.kind in (NORMAL, ABNORMAL)]
+    worse = any(w.code == "worsened" for w in draft.words)
+    certainty = "t" if any(w.open or w.denied == "t" for w in said) else "d"
+    return certainty + ("p" if wrong or worse and not said else "n")
+
+
+def _joined(places: list[Unit], text: str) -> tuple[Value, ...]:
+    """Places as values, neighbours as one: "right" + "upper lobe" is "right upper lobe"."""
+    values: list[Value] = []
+    for unit in sorted(set(places), key=lambda known: known.begin):
+        if values and not text[values[-1].span.end : unit.begin].strip(" -"):
+            span = Span(values[-1].span.begin, unit.end)
+            values[-1] = Value(span.of(text), span)
+        else:
+            values.append(unit.value(text))
+    return tuple(values)

@@ -1,0 +1,244 @@
+"""The reach of denials, hedges and history in a sentence (structure.md section 6, points 1, 2, 4 and 5)."""
+
+from __future__ import annotations
+
+from lunguage_assets.structuring.rules.lexicon import (
+    ABNORMAL,
+    ALTERNATIVE,
+    ANATOMY,
+    AND,
+    BREAK,
+    COMMA,
+    COPULA,
+    DENY,
+    DENY_AFTER,
+    ENDED,
+    FINDING,
+    LINK,
+    NORMAL,
+    OPEN,
+    OPEN_AFTER,
+    OTHER,
+    PAST,
+    PLACE,
+    PREPOSITION,
+    SEEN,
+    WITH,
+    WORD,
+)
+from lunguage_assets.structuring.rules.tagging import Unit
+
+_STATED = frozenset({FINDING, ABNORMAL, NORMAL})
+_JOINS = frozenset({AND, COMMA, ALTERNATIVE})
+_OWN_STATEMENT = frozenset({"no_change", "severity", "improved", "worsened", "measurement"})
+"""Columns of words that, after a comma, begin a statement of their own: "no effusion, mild edema"."""
+
+
+def mark_scopes(units: list[Unit]) -> None:
+    """Mark what is denied, left open and past."""
+    _deny_forward(units)
+    for at, unit in enumerate(units):
+        if unit.aside:
+            continue
+        if unit.kind == OPEN:
+            _open(units, at)
+        elif unit.kind == OPEN_AFTER:
+            for place in _list_before(units, at):
+                units[place].open = units[place].open or not units[place].denied
+        elif unit.kind == DENY_AFTER:
+            _deny(units, _list_before(units, at), unit.code)
+        elif unit.kind == ENDED:
+            _end(units, at)
+        elif unit.kind == ALTERNATIVE:
+            _alternatives(units, at)
+        elif unit.kind == PAST:
+            _past(units, at)
+
+
+def _deny_forward(units: list[Unit]) -> None:
+    scope: Unit | None = None
+    seen = False
+    for at, unit in enumerate(units):
+        if unit.aside or unit.kind in (BREAK, ENDED) or (unit.kind == DENY_AFTER and scope is None):
+            scope = None
+        elif unit.kind == DENY:
+            scope, seen = unit, False
+        elif scope is not None:
+            if unit.kind in _STATED:
+                unit.denied = scope.code
+                seen = seen or unit.kind == FINDING or scope.term.name == "near"
+            elif unit.kind in (OPEN, OPEN_AFTER, LINK):
+                unit.denied = scope.code
+            elif seen and unit.kind in (COMMA, AND, WITH) and _statement_follows(units, at, scope):
+                scope = None
+
+
+def _statement_follows(units: list[Unit], at: int, scope: Unit) -> bool:
+    """Whether a list of what is denied ends at this joint, because something else is stated behind it."""
+    first = at + 1
+    while first < len(units) and units[first].kind in _JOINS | {WITH}:
+        if units[first].kind == ALTERNATIVE:
+            return False
+        first += 1
+    if first >= len(units):
+        return True
+    if units[first].kind in (DENY, BREAK, OPEN, PAST):
+        return True
+    anatomy = False
+    leading = True
+    for place in range(first, len(units)):
+        unit = units[place]
+        if unit.kind == FINDING:
+            break
+        if unit.kind == ANATOMY:
+            anatomy = True
+        elif unit.kind in (NORMAL, ABNORMAL) and (anatomy or leading):
+            return unit.kind == NORMAL or anatomy or _anatomy_first(units, place + 1)
+        elif unit.kind == COPULA and anatomy:
+            return True
+        elif unit.kind in _JOINS or unit.kind in (BREAK, COPULA):
+            break
+        leading = leading and unit.kind == WORD
+    if scope.term.name == "near" and units[at].kind != COMMA:
+        return True
+    own = units[first].kind == WORD and units[first].code in _OWN_STATEMENT
+    return own and not _alternative_ahead(units, first)
+
+
+def _anatomy_first(units: list[Unit], place: int) -> bool:
+    """Whether a part of the body comes before the next finding or joint."""
+    for unit in units[place:]:
+        if unit.kind == ANATOMY:
+            return True
+        if unit.kind == FINDING or unit.kind in _JOINS:
+            return False
+    return False
+
+
+def _alternative_ahead(units: list[Unit], place: int) -> bool:
+    """Whether the list goes on to an "or"."""
+    for unit in units[place:]:
+        if unit.kind == ALTERNATIVE:
+            return True
+        if unit.kind in (BREAK, COPULA, DENY, WITH, OPEN):
+            return False
+    return False
+
+
+def _open(units: list[Unit], at: int) -> None:
+    """A hedge governs the list behind it, or, at the end of its clause, the list before it."""
+    if units[at].denied:
+        return
+    reached = list(_list_after(units, at))
+    if reached:
+        for place in reached:
+            units[place].open = True
+        return
+    following = units[at + 1] if at + 1 < len(units) else None
+    if following is None or following.kind in (BREAK, COMMA, SEEN, PREPOSITION, AND) or following.aside:
+        for place in _list_before(units, at):
+            units[place].open = units[place].open or not units[place].denied
+
+
+def _list_after(units: list[Unit], at: int) -> list[int]:
+    """The findings and predicates behind a hedge: the first one, and what is joined to it."""
+    reach = units[at].term.name
+    found: list[int] = []
+    for place in range(at + 1, len(units)):
+        unit = units[place]
+        if unit.aside or unit.kind in (BREAK, ENDED, DENY_AFTER) or (found and unit.kind in (DENY, WITH)):
+            break
+        if unit.kind == COPULA and found:
+            break
+        if unit.kind in (FINDING, ABNORMAL):
+            found.append(place)
+        elif unit.kind in (COMMA, AND):
+            if not found or units[place - 1].kind in _JOINS:
+                if not found:
+                    break
+                continue
+            if reach == "near" and not _alternative_ahead(units, place + 1):
+                break
+            if _statement_follows(units, place, units[at]):
+                break
+        elif unit.kind == OPEN and found:
+            break
+    return found
+
+
+def _list_before(units: list[Unit], at: int) -> list[int]:
+    """The finding before a word that stands behind it, and those that are joined to it."""
+    found: list[int] = []
+    joined = listed = True
+    for place in range(at - 1, -1, -1):
+        unit = units[place]
+        if unit.aside or unit.kind in (BREAK, DENY, DENY_AFTER, OPEN, ENDED, WITH):
+            break
+        if unit.kind == FINDING:
+            if not joined:
+                break
+            found.append(place)
+            joined = False
+        elif unit.kind in (AND, ALTERNATIVE):
+            joined = True
+            listed = len(found) > 0
+        elif unit.kind == COMMA:
+            if not found:
+                continue
+            joined = joined or listed and len(found) > 1
+        elif unit.kind in (COPULA, LINK, SEEN) and found:
+            break
+    return found
+
+
+def _deny(units: list[Unit], places: list[int], how: str) -> None:
+    for place in places:
+        units[place].denied = units[place].denied or how
+
+
+def _end(units: list[Unit], at: int) -> None:
+    """What has gone: what stands before, else what follows ("resolved left effusion")."""
+    before = [] if units[at].form in ("interval", "complete", "resolution") else _list_before(units, at)
+    if not before:
+        for place in range(at + 1, len(units)):
+            if units[place].kind == FINDING:
+                before = [place]
+                break
+            if units[place].kind in (BREAK, COMMA, COPULA):
+                break
+    _deny(units, before, "d")
+    for place in before:
+        units[place].past = units[at]
+
+
+def _alternatives(units: list[Unit], at: int) -> None:
+    """ "A or B" leaves both open, unless the list is denied."""
+    before = _nearest(units, at, -1)
+    behind = _nearest(units, at, 1)
+    if before is None or behind is None or units[before].denied or units[behind].denied:
+        return
+    for place in (*_list_before(units, at), behind):
+        if not units[place].denied:
+            units[place].open = True
+
+
+def _nearest(units: list[Unit], at: int, step: int) -> int | None:
+    """The finding next to a joint, with nothing but its own words between."""
+    place = at + step
+    while 0 <= place < len(units):
+        kind = units[place].kind
+        if kind == FINDING:
+            return None if units[place].aside else place
+        if kind not in (WORD, PLACE, ANATOMY, OTHER, ABNORMAL, PREPOSITION, COMMA, OPEN):
+            return None
+        place += step
+    return None
+
+
+def _past(units: list[Unit], at: int) -> None:
+    for place in range(at + 1, len(units)):
+        unit = units[place]
+        if unit.kind in (BREAK, COPULA, WITH, OPEN, DENY):
+            break
+        if unit.kind == FINDING:
+            unit.past = units[at]

@@ -1,0 +1,91 @@
+"""A sentence as units: spellings of the lexicon with their places, in order."""
+
+from __future__ import annotations
+
+import re
+
+from lunguage_assets.structuring.contract import Value
+from lunguage_assets.structuring.contract import Span as Place
+from lunguage_assets.structuring.rules.lexicon import (
+    AIM,
+    ARTICLE,
+    DENY,
+    OPEN,
+    OTHER,
+    PLACE,
+    PREPOSITION,
+    QUESTION,
+    WORD,
+    Lexicon,
+    Term,
+)
+
+_UNKNOWN = Term(OTHER)
+_SIZE = Term(WORD, code="measurement")
+_LEVEL = Term(PLACE)
+_IN_REQUEST, _IN_REPORT = Term(OPEN, "list"), Term(AIM)
+_UNITS_OF_SIZE = frozenset({"cm", "mm", "centimeter", "millimeter", "ml", "cc"})
+_CLEAR, _CLEAR_OF = frozenset({"clear", "grossly", "otherwise"}), frozenset({"of", "from"})
+"""Of "the lungs are clear of", which states two things."""
+_DENIED = Term(DENY, "list", "d")
+_AGE = frozenset({"year", "yr", "yo", "y", "month", "day", "week"})
+_NUMBER = re.compile(r"\d")
+_VERTEBRA = re.compile(r"[ctls]\d{1,2}")
+
+
+class Unit:
+    """A known spelling, or an unknown word, in a sentence.
+
+    `denied` is "d" (absent), "t" (absent, with doubt) or ""; `open` whether the words leave it open; `past`
+    the unit that makes it history; `aside` why it is not about the patient now.
+    """
+
+    __slots__ = ("aside", "begin", "code", "denied", "end", "form", "kind", "open", "past", "term")
+
+    def __init__(self, term: Term, form: str, begin: int, end: int) -> None:
+        self.term, self.kind, self.code = term, term.kind, term.code
+        self.form, self.begin, self.end = form, begin, end
+        self.denied = self.aside = ""
+        self.open = False
+        self.past: Unit | None = None
+
+    def value(self, text: str) -> Value:
+        return Value(text[self.begin : self.end], Place(self.begin, self.end))
+
+
+def tagged(text: str, lexicon: Lexicon, *, request: bool) -> list[Unit]:
+    """The units of a sentence; articles are left out. `request`: a sentence of the history."""
+    tokens = lexicon.tokens(text)
+    units: list[Unit] = []
+    place, last = 0, len(tokens)
+    while place < last:
+        token = tokens[place]
+        term, end = lexicon.match(tokens, place)
+        if term is None:
+            if _VERTEBRA.fullmatch(token.form):
+                term = _LEVEL
+            elif _NUMBER.match(token.form):
+                end = _end_of_size(tokens, place)
+                term = _SIZE if end > place + 1 else _UNKNOWN
+            else:
+                term = _UNKNOWN
+        elif term.kind == QUESTION:
+            term = _IN_REQUEST if request else _IN_REPORT
+        elif term.kind == PREPOSITION and units and units[-1].form in _CLEAR and token.form in _CLEAR_OF:
+            term = _DENIED
+        if token.form == "old" and place and tokens[place - 1].form in _AGE:
+            term = _UNKNOWN
+        if term.kind != ARTICLE:
+            units.append(Unit(term, token.form, token.begin, tokens[end - 1].end))
+        place = end
+    return units
+
+
+def _end_of_size(tokens: list, place: int) -> int:  # type: ignore[type-arg]
+    """The token behind "2.3 x 1.4 cm" or "5 mm"; the next one when it is no size."""
+    end = place
+    while end < len(tokens) and (_NUMBER.match(tokens[end].form) or tokens[end].form in ("x", "by", "to")):
+        end += 1
+    if end < len(tokens) and tokens[end].form in _UNITS_OF_SIZE:
+        return end + 1
+    return place + 1
