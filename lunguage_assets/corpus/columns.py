@@ -23,9 +23,9 @@ _LIST_WITH_NAN = re.compile(r"(?:^|,)\s*nan\s*(?:,|$)", re.IGNORECASE)
 _BLANKS = re.compile(r"[\s_]+")
 _POLARITIES = {"positive": "p", "negative": "n"}
 _CERTAINTIES = {"definitive": "d", "tentative": "t"}
-_SUBJECT = re.compile(r"p?0*(\d{1,8})(?:\.0+)?", re.IGNORECASE | re.ASCII)
-_STUDY = re.compile(r"s?0*(\d{1,8})(?:\.0+)?", re.IGNORECASE | re.ASCII)
-_EIGHT_DIGITS = re.compile(r"\d{8}(?:\.0+)?", re.ASCII)
+_SUBJECT = re.compile(r"p?0*(\d{1,18})(?:\.0+)?", re.IGNORECASE | re.ASCII)
+_STUDY = re.compile(r"s?0*(\d{1,18})(?:\.0+)?", re.IGNORECASE | re.ASCII)
+_WHOLE_ID = re.compile(r"\d{8,18}(?:\.0+)?", re.ASCII)
 _NUMBER = re.compile(r"(\d{1,15})(?:\.0+)?", re.ASCII)
 _SENTENCE_NUMBER = re.compile(r"\((\d{1,4})\)", re.ASCII)
 
@@ -131,20 +131,20 @@ def first_alternative(value: str) -> str:
 
 
 def subject_id(value: str) -> str | None:
-    """'p' and eight digits from an id with or without its prefix; None when it is no id."""
+    """'p' and 8 to 18 digits from an id with or without its prefix; None when it is no id."""
     found = _SUBJECT.fullmatch(value)
     return f"p{found.group(1):0>8}" if found else None
 
 
 def study_id(value: str) -> str | None:
-    """'s' and eight digits from an id with or without its prefix; None when it is no id."""
+    """'s' and 8 to 18 digits from an id with or without its prefix; None when it is no id."""
     found = _STUDY.fullmatch(value)
     return f"s{found.group(1):0>8}" if found else None
 
 
 def is_plainly_study(value: str) -> bool:
     """Whether the id is written so that no other column could be meant."""
-    return value[:1] in ("s", "S") or _EIGHT_DIGITS.fullmatch(value) is not None
+    return value[:1] in ("s", "S") or _WHOLE_ID.fullmatch(value) is not None
 
 
 def whole_number(value: str) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import Self
 
 import pandas as pd
 
@@ -19,6 +20,17 @@ class IntakeLog:
     def __init__(self) -> None:
         self._rejected: list[dict[str, object]] = []
         self._notes: list[dict[str, object]] = []
+
+    @classmethod
+    def of(cls, rejected: pd.DataFrame, notes: pd.DataFrame) -> Self:
+        """A log that begins with what an earlier step rejected and noted."""
+        log = cls()
+        log._rejected = _rows(rejected)
+        log._notes = [
+            {**row, "line": None if row["line"] is pd.NA else row["line"]}
+            for row in _rows(notes.drop(columns="number"))
+        ]
+        return log
 
     def reject(
         self,
@@ -77,3 +89,7 @@ class IntakeLog:
 
     def notes_frame(self) -> pd.DataFrame:
         return INTAKE_NOTES.frame([{"number": number, **row} for number, row in enumerate(self._notes)])
+
+
+def _rows(frame: pd.DataFrame) -> list[dict[str, object]]:
+    return [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]

@@ -27,8 +27,8 @@ REJECTIONS: dict[str, Reason] = {
         "Mend the separators and quotes of this record and deliver it again.",
     ),
     "broken-encoding": Reason("text in UTF-8", "Save the file as UTF-8 and deliver the row again."),
-    "study-id": Reason("'s' and up to eight digits, or the digits alone", "Correct the study id."),
-    "subject-id": Reason("'p' and up to eight digits, or the digits alone", "Correct the patient id."),
+    "study-id": Reason("'s' and up to 18 digits, or the digits alone", "Correct the study id."),
+    "subject-id": Reason("'p' and up to 18 digits, or the digits alone", "Correct the patient id."),
     "study-of-two-patients": Reason(
         "the patient of the study's first row", "Correct the patient id or the study id."
     ),

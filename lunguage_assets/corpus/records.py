@@ -35,7 +35,7 @@ BROKEN_TOLERATED = 1000
 _CELL_LIMIT = 16 * 1024 * 1024
 _DAMAGE = re.compile("[\udc80-\udcff\ufffd\0]")
 _CELL = r'(?:"(?:[^"\n]|"")*"|[^,"\n]*)'
-_ID = r' {0,3}"? {0,3}(?:[ps]\d{1,8}|\d{8})(?:\.0+)? {0,3}"? {0,3}'
+_ID = r' {0,3}"? {0,3}(?:[ps]\d{1,18}|\d{8,18})(?:\.0+)? {0,3}"? {0,3}'
 
 UNCLOSED = "unclosed-quote"
 WIDTH = "wrong-number-of-values"

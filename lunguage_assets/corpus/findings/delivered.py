@@ -9,7 +9,11 @@ from lunguage_assets.corpus.findings.references import Target
 
 @dataclass(slots=True)
 class DeliveredRow:
-    """A row that can be used; `attributes` are in the order of `tables.ATTRIBUTES`."""
+    """A row that can be used; `attributes` are in the order of `tables.ATTRIBUTES`.
+
+    `evidence` and `associate` are cells whose references are still to be resolved, unless `references` has
+    the finding ids of both.
+    """
 
     line: int
     row: int
@@ -26,6 +30,7 @@ class DeliveredRow:
     evidence: str
     associate: str
     attributes: tuple[str, ...]
+    references: tuple[tuple[str, ...], tuple[str, ...]] | None = None
 
 
 @dataclass(slots=True)

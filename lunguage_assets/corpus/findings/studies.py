@@ -87,6 +87,8 @@ class FindingsBuilder:
         cell: str,
         references: StudyReferences | None,
     ) -> list[str]:
+        if row.references is not None:
+            return list(row.references[column == "associate"])
         if not cell or references is None:
             return []
         tokens: dict[str, None] = {}

@@ -15,7 +15,7 @@ from lunguage_assets.errors import InputError
     ("cells", "reason", "column"),
     [
         ({"study_id": "unknown"}, "study-id", "study_id"),
-        ({"study_id": "s123456789"}, "study-id", "study_id"),
+        ({"study_id": "s1234567890123456789"}, "study-id", "study_id"),
         ({"subject_id": "s10000001"}, "subject-id", "subject_id"),
         ({"subject_id": "nan"}, "subject-id", "subject_id"),
         ({"subject_id": "p10000009"}, "study-of-two-patients", "subject_id"),

@@ -1,0 +1,233 @@
+"""Finds the sections of a report by its headings, as radiologists write them (docs/reports.md).
+
+The easy version searches for "FINDINGS:" at the beginning of a line. It misses headings in line, in lower
+case, without a colon, and reports that go from COMPARISON to the findings with nothing but a blank line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from lunguage_assets.structuring.contract import SectionCode
+from lunguage_assets.structuring.text.words import CuttingWords, HeadingKind, cutting_words, normal, spoken
+
+_WINDOW = 72
+"""Longest heading in characters, with what may stand before it on its line."""
+_MARGIN = " \t*#>_-\ufeff"
+_OWN_LINE = re.compile(
+    r"^[ \t*#>_]*([A-Za-z][A-Za-z/&' -]{2,48}?)[ \t\r*_]*(?:[ \t][-\u2013\u2014]+[ \t]|$)",
+    re.MULTILINE,
+)
+_CAPITALS = re.compile(r"^[ \t]*([A-Z]{4}[A-Z/&]*(?:[ \t][A-Z/&]{2,}){0,4})(?=[ \t]+[A-Z0-9_])", re.MULTILINE)
+_LINE = re.compile(r"^[^\n]*\S[^\n]*$", re.MULTILINE)
+_BLANK_LINE = re.compile(r"\n\s*\n[ \t]*")
+_BEGINS_ANEW = re.compile(r"[A-Z0-9_(]")
+_TITLE_LENGTH = 100
+_MARK_LENGTH = 8
+_OPEN_TO_FINDINGS = ("hist", "introduction")
+
+
+@dataclass(frozen=True, slots=True)
+class _Heading:
+    begin: int
+    end: int
+    words: str
+    kind: HeadingKind
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Text under one heading, before it is decided what it counts as."""
+
+    begin: int
+    end: int
+    heading: str
+    kind: HeadingKind
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Characters `begin` to `end` of the report, behind their heading, which is given as written."""
+
+    code: SectionCode
+    heading: str
+    begin: int
+    end: int
+    introduces: bool = False
+    """Whether it says how the film was taken: examination, technique, a title."""
+
+
+def sections(text: str) -> tuple[tuple[Section, ...], tuple[str, ...]]:
+    """Sections in the order of the text, and notes on what was odd. Linear in the text's length.
+
+    Without any heading everything is findings. Text before the first heading, under a mere title, or in a
+    paragraph of its own behind history, technique or comparison is findings when no heading names them. A
+    preliminary reading counts only where the report has no other.
+    """
+    words = cutting_words()
+    found = _headings(text, words)
+    parts = [part for part in _parts(text, found) if _has_text(text[part.begin : part.end].strip())]
+    notes: list[str] = []
+    if all(heading.kind in ("title", "sign-off") for heading in found):
+        notes.append("no-headings")
+    if _reports(found, parts) > 1:
+        notes.append("two-reports")
+    if not any(part.kind == "find" for part in parts):
+        parts = [piece for part in parts for piece in _with_findings(text, part)]
+    return tuple(_decided(parts, notes)), tuple(notes)
+
+
+def _has_text(piece: str) -> bool:
+    """Whether there is more than a drawn rule; `___` stands for something that was taken out."""
+    return bool(piece) and (len(piece) <= _MARK_LENGTH or bool(piece.strip(_MARGIN + "\r\n")))
+
+
+def _headings(text: str, words: CuttingWords) -> list[_Heading]:
+    """Headings in order, without overlaps; of two at one place a listed one, and the longer one."""
+    found = [
+        *_with_colon(text, words),
+        *_on_lines(text, words),
+        *_exam_titles(text, words),
+        *(_Heading(m.start(1), m.start(1), m.group(1), "sign-off") for m in words.sign_off.finditer(text)),
+    ]
+    found.sort(key=lambda heading: (heading.begin, heading.kind == "title", -heading.end))
+    kept: list[_Heading] = []
+    for heading in found:
+        if not kept or heading.begin >= kept[-1].end:
+            kept.append(heading)
+    return kept
+
+
+def _with_colon(text: str, words: CuttingWords) -> Iterator[_Heading]:
+    """Headings before a colon: anywhere with a capital, else only where a line or sentence begins."""
+    colon = text.find(":")
+    while colon != -1:
+        window = text[max(0, colon - _WINDOW) : colon].rpartition("\n")[2].rstrip(" \t*_")
+        if window.endswith(")"):
+            window = window.rpartition("(")[0]
+        offset = max(text.rfind("\n", max(0, colon - _WINDOW), colon) + 1, colon - _WINDOW, 0)
+        if window and (window[-1].isalpha() or window[-1] == " "):
+            words_before = list(spoken(window))[-words.longest_heading :]
+            for first in range(len(words_before)):
+                kind = words.headings.get(normal(token.group() for token in words_before[first:]))
+                if kind is None:
+                    continue
+                begin = words_before[first].start()
+                before = window[:begin].rstrip(_MARGIN)
+                if window[begin].isupper() or before[-1:] in (".", "?", "!", ";", ""):
+                    written = window[begin : words_before[-1].end()]
+                    yield _Heading(offset + begin, colon + 1, written, kind)
+                break
+        colon = text.find(":", colon + 1)
+
+
+def _on_lines(text: str, words: CuttingWords) -> Iterator[_Heading]:
+    """Headings without a colon: alone on a line, before a dash, or in capitals before other text."""
+    for match in _OWN_LINE.finditer(text):
+        written = match.group(1)
+        kind = words.headings.get(normal(token.group() for token in spoken(written)))
+        if kind and written[0].isupper():
+            yield _Heading(match.start(1), match.end(), written, kind)
+    for match in _CAPITALS.finditer(text):
+        capitals = list(spoken(match.group(1)))
+        for last in range(len(capitals), 0, -1):
+            kind = words.headings.get(normal(token.group() for token in capitals[:last]))
+            if kind and (last == len(capitals) or "  " in match.group(1)):
+                end = match.start(1) + capitals[last - 1].end()
+                line_end = text.find("\n", end)
+                rest = text[end : line_end if line_end != -1 else len(text)]
+                if any(letter.islower() for letter in rest[:_WINDOW]) and not _capitals_go_on(rest):
+                    yield _Heading(match.start(1), end, text[match.start(1) : end], kind)
+                break
+
+
+def _capitals_go_on(rest: str) -> bool:
+    """Whether the word behind is in capitals, too: "FINDINGS ARE" is no heading, "FINDINGS  PA" is."""
+    following = rest.split(None, 1)[0]
+    return not rest.startswith(("  ", "\t")) and len(following) > 1 and following.isupper()
+
+
+def _exam_titles(text: str, words: CuttingWords) -> Iterator[_Heading]:
+    """Lines that only name the examination, and such words before a colon ("PORTABLE AP CHEST: ...")."""
+    for line in _LINE.finditer(text):
+        written = line.group()
+        begin = line.end() - len(written.lstrip())
+        colon = written.rfind(":", 0, _TITLE_LENGTH)
+        whole = len(written) <= _TITLE_LENGTH and _is_title(written, words)
+        if whole:
+            yield _Heading(begin, line.end(), written.strip(" \t\r:"), "title")
+        elif colon > 0 and written[:colon].isupper() and _is_title(written[:colon], words):
+            yield _Heading(begin, line.start() + colon + 1, written[:colon].strip(), "title")
+
+
+def _is_title(line: str, words: CuttingWords) -> bool:
+    """Whether a text has words of `exam_words` only, two at least and one of `exam_nouns` among them."""
+    named, has_noun = 0, False
+    for token in spoken(line):
+        word = token.group().lower()
+        if word[0].isdigit() or word in ("/", "xxxx"):
+            continue
+        if word not in words.exam_words:
+            return False
+        named, has_noun = named + 1, has_noun or word in words.exam_nouns
+    return has_noun and named >= 2 and not line.rstrip().endswith(".")
+
+
+def _parts(text: str, headings: Sequence[_Heading]) -> Iterator[_Part]:
+    first = headings[0].begin if headings else len(text)
+    yield _Part(0, first, "", "title")
+    for number, heading in enumerate(headings):
+        end = headings[number + 1].begin if number + 1 < len(headings) else len(text)
+        yield _Part(heading.end, end, heading.words, heading.kind)
+
+
+def _reports(headings: Sequence[_Heading], parts: Sequence[_Part]) -> int:
+    """How many reports stand in the text: an examination begins again after findings or impression."""
+    reports, concluded, begun_again = 1, False, False
+    filled = {part.begin for part in parts}
+    for heading in headings:
+        if heading.kind == "impr" and not heading.words.lower().startswith("adden"):
+            concluded = True
+        if heading.kind in ("introduction", "title", "hist") and concluded:
+            begun_again = True
+        if heading.kind in ("find", "impr") and begun_again and heading.end in filled:
+            if heading.words.lower().startswith("adden"):
+                continue
+            reports, begun_again = reports + 1, False
+    return reports
+
+
+def _with_findings(text: str, part: _Part) -> Iterator[_Part]:
+    """The part, and what stands behind its first blank line as findings, where no heading names them."""
+    if part.kind in _OPEN_TO_FINDINGS:
+        for blank in _BLANK_LINE.finditer(text, part.begin, part.end):
+            if _BEGINS_ANEW.match(text, blank.end()) and text[part.begin : blank.start()].strip():
+                yield replace(part, end=blank.start())
+                yield _Part(blank.end(), part.end, "", "find")
+                return
+    yield part
+
+
+def _decided(parts: Sequence[_Part], notes: list[str]) -> Iterator[Section]:
+    named = any(part.kind == "find" for part in parts)
+    if any(part.kind == "find" and not part.heading for part in parts):
+        notes.append("findings-without-heading")
+    stated = named or any(part.kind in ("impr", "title") for part in parts)
+    if not stated and not any(part.kind == "preliminary" for part in parts):
+        notes.append("no-findings-section")
+    for part in parts:
+        code: SectionCode = "other"
+        introduces = part.kind in ("introduction", "title")
+        if part.kind in ("hist", "find", "impr"):
+            code = "hist" if part.kind == "hist" else "find" if part.kind == "find" else "impr"
+        elif part.kind == "title":
+            code = "other" if named else "find"
+            if named and "text-before-headings" not in notes:
+                notes.append("text-before-headings")
+        elif part.kind == "preliminary":
+            code = "other" if stated else "find"
+            if stated and "preliminary-superseded" not in notes:
+                notes.append("preliminary-superseded")
+        yield Section(code, part.heading, part.begin, part.end, introduces)

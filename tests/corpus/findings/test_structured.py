@@ -1,0 +1,168 @@
+"""Structured rows become the findings that the same rows would be in a delivered file."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from profiles import examples
+
+from lunguage_assets.corpus.delivery import find_delivery
+from lunguage_assets.corpus.findings.structured import take_in_structured
+from lunguage_assets.corpus.intake import Intake, take_in
+from lunguage_assets.corpus.lunguage.writing import lunguage_frame
+from lunguage_assets.corpus.texts.receiving import Received
+from lunguage_assets.errors import InvalidTable
+from lunguage_assets.settings import CorpusSettings
+from lunguage_assets.tables import ATTRIBUTES, INTAKE_NOTES, REJECTED, SECTIONS, STATUSES, TABLES, TERMS
+from lunguage_assets.tables.text import REPORT_TEXTS, STRUCTURED_FINDINGS
+
+NAMES = ("opacity", "effusion", "edema", "pneumonia", "ground-glass nodules")
+VIEWS = (("pa, lateral", "metadata"), ("ap", "report text"), ("", "unknown"))
+
+
+def received(studies: int, rejected: pd.DataFrame | None = None) -> Received:
+    """Invented reports of two patients in turn, without dates."""
+    texts = []
+    for number in range(studies):
+        views, source = VIEWS[number % len(VIEWS)]
+        texts.append(
+            {
+                "study_id": f"s{50000000 + number}",
+                "subject_id": f"p{10000000 + number % 2}",
+                "source_id": str(number),
+                "file": "reports.csv",
+                "line": number + 1,
+                "taken_at": "",
+                "view_information": views,
+                "view_source": source,
+                "report": f"FINDINGS: Invented report {number}.",
+            }
+        )
+    return Received(
+        REPORT_TEXTS.frame(texts),
+        REJECTED.frame() if rejected is None else rejected,
+        INTAKE_NOTES.frame(),
+        TERMS.frame(),
+    )
+
+
+def structured(studies: int, rows: int, seed: int) -> pd.DataFrame:
+    """Invented rows with references among each other, shuffled; every study has some."""
+    dice = random.Random(seed)
+    numbers: dict[tuple[str, str], int] = {}
+    made = []
+    for at in range(rows):
+        study = f"s{50000000 + at % studies}"
+        section = dice.choice(SECTIONS)
+        number = numbers[study, section] = numbers.get((study, section), 0) + 1
+        name = dice.choice(NAMES)
+        earlier = [f"{section}:{other}" for other in range(1, number)]
+        made.append(
+            {
+                "study_id": study,
+                "section": section,
+                "sent_idx": dice.randint(1, 3),
+                "sent": f"There may be {name.upper()}, or nothing.",
+                "ent_idx": number,
+                "ent": name.upper(),
+                "normed_ent": name,
+                "cat": "PF",
+                "status": dice.choice(STATUSES),
+                "location": dice.choice(["", "left, base", "RUL"]),
+                **{column: dice.choice(["", "", "some"]) for column in ATTRIBUTES},
+                "evidence": dice.sample(earlier, min(len(earlier), dice.randint(0, 2))),
+                "associate": dice.sample(earlier, min(len(earlier), dice.randint(0, 1))),
+                "spans": "ent 0-4",
+            }
+        )
+    dice.shuffle(made)
+    return STRUCTURED_FINDINGS.frame(made)
+
+
+@given(st.integers(1, 6), st.integers(6, 40), st.integers(0, 10_000))
+@examples(25)
+def test_the_findings_are_those_of_the_same_rows_delivered_as_a_file(
+    tmp_path_factory: pytest.TempPathFactory, studies: int, rows: int, seed: int
+) -> None:
+    texts, frame = received(studies), structured(studies, rows, seed)
+    taken = take_in_structured(texts, frame, CorpusSettings())
+    folder = tmp_path_factory.mktemp("delivered")
+    lunguage_frame(texts.report_texts, frame).to_csv(folder / "Lunguage.csv", index=False)
+    delivered = take_in(find_delivery(folder), CorpusSettings())
+    columns = [name for name in delivered.findings.columns if name != "view_information"]
+    pd.testing.assert_frame_equal(taken.findings[columns], delivered.findings[columns])
+    shared = ["study_id", "subject_id", "sequence", "report", "rows_delivered", "rows_rejected"]
+    pd.testing.assert_frame_equal(taken.reports[shared], delivered.reports[shared])
+    told = ["study_id", "finding_id", "reason"]
+    ours = taken.intake_notes[taken.intake_notes["finding_id"] != ""]
+    theirs = delivered.intake_notes[delivered.intake_notes["finding_id"] != ""]
+    assert ours[told].to_numpy().tolist() == theirs[told].to_numpy().tolist()
+
+
+def test_every_table_is_valid_and_the_order_of_rows_does_not_matter() -> None:
+    texts, frame = received(5), structured(5, 60, 1)
+    first = take_in_structured(texts, frame, CorpusSettings())
+    shuffled = frame.sample(frac=1, random_state=2, ignore_index=True)
+    second = take_in_structured(texts, shuffled, CorpusSettings())
+    for name in ("reports", "findings", "rejected", "intake_notes", "terms"):
+        TABLES[name].to_arrow(getattr(first, name))
+        pd.testing.assert_frame_equal(getattr(first, name), getattr(second, name))
+
+
+def test_views_are_those_of_the_report_else_the_default_and_said_so() -> None:
+    def sources(default: str) -> list[tuple[str, str]]:
+        taken = take_in_structured(received(3), structured(3, 9, 0), CorpusSettings(default_view=default))
+        return list(zip(taken.reports["view_information"], taken.reports["view_source"], strict=True))
+
+    assert sources("") == [("pa, lateral", "metadata"), ("ap", "report text"), ("", "unknown")]
+    assert sources("pa")[2] == ("pa", "default_view")
+
+
+def test_a_report_without_findings_stays_and_rejected_records_are_counted() -> None:
+    refused = REJECTED.frame(
+        [
+            {
+                "file": "reports.csv", "line": 9, "study_id": "s50000001", "column": "study_id",
+                "found": "", "expected": "one report per study", "remedy": "Remove one.",
+                "reason": "report-repeated", "content": "{}",
+            }
+        ]
+    )  # fmt: skip
+    taken = take_in_structured(received(2, refused), structured(1, 7, 0), CorpusSettings())
+    assert taken.reports["rows_delivered"].tolist() == [7, 1]
+    assert taken.reports["rows_rejected"].tolist() == [0, 1]
+    assert taken.rejected.equals(refused)
+
+
+def test_a_reference_to_no_other_row_is_left_out_and_noted() -> None:
+    frame = structured(1, 3, 0)
+    frame.at[0, "evidence"] = ["impr:99", f"{frame.at[0, 'section']}:{frame.at[0, 'ent_idx']}"]
+    frame.at[0, "associate"] = []
+    taken = take_in_structured(received(1), frame, CorpusSettings())
+    assert _of(taken, "dangling-reference") == _of(taken, "self-reference") == 1
+    known = set(taken.findings["finding_id"])
+    assert all(set(references) <= known for references in taken.findings["evidence"])
+
+
+def _of(taken: Intake, reason: str) -> int:
+    return int((taken.intake_notes["reason"] == reason).sum())
+
+
+def test_rows_of_an_unknown_study_are_refused() -> None:
+    with pytest.raises(InvalidTable, match="1 studies without a report"):
+        take_in_structured(received(1), structured(2, 6, 0), CorpusSettings())
+
+
+def test_findings_of_a_delivered_file_cannot_be_taken_for_raw_reports(tmp_path: Path) -> None:
+    texts, frame = received(2), structured(2, 6, 0)
+    lunguage_frame(texts.report_texts, frame, pd.Series({"s50000000": 4, "s50000001": 2})).to_csv(
+        tmp_path / "Lunguage.csv", index=False
+    )
+    delivery = find_delivery(tmp_path)
+    assert delivery.kind == "findings"
+    assert take_in(delivery, CorpusSettings()).reports["sequence"].tolist() == [4, 2]
