@@ -13,6 +13,7 @@ from typing import Any
 import pandas as pd
 
 from lunguage_assets.annotation.method import Outcome
+from lunguage_assets.annotation.reading import Read
 from lunguage_assets.implicit.rows import BARE, column_values
 from lunguage_assets.tables import LUNGUAGE_PLUS_PLUS
 from lunguage_assets.tables.annotation import (
@@ -37,9 +38,24 @@ _LISTS_OF_IDS = frozenset({"evidence", "associate", "merged_ids", "finding_ids",
 
 @dataclass(frozen=True)
 class Names:
-    """What the caller calls the reports, by the study id that the method gave them."""
+    """What the caller calls the reports and their rows, which the method numbers through all reports.
+
+    Args:
+        of_study: the caller's name, by the study id that the method gave the report.
+        first_row: the number of the study's first row; rows of a report are numbered from 1 for the caller,
+            so that they do not depend on the reports beside it.
+    """
 
     of_study: Mapping[str, str]
+    first_row: Mapping[str, int]
+
+    @classmethod
+    def of(cls, names: Mapping[str, str], finding_ids: Iterable[str]) -> Names:
+        first: dict[str, int] = {}
+        for own in finding_ids:
+            study, _, number = own.partition(":")
+            first[study] = min(first.get(study, int(number)), int(number))
+        return cls(names, first)
 
     def studies(self, ids: Iterable[str]) -> list[str]:
         return [self.of_study[study] for study in ids]
@@ -48,8 +64,9 @@ class Names:
         """A row's id with the caller's name of the report; bare names of references stay."""
         if finding_id is None or finding_id.startswith(BARE):
             return finding_id
-        study, colon, number = finding_id.partition(":")
-        return self.of_study[study] + colon + number
+        study, _, number = finding_id.partition(":")
+        number, slash, edges = number.partition("/")
+        return f"{self.of_study[study]}:{int(number) - self.first_row[study] + 1}{slash}{edges}"
 
     def frame(self, table: Table, columns: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
         """The table with all its ids renamed."""
@@ -88,16 +105,14 @@ def left_out_frame(findings: pd.DataFrame, outcome: Outcome, names: Names) -> pd
     """LEFT_OUT: the resolution log without lost references, with the words of the rows."""
     log = outcome.resolution.log
     log = log[(log["event"] != "reference lost").to_numpy(dtype=bool)]
-    words: dict[str, tuple[str, str]] = {}
-    for frame in (findings, outcome.expansion.expansions):
-        ids, ents, places = (column_values(frame, name) for name in ("finding_id", "ent", "location"))
-        words.update(zip(ids, zip(ents, places, strict=True), strict=True))
+    wanted = {"section": "section", "sent_idx": "sent_idx", "ent": "ent", "place": "location"}
     columns: dict[str, Sequence[Any]] = {
-        name: column_values(log, name) for name in LEFT_OUT.names if name not in ("ent", "place")
+        name: column_values(log, name) for name in LEFT_OUT.names if name not in wanted
     }
     columns["source"] = [_SOURCES[source] for source in columns["source"]]
-    columns["ent"] = [words[own][0] for own in columns["finding_id"]]
-    columns["place"] = [words[own][1] for own in columns["finding_id"]]
+    for name, stored in wanted.items():
+        known = _values_by_row(findings, stored) | _values_by_row(outcome.expansion.expansions, stored)
+        columns[name] = [known[own] for own in columns["finding_id"]]
     return names.frame(LEFT_OUT, columns)
 
 
@@ -139,15 +154,10 @@ def sentences_frame(sentences: pd.DataFrame, accounts: pd.DataFrame, names: Name
     return names.frame(READ_SENTENCES, columns)
 
 
-def spans_frame(
-    structured: pd.DataFrame,
-    findings: pd.DataFrame,
-    sentences: pd.DataFrame,
-    texts: Mapping[str, str],
-    outcome: Outcome,
-    names: Names,
-) -> pd.DataFrame:
-    """READ_SPANS of STRUCTURED_FINDINGS, and of the hedging phrases of their sentences."""
+def spans_frame(found: Read, outcome: Outcome, names: Names) -> pd.DataFrame:
+    """READ_SPANS: the spans of the structured rows, and those of the hedging phrases of their sentences."""
+    structured, findings, sentences = found.structured, found.intake.findings, found.sentences
+    texts = dict(zip(found.texts["study_id"].tolist(), found.texts["report"].tolist(), strict=True))
     place = ("study_id", "section", "ent_idx")
     spans = dict(
         zip(zip(*(structured[name].tolist() for name in place), strict=True), structured["spans"], strict=True)

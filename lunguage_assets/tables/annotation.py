@@ -98,6 +98,7 @@ LEFT_OUT = Table(
         _REPORT,
         _ROW,
         *_from(RESOLUTION_LOG, "event", "rule", "survivor_id", "source", "name", "status"),
+        *_from(LUNGUAGE_PLUS_PLUS, "section", "sent_idx"),
         text("ent", "Finding as the report words it; the pathway's wording for implied rows"),
         _PLACE,
     ),
