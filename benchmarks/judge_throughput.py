@@ -23,6 +23,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from lunguage_assets.judges.asking.asker import Asker
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.model_judge import ModelJudge
 from lunguage_assets.judges.prompts import load_prompts
@@ -109,14 +110,8 @@ def judge_of(provider: ModelProvider, url: str, ledger: Ledger, in_flight: int) 
     params = {"max_output_tokens" if provider == "gemini" else "max_tokens": 100}
     address = f"{url}/v1" if provider.startswith("openai") else url
     slot = ModelSlot(provider=provider, model="model-1", base_url=address, params=params, limits=limits)
-    return ModelJudge(
-        provider,
-        provider_of(provider, slot, KEYS),
-        ledger,
-        load_prompts(),
-        limits,
-        price=PRICE,
-    )
+    asker = Asker(provider, provider_of(provider, slot, KEYS), ledger, limits, price=PRICE)
+    return ModelJudge(asker, load_prompts())
 
 
 def together(judges: list[ModelJudge], asked: list[ComparisonQuestion]) -> None:

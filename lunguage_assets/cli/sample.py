@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from lunguage_assets.sample.published.files import Prose
+    from lunguage_assets.sample.raw_delivery import RawFormat
 
 
 @click.command()
@@ -20,16 +25,31 @@ import click
     "--out",
     required=True,
     type=click.Path(path_type=Path, file_okay=False),
-    help="Folder to write the three files into.",
+    help="Folder to write the files into.",
 )
-def sample(reports: int, seed: int, out: Path) -> None:
-    """Write a synthetic corpus in the published formats."""
-    from lunguage_assets.sample import write_sample
+@click.option(
+    "--as-text",
+    type=click.Choice(["table", "mimic", "text"]),
+    help="Write raw reports: reports.csv, MIMIC-CXR's folders, or one .txt per report. The truth about them "
+    "goes into the folder OUT-truth.",
+)
+@click.option(
+    "--prose",
+    type=click.Choice(["plain", "varied"]),
+    help="How the reports are worded.  [default: plain; varied with --as-text]",
+)
+def sample(reports: int, seed: int, out: Path, as_text: RawFormat | None, prose: Prose | None) -> None:
+    """Write a synthetic corpus in the published formats, or as raw reports with the truth about them."""
+    from lunguage_assets.sample import write_raw_sample, write_sample
 
-    written = write_sample(out, reports=reports, seed=seed)
+    if as_text is None:
+        written = write_sample(out, reports=reports, seed=seed, prose=prose or "plain")
+    else:
+        truth = out.with_name(f"{out.name}-truth")
+        written = write_raw_sample(out, truth, reports, seed, form=as_text, prose=prose or "varied")
     click.echo(
         f"{written.reports} reports of {written.patients} patients: {written.findings} findings "
         f"({written.tentative} tentative) and "
         f"{written.history} history rows, {written.images} images, {len(written.phrases)} hedging "
-        f"phrases, in {out}"
+        f"phrases, in {out}" + (f"; what they say, in {truth}" if as_text is not None else "")
     )

@@ -6,19 +6,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Protocol, TypeVar, cast
 
 from lunguage_assets.judges.asking.answers import parse_label, parse_phrase_list
-from lunguage_assets.judges.asking.background import Background
-from lunguage_assets.judges.asking.budget import Budget, Pricing
-from lunguage_assets.judges.asking.engine import GRACE_S, Settled, ask
-from lunguage_assets.judges.asking.limiter import Limiter
-from lunguage_assets.judges.asking.progress import Progress
+from lunguage_assets.judges.asking.asker import Asker
+from lunguage_assets.judges.asking.engine import Settled
 from lunguage_assets.judges.asking.recording import Parse
-from lunguage_assets.judges.batches.batching import Batching, ask_in_batches
 from lunguage_assets.judges.ledger.attempts import request_key
-from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.prompts import LABELS, Prompts, comparison_request, extraction_request
 from lunguage_assets.judges.protocol import (
     Choice,
@@ -27,8 +22,7 @@ from lunguage_assets.judges.protocol import (
     ExtractionAnswer,
     ExtractionQuestion,
 )
-from lunguage_assets.judges.requests import Mode, ModelBinding, Prompt, Provider, Request
-from lunguage_assets.judges.slots import Limits
+from lunguage_assets.judges.requests import Mode, ModelBinding, Prompt, Request
 
 T = TypeVar("T")
 
@@ -50,40 +44,19 @@ def identity_of(binding: ModelBinding, prompts: Prompts, mode: Mode) -> str:
 
 
 class ModelJudge:
-    """A slot that is bound to a language model.
+    """A slot that is bound to a language model, asked by its asker; several threads may ask at once."""
 
-    The calls of a judge run in one event loop, in a thread apart, for as long as the judge lives: connections
-    are kept from one round of questions to the next, and a caller that itself runs in an event loop can use
-    it too. Several threads may ask at once.
-    """
-
-    def __init__(
-        self,
-        key: str,
-        provider: Provider,
-        ledger: Ledger,
-        prompts: Prompts,
-        limits: Limits,
-        *,
-        mode: Mode = "text",
-        budget: Budget | None = None,
-        price: Pricing | None = None,
-        progress: Callable[[Progress], None] | None = None,
-        batching: Batching | None = None,
-    ) -> None:
-        self._key, self._provider, self._ledger, self._prompts = key, provider, ledger, prompts
-        self._limiter, self._batching = Limiter(limits), batching
-        self._mode, self._budget, self._price, self._progress = mode, budget, price, progress
-        self._background = Background(GRACE_S)
+    def __init__(self, asker: Asker, prompts: Prompts, mode: Mode = "text") -> None:
+        self._asker, self._prompts, self._mode = asker, prompts, mode
 
     @property
     def key(self) -> str:
-        return self._key
+        return self._asker.key
 
     @property
     def identity(self) -> str:
         """See `identity_of`."""
-        return identity_of(self._provider.binding, self._prompts, self._mode)
+        return identity_of(self._asker.binding, self._prompts, self._mode)
 
     def extract(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
         """Phrases per question, in the questions' order.
@@ -91,7 +64,7 @@ class ModelJudge:
         Raises:
             LunguageError: see `engine.ask`; what was answered is in the ledger.
         """
-        return self._extract(questions, self._ask)
+        return self._extract(questions, self._asker.ask)
 
     def compare(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
         """A label per question, in the questions' order.
@@ -99,7 +72,7 @@ class ModelJudge:
         Raises:
             LunguageError: see `engine.ask`; what was answered is in the ledger.
         """
-        return self._compare(questions, self._ask)
+        return self._compare(questions, self._asker.ask)
 
     def extract_patiently(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
         """As `extract`, through the provider's batch endpoint where the judge has leave to use it.
@@ -107,7 +80,7 @@ class ModelJudge:
         Raises:
             LunguageError: see `batching.ask_in_batches`; what was answered is in the ledger.
         """
-        return self._extract(questions, self._ask_in_batches)
+        return self._extract(questions, self._asker.ask_patiently)
 
     def compare_patiently(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
         """As `compare`, through the provider's batch endpoint where the judge has leave to use it.
@@ -115,17 +88,17 @@ class ModelJudge:
         Raises:
             LunguageError: see `batching.ask_in_batches`; what was answered is in the ledger.
         """
-        return self._compare(questions, self._ask_in_batches)
+        return self._compare(questions, self._asker.ask_patiently)
 
     def interrupt(self) -> None:
         """End what other threads are asking: calls in flight are recorded, nothing more is sent, and the
         asking threads get an error.
         """
-        self._background.interrupt()
+        self._asker.interrupt()
 
     def close(self) -> None:
         """Close the connections and let go of the thread."""
-        self._background.close(self._provider.close)
+        self._asker.close()
 
     def _extract(self, questions: Sequence[ExtractionQuestion], ask_all: _Ask) -> list[ExtractionAnswer]:
         requests = [extraction_request(self._prompts.extraction(question)) for question in questions]
@@ -138,38 +111,6 @@ class ModelJudge:
         ]
         settled: list[Settled[Choice]] = ask_all(requests, _choice)
         return [_compared(one) for one in settled]
-
-    def _ask(self, requests: Sequence[Request], parse: Parse[T]) -> list[Settled[T]]:
-        return self._background.run(
-            ask(
-                requests,
-                self._provider,
-                self._ledger,
-                self._limiter,
-                self._budget,
-                parse,
-                judge=self._key,
-                price=self._price,
-                progress=self._progress,
-            )
-        )
-
-    def _ask_in_batches(self, requests: Sequence[Request], parse: Parse[T]) -> list[Settled[T]]:
-        if self._batching is None:
-            return self._ask(requests, parse)
-        return self._background.run(
-            ask_in_batches(
-                requests,
-                self._batching,
-                self._provider.binding,
-                self._ledger,
-                self._limiter,
-                self._budget,
-                parse,
-                judge=self._key,
-                progress=self._progress,
-            )
-        )
 
 
 def _phrases(text: str) -> tuple[str, ...] | None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.judges.asking.asker import Asker
 from lunguage_assets.judges.asking.budget import Budget
 from lunguage_assets.judges.asking.progress import Progress
 from lunguage_assets.judges.batches import batches_of
@@ -75,19 +76,25 @@ def open_judge(key: str, configuration: JudgesConfiguration, surroundings: Surro
     if not isinstance(slot, ModelSlot):
         return make_judge(key, configuration)
 
+    return ModelJudge(open_asker(key, slot, surroundings), load_prompts(surroundings.prompts), slot.mode)
+
+
+def open_asker(key: str, slot: ModelSlot, surroundings: Surroundings) -> Asker:
+    """Whoever asks the language model of a slot, behind the ledger, its limits, the budget and the data
+    policy.
+    """
+
     def allowed_provider() -> Provider:
         environ = dict(surroundings.environ)  # once: the address examined is the address used
         require(preflight(key, slot, environ, surroundings.data_class, surroundings.today()))
         return provider_of(key, slot, environ)
 
     provider = DeferredProvider(slot.binding, allowed_provider)
-    return ModelJudge(
+    return Asker(
         key,
         provider,
         surroundings.open_ledger(),
-        load_prompts(surroundings.prompts),
         slot.limits,
-        mode=slot.mode,
         budget=surroundings.budget,
         price=slot.price,
         progress=surroundings.progress,

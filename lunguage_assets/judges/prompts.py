@@ -4,7 +4,8 @@ may replace.
 A folder of templates has `extraction/` and `comparison/`, each with `system.txt` and `user.txt`. Places for
 the question are `$finding` and `$sentence`, or `$sentence_1` and `$sentence_2`, in `user.txt`; a dollar sign
 is written `$$`. The content of all four files gives the version, which is part of every ledger key: a changed
-word asks anew.
+word asks anew. (The templates of structuring lie beside them and have a version of their own:
+`structuring/model/prompts.py`.)
 """
 
 from __future__ import annotations
@@ -81,13 +82,24 @@ def load_prompts(folder: Path | None = None) -> Prompts:
             file.
     """
     root = folder if folder is not None else resource("prompts")
+    return Prompts(*read_templates(root, _PLACES))
+
+
+def read_templates(
+    root: Path, places_of: Mapping[tuple[str, str], frozenset[str]]
+) -> tuple[str, dict[tuple[str, str], string.Template]]:
+    """Version and templates of the files `root/TASK/ROLE.txt`, each with exactly its places to fill.
+
+    Raises:
+        ConfigurationError: see `load_prompts`.
+    """
     digest, templates = hashlib.sha256(), {}
-    for (task, role), places in _PLACES.items():
+    for (task, role), places in places_of.items():
         file = root / task / f"{role}.txt"
         text = _read(file)
         templates[task, role] = _template(file, text, places)
         digest.update(f"{task}/{role}\x1f{len(text)}\x1f{text}\x1e".encode())
-    return Prompts(digest.hexdigest()[:12], templates)
+    return digest.hexdigest()[:12], templates
 
 
 def _read(file: Path) -> str:

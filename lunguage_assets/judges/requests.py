@@ -12,8 +12,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
-Task = Literal["extract", "compare"]
-"""The two questions of the method. Ledgers, and what is read from them, say `stage`, as from the start."""
+Task = Literal["extract", "compare", "structure"]
+"""The two questions of the method, and the question before them: what a report states. Ledgers, and what is
+read from them, say `stage`, as from the start.
+"""
 
 Mode = Literal["text", "enum"]
 FailureKind = Literal[
@@ -35,8 +37,8 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One question to a model. `labels` are the allowed answers of a comparison; in mode `enum` the provider
-    constrains to them.
+    """One question to a model. `labels` are the allowed answers of a comparison, `schema` the JSON schema (as
+    text) of a structured answer; in mode `enum` the provider constrains to them.
 
     `replicate` separates draws that are wanted, and is in the ledger key. `attempt` counts the answers to
     this very question that could not be
@@ -49,6 +51,7 @@ class Request:
     labels: tuple[str, ...] = ()
     replicate: int = 0
     attempt: int = 0
+    schema: str = ""
 
 
 @dataclass(frozen=True, slots=True)

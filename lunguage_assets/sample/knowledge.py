@@ -134,7 +134,7 @@ class Situation:
     images: tuple[tuple[str, str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Knowledge:
     """The content of `resources/synthetic/`."""
 
@@ -167,7 +167,7 @@ def marked(text: str) -> Marked:
     return Marked(words, fields[0], cells, int(cells.pop("ev", "0")), True)
 
 
-def _yaml(path: Path) -> dict[str, Any]:
+def yaml_of(path: Path) -> dict[str, Any]:
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     loaded: dict[str, Any] = yaml.load(path.read_text(encoding="utf-8"), Loader=loader)
     return loaded
@@ -178,7 +178,7 @@ def _rows(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(handle))
 
 
-def _terms(path: Path) -> dict[str, Term]:
+def terms_of(path: Path) -> dict[str, Term]:
     terms: dict[str, Term] = {}
     for row in _rows(path):
         words, kind = row["term"], row["kind"]
@@ -316,17 +316,17 @@ def _situation(value: dict[str, Any]) -> Situation:
 def knowledge() -> Knowledge:
     """Read and check the data files once per process."""
     folder = resource("synthetic")
-    terms = _terms(folder / "findings.csv")
+    terms = terms_of(folder / "findings.csv")
     sites = tuple(_site(row) for row in _rows(folder / "sites.csv"))
     hedges = {}
-    for kind, phrases in _yaml(folder / "hedges.yaml").items():
+    for kind, phrases in yaml_of(folder / "hedges.yaml").items():
         hedges.update(
             {phrase: _hedge(phrase, value, kind == "published") for phrase, value in phrases.items()}
         )
     disorders = {
-        name: _disorder(name, value, terms) for name, value in _yaml(folder / "disorders.yaml").items()
+        name: _disorder(name, value, terms) for name, value in yaml_of(folder / "disorders.yaml").items()
     }
-    written = _yaml(folder / "statements.yaml")
+    written = yaml_of(folder / "statements.yaml")
     words, remarks = written.pop("words"), written.pop("remarks")
     statements = {
         kind: tuple(statement(value, terms) for value in values) for kind, values in written.items()
@@ -335,7 +335,7 @@ def knowledge() -> Knowledge:
         statements[f"followers of {disorder.name}"] = tuple(
             statement({"text": t, "order": disorder.order}, terms) for t in disorder.followers
         )
-    views = _yaml(folder / "views.yaml")
+    views = yaml_of(folder / "views.yaml")
     limits = {kind: [_pair(text) for text in texts] for kind, texts in views["limits"].items()}
     groups = {group for site in sites for group in site.groups}
     for term in terms.values():
@@ -345,9 +345,9 @@ def knowledge() -> Knowledge:
                 f"no site of sites.csv is in group {term.sites}."
             )
     return Knowledge(
-        terms, sites, hedges, disorders, statements, words, _yaml(folder / "details.yaml"),
+        terms, sites, hedges, disorders, statements, words, yaml_of(folder / "details.yaml"),
         tuple(_situation(value) for value in views["situations"]), limits, views["sizes"],
-        tuple(statement(value, terms) for value in remarks), _yaml(folder / "wording.yaml"),
+        tuple(statement(value, terms) for value in remarks), yaml_of(folder / "wording.yaml"),
     )  # fmt: skip
 
 

@@ -16,7 +16,8 @@ from lunguage_assets.sample.knowledge import Situation, Term
 class Fact:
     """One finding of one sentence.
 
-    `hedges` are the phrases about it, in order of writing.
+    `hedges` are the phrases about it, in order of writing. `inherited` is the place of the finding beside it
+    in the sentence, when its own place is not printed and both can stand there; None when it is printed.
     """
 
     words: str
@@ -28,6 +29,7 @@ class Fact:
     associate: list[Fact] = field(default_factory=list)
     hedges: list[str] = field(default_factory=list)
     located: bool = True
+    inherited: str | None = None
     section: str = ""
     number: int = 0
 

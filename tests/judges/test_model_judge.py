@@ -25,6 +25,7 @@ import pytest
 from fake_model import BINDING, FakeModel, draw, reply
 from loopback import TROUBLES, LoopbackServer, failing_share
 
+from lunguage_assets.judges.asking.asker import Asker
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.model_judge import ModelJudge
 from lunguage_assets.judges.prompts import Prompts, load_prompts
@@ -70,8 +71,8 @@ def invented(request: Request, occurrence: int) -> Reply:
 def made(ledger: Ledger, model: Any = None, **options: Any) -> ModelJudge:
     model = model if model is not None else FakeModel(answer=invented)
     limits = Limits(in_flight=8, backoff_s=0.001, breaker_pause_s=0.01)
-    prompts = options.pop("prompts", templates())
-    return ModelJudge("one", model, ledger, prompts, limits, **options)
+    prompts, mode = options.pop("prompts", templates()), options.pop("mode", "text")
+    return ModelJudge(Asker("one", model, ledger, limits, **options), prompts, mode)
 
 
 @pytest.fixture

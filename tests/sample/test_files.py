@@ -242,7 +242,7 @@ def test_a_failure_half_way_leaves_the_earlier_sample_whole(
     def fail(*_: object) -> list[list[str]]:
         raise OSError("disk full")
 
-    monkeypatch.setattr("lunguage_assets.sample.files.image_rows", fail)
+    monkeypatch.setattr("lunguage_assets.sample.published.files.image_rows", fail)
     with pytest.raises(OSError, match="disk full"):
         write_sample(tmp_path / "out", 50)
     assert {name: (tmp_path / "out" / name).read_bytes() for name in FILES} == before

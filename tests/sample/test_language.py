@@ -6,8 +6,8 @@ import pytest
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.sample.knowledge import knowledge, statement
-from lunguage_assets.sample.language import Mention, article, enumeration, fill
-from lunguage_assets.sample.markup import say
+from lunguage_assets.sample.prose.language import Mention, article, enumeration, fill
+from lunguage_assets.sample.prose.markup import say
 from lunguage_assets.sample.records import Fact, stream
 
 

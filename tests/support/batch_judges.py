@@ -12,6 +12,7 @@ from typing import Any
 from loopback import Call, LoopbackServer
 from loopback_batches import Fate
 
+from lunguage_assets.judges.asking.asker import Asker
 from lunguage_assets.judges.batches import batches_of
 from lunguage_assets.judges.batches.batching import Batching
 from lunguage_assets.judges.ledger.ledger import Ledger
@@ -92,18 +93,17 @@ def judge_of(
         rules=Batches(**{"first_look_s": 0.01, "longest_look_s": 0.05, **rules}),
         **{"lease_s": LEASE_S, **options},
     )
-    return ModelJudge(
+    asker = Asker(
         "one",
         provider,
         ledger,
-        load_prompts(),
         limits,
-        mode=slot.mode,
         budget=budget,
         price=slot.price,
         progress=progress,
         batching=batching,
     )
+    return ModelJudge(asker, load_prompts(), slot.mode)
 
 
 def once(fate: Fate, share: int = 2) -> Callable[[Call, int], Fate]:

@@ -88,7 +88,8 @@ TROUBLES: tuple[Act, ...] = (
 @dataclass(frozen=True, slots=True)
 class Call:
     """One request as it arrived. `labels`: the allowed answers when the request constrains them, by
-    `constraint` json or bare.
+    `constraint` json or bare;
+    `schema`: the request constrains the answer to an object of another schema.
     """
 
     number: int
@@ -99,7 +100,7 @@ class Call:
     user: str
     headers: dict[str, str]
     body: dict[str, Any]
-    constraint: Literal["", "json", "bare"]
+    constraint: Literal["", "json", "bare", "schema"]
     labels: tuple[str, ...]
 
     @property

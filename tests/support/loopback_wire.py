@@ -33,7 +33,8 @@ def _read_openai(found: re.Match[str], body: dict[str, Any]) -> dict[str, Any]:
     azure = found.re is _AZURE
     texts = {message["role"]: message["content"] for message in body["messages"]}
     schema = body.get("response_format", {}).get("json_schema", {}).get("schema")
-    choice = body.get("structured_outputs", {}).get("choice")
+    outputs = body.get("structured_outputs", {})
+    choice = outputs.get("choice")
     labels = _labels(schema) if schema else tuple(choice or ())
     return {
         "wire": "azure" if azure else "openai",
@@ -41,35 +42,37 @@ def _read_openai(found: re.Match[str], body: dict[str, Any]) -> dict[str, Any]:
         "system": texts.get("system") or texts.get("developer") or "",
         "user": texts["user"],
         "body": body,
-        "constraint": "json" if schema else "bare" if choice else "",
+        "constraint": _constraint(schema or outputs.get("json"), labels),
         "labels": labels,
     }
 
 
 def _read_anthropic(found: re.Match[str], body: dict[str, Any]) -> dict[str, Any]:
     schema = body.get("output_config", {}).get("format", {}).get("schema")
+    labels = _labels(schema) if schema else ()
     return {
         "wire": "anthropic",
         "model": body["model"],
         "system": _joined(body.get("system", "")),
         "user": _joined(body["messages"][-1]["content"]),
         "body": body,
-        "constraint": "json" if schema else "",
-        "labels": _labels(schema) if schema else (),
+        "constraint": _constraint(schema, labels),
+        "labels": labels,
     }
 
 
 def _read_gemini(found: re.Match[str], body: dict[str, Any]) -> dict[str, Any]:
     config = body.get("generationConfig", {})
     constrained = config.get("responseMimeType") == "text/x.enum"
+    labels = tuple(config["responseSchema"]["enum"]) if constrained else ()
     return {
         "wire": "vertex" if found.group(2) else "gemini",
         "model": found.group(3),
         "system": _joined(body.get("systemInstruction", {}).get("parts", [])),
         "user": _joined(body["contents"][-1]["parts"]),
         "body": body,
-        "constraint": "bare" if constrained else "",
-        "labels": tuple(config["responseSchema"]["enum"]) if constrained else (),
+        "constraint": _constraint(config.get("responseJsonSchema"), labels),
+        "labels": labels,
     }
 
 
@@ -78,7 +81,12 @@ def _joined(content: Any) -> str:
 
 
 def _labels(schema: dict[str, Any]) -> tuple[str, ...]:
-    return tuple(schema["properties"]["answer"]["enum"])
+    return tuple(schema["properties"].get("answer", {}).get("enum", ()))
+
+
+def _constraint(schema: dict[str, Any] | None, labels: tuple[str, ...]) -> str:
+    """Labels inside an object, labels alone, an object of another schema, or nothing."""
+    return ("json" if schema else "bare") if labels else "schema" if schema else ""
 
 
 def body_of(call: Call, kind: str, text: str, reasoning: int, wrong_model: str) -> bytes:

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from lunguage_assets.judges.asking.asker import Asker
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.model_judge import ModelJudge
 from lunguage_assets.judges.prompts import load_prompts
@@ -41,14 +42,7 @@ def judge_of(wire: str, url: str, ledger: Ledger, **fields: Any) -> ModelJudge:
     params = {"max_output_tokens" if wire == "gemini" else "max_tokens": 100}
     slot = ModelSlot(provider=wire, model="model-1", base_url=address, params=params, limits=LIMITS, **fields)  # type: ignore[arg-type]
     provider = provider_of("one", slot, KEYS)
-    return ModelJudge(
-        "one",
-        provider,
-        ledger,
-        load_prompts(),
-        LIMITS,
-        price=PRICE,
-    )
+    return ModelJudge(Asker("one", provider, ledger, LIMITS, price=PRICE), load_prompts())
 
 
 if __name__ == "__main__":

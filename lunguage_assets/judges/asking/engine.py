@@ -89,9 +89,9 @@ async def ask(
     """One `Settled` per request, in their order; identical requests are asked once, settled ones not at all
     (explicit.md section 5).
 
-    An answer that `parse` cannot read is asked for again, up to `attempts.TRIES` replies, then invalid for
-    good. A call that fails is tried again as `limiter` says. `progress` is called in this event loop after
-    every recorded attempt.
+    An answer that `parse` cannot read is asked for again, up to `attempts.tries_of` its task, then invalid
+    for good. A call that fails is tried again as `limiter` says. `progress` is called in this event loop
+    after every recorded attempt.
 
     Args:
         requests: in any number.

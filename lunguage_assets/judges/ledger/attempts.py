@@ -22,6 +22,14 @@ TRIES = 5
 (explicit.md section 2).
 """
 
+
+def tries_of(stage: str) -> int:
+    """How many replies a question of this stage gets. A report is asked about once: an answer that cannot be
+    read is told so in a question of its own (structure.md section 8).
+    """
+    return 1 if stage == "structure" else TRIES
+
+
 Flaw = Literal["unreadable", "refused", "wrong_model"]
 """What is wrong with a reply that came, and was paid, but is not used."""
 
@@ -61,6 +69,8 @@ def request_key(binding: ModelBinding, request: Request) -> str:
         "user": request.prompt.user,
         "labels": list(request.labels),  # their order counts: mode enum sends it
         "replicate": request.replicate,  # separates repeated draws of one question
+        # sent in mode enum; not named where there is none, so that other questions keep their keys
+        **({"schema": request.schema} if request.schema else {}),
         # Not in the key:
         # - aliases: they decide whether an answer is accepted, not what it is;
         # - the slot's name and the panel: two slots with one binding are the same judge, and a renamed slot

@@ -30,7 +30,7 @@ EXCHANGE = Table(
         Column("attempt", "int", "Number of the attempt within its key", minimum=1),
         Column("receipt", "string", "Name of this attempt, the same in every ledger that holds it"),
         Column("judge", "string", "Slot that asked"),
-        Column("stage", "string", "What was asked", choices=("extract", "compare")),
+        Column("stage", "string", "What was asked", choices=("extract", "compare", "structure")),
         Column("model", "string", "Model requested"),
         Column("answer", "string", "Text of the reply; null when none came", nullable=True, restricted=True),
         Column("valid", "bool", "The answer could be read and is used"),

@@ -40,7 +40,7 @@ from sqlalchemy import (
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from lunguage_assets.judges.ledger import exchange
-from lunguage_assets.judges.ledger.attempts import COUNTED, TRIES, Attempt, Entry, settle
+from lunguage_assets.judges.ledger.attempts import COUNTED, Attempt, Entry, settle, tries_of
 from lunguage_assets.judges.ledger.ledger_place import LedgerError as LedgerError
 from lunguage_assets.judges.ledger.ledger_place import ledger_url, reading_engine, shown_place
 
@@ -127,7 +127,7 @@ class LedgerReader:
         return self._place
 
     def answers(self, keys: Sequence[str]) -> dict[str, Entry]:
-        """The settled ones among `keys`: the first valid answer, or invalid once `TRIES` replies were (see
+        """The settled ones among `keys`: the first valid answer, or invalid once all its tries were (see
         `attempts.settle`).
         """
         with self._reading() as connection:
@@ -157,7 +157,7 @@ class LedgerReader:
 
         Args:
             judge: the slot's name.
-            task: `extract` or `compare`.
+            task: a `requests.Task`.
             model: as requested.
         """
         c = ATTEMPTS.c
@@ -300,11 +300,13 @@ def settled(connection: Connection, keys: Sequence[str]) -> dict[str, Entry]:
     """The settled ones among distinct `keys`."""
     c = ATTEMPTS.c
     replies: dict[str, list[tuple[str | None, str | None]]] = defaultdict(list)
+    tries: dict[str, int] = {}
     for start in range(0, len(keys), CHUNK):
         relevant = c.key.in_(keys[start : start + CHUNK]) & or_(c.valid, c.failure.in_(sorted(COUNTED)))
-        for key, answer, failure in connection.execute(
-            select(c.key, c.answer, c.failure).where(relevant).order_by(c.key, c.attempt)
+        for key, stage, answer, failure in connection.execute(
+            select(c.key, c.stage, c.answer, c.failure).where(relevant).order_by(c.key, c.attempt)
         ):
             replies[key].append((answer, failure))
-    entries = {key: settle(key, those, TRIES) for key, those in replies.items()}
+            tries[key] = tries_of(stage)
+    entries = {key: settle(key, those, tries[key]) for key, those in replies.items()}
     return {key: entry for key, entry in entries.items() if entry is not None}

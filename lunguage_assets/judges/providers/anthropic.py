@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lunguage_assets.judges.providers.clients import PerLoop, http_client, sdk
-from lunguage_assets.judges.providers.constrained import bare_label, constrained, label_schema
+from lunguage_assets.judges.providers.constrained import answer_schema, bare_label, constrained
 from lunguage_assets.judges.providers.endpoints import Endpoint
 from lunguage_assets.judges.providers.failures import attempt
 from lunguage_assets.judges.providers.metering import tokens, well_formed
@@ -84,12 +84,10 @@ class AnthropicProvider:
 
     def _body(self, request: Request) -> dict[str, Any]:
         body = dict(self._binding.parameters)
-        if not constrained(request):
+        schema = answer_schema(request)
+        if schema is None:
             return body
-        output = {
-            **body.get("output_config", {}),
-            "format": {"type": "json_schema", "schema": label_schema(request.labels)},
-        }
+        output = {**body.get("output_config", {}), "format": {"type": "json_schema", "schema": schema}}
         return body | {"output_config": output}
 
 

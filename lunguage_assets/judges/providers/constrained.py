@@ -1,4 +1,6 @@
-"""Constrained answers by JSON schema: `{"answer": LABEL}` with the label from a list."""
+"""Constrained answers by JSON schema: `{"answer": LABEL}` with the label from a list, or the schema that a
+request brings along.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +13,19 @@ from lunguage_assets.judges.requests import Request
 def constrained(request: Request) -> bool:
     """Whether the provider is to constrain the answer: mode `enum`, and labels to choose from."""
     return request.mode == "enum" and bool(request.labels)
+
+
+def structured(request: Request) -> dict[str, Any] | None:
+    """The JSON schema to which the provider is to constrain the answer, in mode `enum`; None: without one."""
+    if request.mode != "enum" or not request.schema:
+        return None
+    schema: dict[str, Any] = json.loads(request.schema)
+    return schema
+
+
+def answer_schema(request: Request) -> dict[str, Any] | None:
+    """Schema of a constrained answer, a label or a structure; None: the answer is free."""
+    return label_schema(request.labels) if constrained(request) else structured(request)
 
 
 def label_schema(labels: tuple[str, ...]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.providers.clients import PerLoop, http_client, sdk
-from lunguage_assets.judges.providers.constrained import constrained
+from lunguage_assets.judges.providers.constrained import constrained, structured
 from lunguage_assets.judges.providers.endpoints import Endpoint
 from lunguage_assets.judges.providers.failures import attempt
 from lunguage_assets.judges.providers.metering import tokens, well_formed
@@ -110,6 +110,8 @@ class GeminiProvider:
         )
 
     def _constraint(self, request: Request) -> dict[str, Any]:
+        if (schema := structured(request)) is not None:
+            return {"response_mime_type": "application/json", "response_json_schema": schema}
         if not constrained(request):
             return {}
         return {

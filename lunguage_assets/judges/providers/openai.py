@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lunguage_assets.judges.providers.clients import PerLoop, http_client, sdk
-from lunguage_assets.judges.providers.constrained import bare_label, constrained, label_schema
+from lunguage_assets.judges.providers.constrained import answer_schema, bare_label, constrained
 from lunguage_assets.judges.providers.endpoints import Endpoint
 from lunguage_assets.judges.providers.failures import attempt, code_of
 from lunguage_assets.judges.providers.metering import tokens, well_formed
@@ -86,12 +86,14 @@ class OpenAIProvider:
     def _body(self, request: Request) -> dict[str, Any]:
         body: dict[str, Any] = {"store": False} if self._binding.provider == "openai" else {}
         body |= dict(self._binding.parameters)
-        if not constrained(request):
+        schema = answer_schema(request)
+        if schema is None:
             return body
         if self._binding.provider == "openai-compatible":
-            return body | {"structured_outputs": {"choice": list(request.labels)}}
-        schema = {"name": "answer", "strict": True, "schema": label_schema(request.labels)}
-        return body | {"response_format": {"type": "json_schema", "json_schema": schema}}
+            choice = {"choice": list(request.labels)} if constrained(request) else {"json": schema}
+            return body | {"structured_outputs": choice}
+        named = {"name": "answer", "strict": True, "schema": schema}
+        return body | {"response_format": {"type": "json_schema", "json_schema": named}}
 
 
 def _messages(request: Request) -> list[dict[str, str]]:

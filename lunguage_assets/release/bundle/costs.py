@@ -16,7 +16,7 @@ ANSWER_COSTS = Table(
     "asked twice come on top: `lunguage ledger stats`.",
     (
         Column("judge", "string", "Judge that asked"),
-        Column("stage", "string", "What was asked: extract (hedging phrases) or compare (two sentences)"),
+        Column("stage", "string", "Asked: extract (phrases), compare (sentences), structure (reports)"),
         Column("model", "string", "Model requested"),
         Column("answers", "int", "Questions with a valid answer", minimum=0),
         Column("input_tokens", "int", "Tokens of their prompts as billed", minimum=0),

@@ -38,7 +38,7 @@ SOMEBODY_ELSE, ARTICLE, AND, COMMA, OTHER = "somebody else", "article", "and", "
 QUESTION = "question"
 
 _TOKEN = re.compile(
-    r"and/or|[wc]/o?|[rs]/[op]|[hb]/[ol]|[ctls]\d{1,2}\b|\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)?"
+    r"and/or|vs\b\.?|[wc]/o?|[rs]/[op]|[hb]/[ol]|[ctls]\d{1,2}\b|\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)?"
     r"|_+|(?<=\s)[-–]+(?=\s)|—|[;:.,?()/&+\[\]]"
 )
 _Form = TypeVar("_Form", bound=BaseModel)
@@ -168,7 +168,7 @@ class Lexicon:
         return found
 
     def _form(self, word: str) -> str:
-        word = word.replace("’", "'")
+        word = word.replace("’", "'").rstrip(".") or word
         form = self._spellings.get(word)
         if form is None:
             form = self._singulars.of_word(word)

@@ -30,6 +30,7 @@ _Step = tuple[list[Unit], list[Unit]]
 _CONTENT = frozenset({FINDING, ANATOMY, PLACE, WORD, ABNORMAL, NORMAL})
 _JOINS = frozenset({AND, COMMA, ALTERNATIVE})
 _DEVICE = "OTH"
+_NO_SUPPORT = ("PATIENT INFO.", "OTH")
 _COURSES = frozenset({"no_change", "improved", "worsened"})
 
 
@@ -74,6 +75,7 @@ class Phrases:
     def _begin_clause(self) -> None:
         self._last: list[Draft] = []
         """The findings that were named last, joined."""
+        self._alternatives: list[Draft] = []
         self._subjects: list[Draft] = []
         """Parts of the body of which nothing has been said yet."""
         self._described: list[Draft] = []
@@ -83,16 +85,19 @@ class Phrases:
 
     def _break(self, unit: Unit) -> None:
         topic = self._topic if unit.form in ("there", "that", "which") and not self._last else []
+        if unit.form == "but":
+            topic = self._topic
         last = self._last if unit.form in ("which", "that", "this", "these", "it", "they", "but") else []
         self._begin_clause()
         self._topic, self._last = topic, last
 
     def _take(self, chunk: list[Unit], kinds: set[str], after: _Step) -> None:
+        heads = any(unit.kind == ANATOMY for unit in chunk)
         if any(unit.kind == FINDING for unit in chunk):
             self._finding(chunk, kinds)
-        elif any(unit.kind in (ANATOMY, PLACE) for unit in chunk):
+        elif heads or (any(unit.kind == PLACE for unit in chunk) and not self._is_said(chunk, kinds)):
             self._place(chunk, kinds)
-        elif COPULA not in kinds and kinds & _JOINS and _goes_on(after):
+        elif not heads and COPULA not in kinds and kinds & _JOINS and _goes_on(after):
             self._held = self._held + chunk
         else:
             self._words(chunk, kinds)
@@ -129,11 +134,15 @@ class Phrases:
             self._subjects = []
         if self._last and kinds & {LINK, OPEN} and not kinds & {AND, ALTERNATIVE}:
             for draft in drafts:
-                draft.links = list(self._last)
+                draft.links = [one for one in self._last if one.unit.code not in _NO_SUPPORT]
         elif self._last and kinds and kinds <= _JOINS and self._last[-1].links:
             for draft in drafts:
                 draft.links = self._last[-1].links
         joined = bool(self._last) and kinds <= _JOINS and bool(kinds)
+        if ALTERNATIVE in kinds and joined:
+            self._alternatives = [*(self._alternatives or self._last[-1:]), *drafts]
+        else:
+            self._alternatives = []
         self._last = [*self._last, *drafts] if joined else drafts
         self.drafts += drafts
         self._subjects, self._described = [], []
@@ -143,18 +152,18 @@ class Phrases:
         places = [unit for unit in chunk if unit.kind in (ANATOMY, PLACE)]
         words = [unit for unit in chunk if unit.kind not in (ANATOMY, PLACE)]
         if PREPOSITION in kinds and self._last and self._role in ("finding", "place", "words"):
-            target = self._last[-1]
-            if self._role == "place" and kinds & _JOINS or not target.groups:
-                target.groups.append(places)
-            else:
-                target.groups[-1] = target.groups[-1] + places
-            target.words = target.words + words
+            for target in self._alternatives or self._last[-1:]:
+                if (self._role == "place" and kinds & _JOINS) or not target.groups:
+                    target.groups.append(places)
+                else:
+                    target.groups[-1] = target.groups[-1] + places
+                target.words = target.words + words
             self._role = "place"
             return
         if self._role == "place" and kinds and kinds <= _JOINS and self._last and not _says(words):
-            if self._ends_in_place:
-                self._last[-1].groups.append(places)
-                return
+            for target in self._alternatives or self._last[-1:]:
+                target.groups.append(places)
+            return
         heads = [unit for unit in places if unit.kind == ANATOMY]
         held, self._held = self._held, []
         if not heads:
@@ -185,31 +194,40 @@ class Phrases:
             self._described = []
         self._last = []
 
-    @property
-    def _ends_in_place(self) -> bool:
-        return bool(self._last[-1].groups)
+    def _is_said(self, chunk: list[Unit], kinds: set[str]) -> bool:
+        """Whether words and a place are said of what was named ("the lungs are clear bilaterally")."""
+        return COPULA in kinds and chunk[0].kind != PLACE and bool(self._subjects or self._last)
 
     def _words(self, chunk: list[Unit], kinds: set[str]) -> None:
+        words = [unit for unit in chunk if unit.kind != PLACE]
+        places = [unit for unit in chunk if unit.kind == PLACE]
+        if not self._subjects and not self._described and any(w.kind == NORMAL for w in words):
+            self._subject_again()
         if self._subjects and self._role in ("subject", "words"):
-            if any(w.kind == NORMAL or w.kind == ABNORMAL or w.code in _COURSES for w in chunk):
-                self._say(self._subjects, chunk)
+            self._say(self._subjects, words, places)
+            if _says(words) or any(w.code in _COURSES for w in words):
                 self._described, self._subjects = self._subjects, []
-            else:
-                for subject in self._subjects:
-                    subject.words = subject.words + chunk
             self._role = "words"
         elif self._described and self._role in ("subject", "words"):
-            self._say(self._described, chunk)
+            self._say(self._described, words, places)
         elif self._last and (COPULA in kinds or self._role in ("finding", "place", "words")):
-            targets = self._last if COPULA in kinds else self._last[-1:]
-            self._say(targets, chunk)
+            self._say(self._last if COPULA in kinds else self._last[-1:], words, places)
         else:
-            self._held = self._held + chunk
+            self._held = self._held + words
+
+    def _subject_again(self) -> None:
+        """ "The lungs are hyperinflated but clear": what was the place of a finding is now the subject."""
+        heads = [unit for unit in self._topic if unit.kind == ANATOMY]
+        if heads:
+            subject = Draft(heads[-1], [unit for unit in self._topic if unit is not heads[-1]], [])
+            self.drafts.append(subject)
+            self._subjects, self._role = [subject], "subject"
 
     @staticmethod
-    def _say(drafts: list[Draft], words: list[Unit]) -> None:
+    def _say(drafts: list[Draft], words: list[Unit], places: list[Unit] | None = None) -> None:
         for draft in drafts:
             draft.words = draft.words + words
+            draft.places = draft.places + (places or [])
 
 
 def _steps(units: list[Unit]) -> Iterator[_Step]:

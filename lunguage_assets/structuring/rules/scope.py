@@ -30,6 +30,11 @@ from lunguage_assets.structuring.rules.tagging import Unit
 
 _STATED = frozenset({FINDING, ABNORMAL, NORMAL})
 _JOINS = frozenset({AND, COMMA, ALTERNATIVE})
+_ENDS_OF_ITEM = frozenset({FINDING, AND, COMMA, ALTERNATIVE, BREAK, COPULA})
+_SIGNS = frozenset(
+    {"opacity", "density", "haziness", "lucency", "blunting", "volume loss", "low lung volumes"}
+)
+"""Descriptions, which stand before the alternatives that explain them: "opacity, atelectasis or pneumonia"."""
 _OWN_STATEMENT = frozenset({"no_change", "severity", "improved", "worsened", "measurement"})
 """Columns of words that, after a comma, begin a statement of their own: "no effusion, mild edema"."""
 
@@ -85,23 +90,18 @@ def _statement_follows(units: list[Unit], at: int, scope: Unit) -> bool:
     if units[first].kind in (DENY, BREAK, OPEN, PAST):
         return True
     anatomy = False
-    leading = True
     for place in range(first, len(units)):
         unit = units[place]
-        if unit.kind == FINDING:
-            break
-        if unit.kind == ANATOMY:
-            anatomy = True
-        elif unit.kind in (NORMAL, ABNORMAL) and (anatomy or leading):
-            return unit.kind == NORMAL or anatomy or _anatomy_first(units, place + 1)
-        elif unit.kind == COPULA and anatomy:
+        if unit.kind == NORMAL or (unit.kind == COPULA and anatomy):
             return True
-        elif unit.kind in _JOINS or unit.kind in (BREAK, COPULA):
+        if unit.kind == ABNORMAL and (anatomy or _anatomy_first(units, place + 1)):
+            return True
+        if unit.kind in _ENDS_OF_ITEM:
             break
-        leading = leading and unit.kind == WORD
+        anatomy = anatomy or unit.kind == ANATOMY
     if scope.term.name == "near" and units[at].kind != COMMA:
         return True
-    own = units[first].kind == WORD and units[first].code in _OWN_STATEMENT
+    own = units[first].kind in (WORD, ABNORMAL) and units[first].code in _OWN_STATEMENT
     return own and not _alternative_ahead(units, first)
 
 
@@ -166,26 +166,26 @@ def _list_after(units: list[Unit], at: int) -> list[int]:
     return found
 
 
-def _list_before(units: list[Unit], at: int) -> list[int]:
-    """The finding before a word that stands behind it, and those that are joined to it."""
+def _list_before(units: list[Unit], at: int, *, listed: bool = False) -> list[int]:
+    """The finding before a word that stands behind it, and those that are joined to it.
+
+    A comma joins where the list has an "and" or "or" (`listed`).
+    """
     found: list[int] = []
-    joined = listed = True
+    joined = True
     for place in range(at - 1, -1, -1):
         unit = units[place]
         if unit.aside or unit.kind in (BREAK, DENY, DENY_AFTER, OPEN, ENDED, WITH):
             break
         if unit.kind == FINDING:
-            if not joined:
+            if not joined or (found and unit.term.name in _SIGNS):
                 break
             found.append(place)
             joined = False
         elif unit.kind in (AND, ALTERNATIVE):
-            joined = True
-            listed = len(found) > 0
+            joined = listed = True
         elif unit.kind == COMMA:
-            if not found:
-                continue
-            joined = joined or listed and len(found) > 1
+            joined = joined or (listed and bool(found))
         elif unit.kind in (COPULA, LINK, SEEN) and found:
             break
     return found
@@ -217,7 +217,7 @@ def _alternatives(units: list[Unit], at: int) -> None:
     behind = _nearest(units, at, 1)
     if before is None or behind is None or units[before].denied or units[behind].denied:
         return
-    for place in (*_list_before(units, at), behind):
+    for place in (*_list_before(units, at, listed=units[at].form == "or"), behind):
         if not units[place].denied:
             units[place].open = True
 

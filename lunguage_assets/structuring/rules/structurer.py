@@ -30,7 +30,9 @@ class RuleStructurer:
 
     def __init__(self, lexicon: Lexicon, content: str) -> None:
         self._lexicon = lexicon
-        self._identity = f"{KEY}/{hashlib.blake2b(f'{VERSION}/{content}'.encode(), digest_size=8).hexdigest()}"
+        self._identity = (
+            f"{KEY}/{hashlib.blake2b(f'{VERSION}/{content}'.encode(), digest_size=8).hexdigest()}"
+        )
         self._read = lru_cache(maxsize=_REMEMBERED)(self._uncached)
 
     @classmethod

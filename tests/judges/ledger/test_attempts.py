@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from fake_model import BINDING, question
@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lunguage_assets.errors import ConfigurationError, LunguageError
-from lunguage_assets.judges.ledger.attempts import request_key
-from lunguage_assets.judges.requests import ModelBinding, Prompt, Request
+from lunguage_assets.judges.ledger.attempts import request_key, tries_of
+from lunguage_assets.judges.requests import ModelBinding, Prompt, Request, Task
 
 _TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
 _VALUE = st.recursive(
@@ -24,11 +24,12 @@ _PARAMETERS = st.dictionaries(_TEXT, _VALUE, max_size=3).map(lambda table: tuple
 _BINDING = st.builds(ModelBinding, _TEXT, _TEXT, _TEXT, _PARAMETERS, st.tuples(_TEXT))
 _REQUEST = st.builds(
     Request,
-    st.sampled_from(["extract", "compare"]),
+    st.sampled_from(["extract", "compare", "structure"]),
     st.builds(Prompt, _TEXT, _TEXT, _TEXT),
     st.sampled_from(["text", "enum"]),
     st.lists(_TEXT, max_size=2).map(tuple),
     st.integers(0, 9),
+    schema=st.one_of(st.just(""), _TEXT),
 )
 
 
@@ -50,6 +51,7 @@ def _content(binding: ModelBinding, request: Request) -> str:
             request.prompt.template_version,
             request.labels,
             request.replicate,
+            request.schema,
         )
     )
 
@@ -104,6 +106,7 @@ def test_changing_any_one_listed_field_changes_the_key(
         "mode": "text" if request.mode == "enum" else "enum",
         "labels": (*request.labels, "x"),
         "replicate": request.replicate + 1,
+        "schema": request.schema + "x",
     }.items():
         changed.append((binding, dataclasses.replace(request, **{name: value})))  # type: ignore[arg-type]
     keys = [request_key(*pair) for pair in changed]
@@ -141,3 +144,21 @@ def test_a_parameter_that_has_no_canonical_form_is_refused(value: object) -> Non
 def test_a_parameter_named_twice_is_refused() -> None:
     with pytest.raises(LunguageError, match="twice"):
         request_key(dataclasses.replace(BINDING, parameters=(("x", 1), ("x", 2))), question(1))
+
+
+def test_questions_of_the_method_keep_the_keys_that_they_had_before_reports_were_asked_about() -> None:
+    """Golden: a changed key would have every answer in every ledger paid again."""
+    binding = ModelBinding("openai", "openai", "gpt-x", (("max_tokens", 10), ("temperature", 1.0)))
+    prompt = Prompt("s", "u", "v")
+    compared = Request("compare", prompt, "enum", ("sentence_1", "sentence_2"), 3)
+    assert (
+        request_key(binding, compared) == "fb1599ace0bf94aa387db0394ca86be8596bb221e31b7c0ef55c6db3da5e4573"
+    )
+    extracted = Request("extract", prompt)
+    assert (
+        request_key(binding, extracted) == "990814bc298c7b1a2e5c12326fd45fd6809f29de920658ec8e6d789c61cb512d"
+    )
+
+
+def test_a_report_is_asked_about_once_and_other_questions_five_times() -> None:
+    assert {task: tries_of(task) for task in get_args(Task)} == {"extract": 5, "compare": 5, "structure": 1}

@@ -14,14 +14,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.sample.composition import compose
-from lunguage_assets.sample.images import METADATA_COLUMNS, image_rows
 from lunguage_assets.sample.knowledge import Knowledge, knowledge
 from lunguage_assets.sample.planning import plans
+from lunguage_assets.sample.prose.composition import compose
+from lunguage_assets.sample.published.images import METADATA_COLUMNS, image_rows
+from lunguage_assets.sample.published.vocabulary_rows import VOCABULARY_COLUMNS, vocabulary_rows
+from lunguage_assets.sample.raw.styles import varied_knowledge
+from lunguage_assets.sample.raw.varied import compose_varied
 from lunguage_assets.sample.records import Fact, Study, stream
-from lunguage_assets.sample.vocabulary_rows import VOCABULARY_COLUMNS, vocabulary_rows
 from lunguage_assets.tables import ATTRIBUTES
 
 FINDINGS_FILE, VOCABULARY_FILE, METADATA_FILE, ABOUT_FILE = (
@@ -30,6 +33,10 @@ FINDINGS_FILE, VOCABULARY_FILE, METADATA_FILE, ABOUT_FILE = (
     "mimic-cxr-2.0.0-metadata.csv",
     "corpus.toml",
 )
+
+FILES = (FINDINGS_FILE, VOCABULARY_FILE, METADATA_FILE, ABOUT_FILE)
+
+Prose = Literal["plain", "varied"]
 
 LUNGUAGE_COLUMNS = (
     "", "subject_id", "study_id", "sequence", "section", "report", "sent_idx", "sent", "ent_idx", "ent",
@@ -65,50 +72,55 @@ class SampleSummary:
     phrases: dict[str, int]
 
 
-def synthetic_studies(reports: int, seed: int) -> Iterator[Study]:
-    """The first `reports` studies of the endless corpus that the seed names."""
-    known = knowledge()
+def synthetic_studies(reports: int, seed: int, prose: Prose = "plain") -> Iterator[Study]:
+    """The first `reports` studies of the endless corpus that the seed names.
+
+    Varied prose says much the same in more ways, and its rows quote its sentences.
+    """
+    known = _knowledge_of(prose)
     for plan in plans(reports, seed, known):
-        yield compose(plan, seed, known)
+        yield compose(plan, seed, known) if prose == "plain" else compose_varied(plan, seed)
 
 
-def write_sample(out: Path, reports: int = 800, seed: int = 0) -> SampleSummary:
+def _knowledge_of(prose: Prose) -> Knowledge:
+    return knowledge() if prose == "plain" else varied_knowledge()
+
+
+def write_sample(out: Path, reports: int = 800, seed: int = 0, prose: Prose = "plain") -> SampleSummary:
     """Write a synthetic corpus into the folder `out`.
 
     Files: Lunguage.csv, Lunguage_vocab.csv, the image metadata and corpus.toml. Byte-identical for (reports,
-    seed). A smaller sample of the same seed is the beginning of a larger one. Every file is written beside
-    its place and renamed, so that a reader sees whole files only. Raises `ConfigurationError` for less than
-    one report, and when the folder holds files of a corpus that is not declared synthetic.
+    seed, prose). A smaller sample of the same seed is the beginning of a larger one. Every file is written
+    beside its place and renamed, so that a reader sees whole files only. Raises `ConfigurationError` for less
+    than one report, and when the folder holds files of a corpus that is not declared synthetic.
     """
     if reports < 1:
         raise ConfigurationError(
             f"A sample of {reports} reports was asked for; a sample has at least one. Ask for 1 or more."
         )
-    known = knowledge()
-    _refuse_to_replace(out)
+    refuse_to_replace(out)
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as folder:
         made = Path(folder)
-        summary = _write(made, reports, seed, known)
-        for name in (FINDINGS_FILE, VOCABULARY_FILE, METADATA_FILE, ABOUT_FILE):
+        summary = _write(made, reports, seed, prose)
+        for name in FILES:
             (made / name).replace(out / name)
     return summary
 
 
-def _refuse_to_replace(out: Path) -> None:
+def refuse_to_replace(out: Path, names: Sequence[str] = FILES) -> None:
     """Refuse a folder with a delivery that is not declared synthetic."""
     about = out / ABOUT_FILE
     declared = about.exists() and 'data_class = "synthetic"' in about.read_text(encoding="utf-8").splitlines()
-    if not declared and any(
-        (out / name).exists() for name in (FINDINGS_FILE, VOCABULARY_FILE, METADATA_FILE, ABOUT_FILE)
-    ):
+    if not declared and any((out / name).exists() for name in names):
         raise ConfigurationError(
             f"{out} holds a delivery that is not declared synthetic; "
             "a sample would replace it. Name another folder."
         )
 
 
-def _write(folder: Path, reports: int, seed: int, known: Knowledge) -> SampleSummary:
+def _write(folder: Path, reports: int, seed: int, prose: Prose) -> SampleSummary:
+    known = _knowledge_of(prose)
     counts: Counter[str] = Counter()
     phrases: Counter[str] = Counter()
     patients = set()
@@ -126,8 +138,9 @@ def _write(folder: Path, reports: int, seed: int, known: Knowledge) -> SampleSum
             table(METADATA_FILE, METADATA_COLUMNS),
         )
         table(VOCABULARY_FILE, VOCABULARY_COLUMNS)(terms)
-        for study in synthetic_studies(reports, seed):
-            rows = finding_rows(study, counts["rows"], stream(seed, "cells", study.number))
+        for study in synthetic_studies(reports, seed, prose):
+            untidy = stream(seed, "cells", study.number) if prose == "plain" else None
+            rows = finding_rows(study, counts["rows"], untidy)
             write_findings(rows)
             pictures = image_rows(study, seed, known)
             write_images(pictures)
@@ -151,8 +164,8 @@ def _count(study: Study, counts: Counter[str], phrases: Counter[str]) -> None:
         phrases.update(fact.hedges)
 
 
-def finding_rows(study: Study, first: int, rng: random.Random) -> list[list[object]]:
-    """The study's rows of Lunguage.csv, numbered from `first`."""
+def finding_rows(study: Study, first: int, rng: random.Random | None) -> list[list[object]]:
+    """The study's rows of Lunguage.csv, numbered from `first`; as untidy as the published ones with `rng`."""
     rows: list[list[object]] = []
     numbers = {(fact.section, fact.number, fact.words) for fact in study.facts}
     subject, name_of_study = f"p{study.subject}", f"s{study.study}"
@@ -177,19 +190,23 @@ def finding_rows(study: Study, first: int, rng: random.Random) -> list[list[obje
     return rows
 
 
-def _mark_absent(row: list[object], rng: random.Random) -> None:
+def _mark_absent(row: list[object], rng: random.Random | None) -> None:
     """Now and then write `nan` into an empty cell among location, references and attributes."""
-    if rng.random() < 0.3:
+    if rng is not None and rng.random() < 0.3:
         column = rng.randrange(LUNGUAGE_COLUMNS.index("location"), len(row))
         row[column] = row[column] or "nan"
 
 
-def _cased(text: str, rng: random.Random, share: float = 0.03) -> str:
+def _cased(text: str, rng: random.Random | None, share: float = 0.03) -> str:
     """The text, now and then with a capital."""
-    return (text.capitalize() if not text.isupper() else text.lower()) if rng.random() < share else text
+    if rng is None or rng.random() >= share:
+        return text
+    return text.capitalize() if not text.isupper() else text.lower()
 
 
-def _status(value: str, both: str, rng: random.Random) -> str:
+def _status(value: str, both: str, rng: random.Random | None) -> str:
+    if rng is None:
+        return value
     draw = rng.random()
     if draw < 0.004:
         other = next(part for part in both.split("|") if part != value)
@@ -200,7 +217,7 @@ def _status(value: str, both: str, rng: random.Random) -> str:
 
 
 def _references(
-    fact: Fact, targets: list[Fact], numbers: set[tuple[str, int, str]], rng: random.Random
+    fact: Fact, targets: list[Fact], numbers: set[tuple[str, int, str]], rng: random.Random | None
 ) -> str:
     """The flat list `name, idxN, name, idxN`, with a few bare names at the end.
 
@@ -210,7 +227,7 @@ def _references(
     bare: list[str] = []
     for target in targets:
         ambiguous = target.section != fact.section and (fact.section, target.number, target.words) in numbers
-        if ambiguous or rng.random() < 0.02:
+        if ambiguous or (rng is not None and rng.random() < 0.02):
             bare.append(target.words)
         else:
             numbered += (target.words, f"idx{target.number}")

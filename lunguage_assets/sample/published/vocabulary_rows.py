@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lunguage_assets.sample.knowledge import Knowledge
-from lunguage_assets.sample.markup import cells_of
+from lunguage_assets.sample.prose.markup import cells_of
 
 VOCABULARY_COLUMNS = ("category", "subcategory", "target_term", "normed_term", "UMLS (w code)")
 

@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from functools import cache
 from itertools import accumulate
 
-from lunguage_assets.sample import doubt, plain
-from lunguage_assets.sample.history import history
-from lunguage_assets.sample.knowledge import Hedge, Knowledge, Statement, knowledge
-from lunguage_assets.sample.markup import say
-from lunguage_assets.sample.phrasing import Phraser
+from lunguage_assets.sample.knowledge import Hedge, Knowledge, Statement
 from lunguage_assets.sample.planning import IGNORED_TOPICS, Episode, StudyPlan
+from lunguage_assets.sample.prose import doubt, plain
+from lunguage_assets.sample.prose.history import history
+from lunguage_assets.sample.prose.markup import say
+from lunguage_assets.sample.prose.phrasing import Phraser
+from lunguage_assets.sample.prose.repertoire import Desk, Repertoire
 from lunguage_assets.sample.records import Sentence, Study, stream
-from lunguage_assets.sample.repertoire import Desk, Repertoire
 
 _DRAWS = 64
 """The most statements that are tried to fill a report up: some do not fit, some repeat."""
@@ -27,7 +27,12 @@ _DRAWS = 64
 def compose(plan: StudyPlan, seed: int, knowledge: Knowledge) -> Study:
     """Write one study; depends on the plan and the seed alone."""
     rng = stream(seed, "study", plan.number)
-    draft = _Draft(plan, Desk(plan, Phraser(knowledge, rng)), knowledge)
+    return finished(Draft(plan, Desk(plan, Phraser(knowledge, rng)), knowledge))
+
+
+def finished(draft: Draft) -> Study:
+    """Let the draft grow, and number its findings."""
+    plan, rng = draft.plan, draft.rng
     draft.write_problems()
     draft.write_extras()
     draft.write_normal()
@@ -46,17 +51,17 @@ def compose(plan: StudyPlan, seed: int, knowledge: Knowledge) -> Study:
 
 
 @cache
-def _deck(kind: str, section: str) -> tuple[tuple[Statement, ...], tuple[int, ...]]:
+def _deck(known: Knowledge, kind: str, section: str) -> tuple[tuple[Statement, ...], tuple[int, ...]]:
     """Statements of a kind that the section may hold, with their cumulative weights."""
     options = tuple(
         option
-        for option in knowledge().statements[kind]
+        for option in known.statements[kind]
         if section == "text" or option.section in (section, "both")
     )
     return options, tuple(accumulate(option.weight for option in options))
 
 
-class _Draft:
+class Draft:
     """One study's findings and impression while they grow."""
 
     def __init__(self, plan: StudyPlan, desk: Desk, knowledge: Knowledge) -> None:
@@ -162,7 +167,7 @@ class _Draft:
         room = self.plan.target - self.count
         if wanted <= 0 or room <= 0:
             return
-        options, weights = _deck(kind, section)
+        options, weights = _deck(self.knowledge, kind, section)
         for option in self.rng.choices(options, cum_weights=weights, k=_DRAWS):
             if wanted <= 0 or room <= 0:
                 break

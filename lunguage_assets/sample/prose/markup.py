@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from lunguage_assets.sample.knowledge import FIND, Knowledge, Marked, Statement, findings_in
-from lunguage_assets.sample.language import capitalised
+from lunguage_assets.sample.prose.language import capitalised
 from lunguage_assets.sample.records import Fact, Sentence, is_evidence
 
 _SLOT = re.compile(r"\{([A-Za-z_]+?)(\d?)\}")

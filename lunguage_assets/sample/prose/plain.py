@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from lunguage_assets.sample.knowledge import Term
-from lunguage_assets.sample.markup import say
+from lunguage_assets.sample.prose.markup import say
+from lunguage_assets.sample.prose.repertoire import Repertoire
 from lunguage_assets.sample.records import Sentence, is_evidence
-from lunguage_assets.sample.repertoire import Repertoire
 
 
 def stated(problem: Repertoire, headline: bool, sign_only: bool) -> list[Sentence]:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lunguage_assets.sample.knowledge import Hedge, Term
-from lunguage_assets.sample.language import Mention, fill
+from lunguage_assets.sample.prose.language import Mention, fill
+from lunguage_assets.sample.prose.repertoire import Repertoire
 from lunguage_assets.sample.records import Fact, Sentence, is_evidence
-from lunguage_assets.sample.repertoire import Repertoire
 
 
 def hedged(problem: Repertoire, hedges: Sequence[Hedge], headline: bool) -> list[Sentence]:

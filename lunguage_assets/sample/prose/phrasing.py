@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from lunguage_assets.sample.knowledge import Knowledge, Site, Term
-from lunguage_assets.sample.language import Mention
+from lunguage_assets.sample.prose.language import Mention
 from lunguage_assets.sample.records import Fact
 
 EXTENT = ("measurement", "severity", "onset")

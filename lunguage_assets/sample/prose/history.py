@@ -5,9 +5,11 @@ Its rows take no part in the method.
 
 from __future__ import annotations
 
-from lunguage_assets.sample.language import article, capitalised, enumeration
+from lunguage_assets.sample.prose.language import article, capitalised, enumeration
+from lunguage_assets.sample.prose.repertoire import Desk, overlap
 from lunguage_assets.sample.records import Fact, Sentence
-from lunguage_assets.sample.repertoire import Desk, overlap
+
+_PAST_MARKS = ("history of", "known", "hx")
 
 
 def history(desk: Desk) -> list[Sentence]:
@@ -19,18 +21,19 @@ def history(desk: Desk) -> list[Sentence]:
     chosen = {
         "age": str(plan.age),
         "sex": plan.sex,
+        "S": "F" if plan.sex in ("woman", "female") else "M",
         "symptoms": enumeration([_printed(desk, fact) for fact in symptoms]) if symptoms else "",
     }
     chosen["Symptoms"] = capitalised(chosen["symptoms"])
     facts = list(symptoms)
     if "{past}" in template:
-        past = _past(desk, "history of")
+        past = _past(desk, template)
         facts.insert(0, past)
         chosen["past"] = _named(desk, past)
     sentences = [Sentence(template.format(**chosen), facts)]
     if "{past}" not in template and rng.random() < 0.16:
         template = rng.choice(wording["pasts"])
-        past = _past(desk, "history of" if template.startswith("History") else "known")
+        past = _past(desk, template)
         sentences.append(Sentence(template.format(past=_named(desk, past)), [past]))
     return sentences + (_question(desk) if symptoms else [])
 
@@ -48,7 +51,7 @@ def _symptoms(desk: Desk) -> list[Fact]:
     return facts
 
 
-def _past(desk: Desk, mark: str) -> Fact:
+def _past(desk: Desk, template: str) -> Fact:
     rng, knowledge = desk.phraser.rng, desk.phraser.knowledge
     related = [
         word
@@ -57,6 +60,7 @@ def _past(desk: Desk, mark: str) -> Fact:
         if knowledge.term(word).cat == "NCD"
     ]
     words = rng.choice(related or knowledge.wording["history"]["past"])
+    mark = next(mark for mark in _PAST_MARKS if mark in template.lower())
     return Fact(words, desk.phraser.knowledge.term(words), "dp", attributes={"past hx": mark})
 
 

@@ -13,9 +13,9 @@ from typing import Any
 
 from lunguage_assets.errors import MethodError
 from lunguage_assets.sample.knowledge import Hedge, Site, Term, knowledge
-from lunguage_assets.sample.language import Mention, capitalised, fill
-from lunguage_assets.sample.phrasing import EXTENT, LOOK, Phraser
 from lunguage_assets.sample.planning import Episode, StudyPlan
+from lunguage_assets.sample.prose.language import Mention, capitalised, fill
+from lunguage_assets.sample.prose.phrasing import EXTENT, LOOK, Phraser
 from lunguage_assets.sample.records import Fact, Sentence
 
 
@@ -222,6 +222,8 @@ class Repertoire:
         )  # fmt: skip
         if beside is not None and site is not None and printed is None and self.rng.random() < 0.85:
             mention.fact.location = beside.location if shares else site.canonical
+        if printed is None:
+            mention.fact.inherited = beside.location if beside is not None and shares else ""
         return mention
 
     def wish(self, hedge: Hedge) -> str:

@@ -1,0 +1,1 @@
+"""From a plan to a study's sentences: noun phrases, hedged and plain statements, history, the whole study."""

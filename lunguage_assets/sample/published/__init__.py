@@ -1,0 +1,1 @@
+"""The published files of a synthetic corpus: findings, vocabulary, image metadata."""

@@ -1,0 +1,306 @@
+"""Nothing that a model claims is believed that its sentence does not bear out, and what is left is kept."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from asked_reports import account, answer_text, finding, report_of
+from hypothesis import given
+from hypothesis import strategies as st
+from profiles import examples
+
+from lunguage_assets.structuring.contract import SectionedReport, StructuredReport
+from lunguage_assets.structuring.model.anchoring import Anchored, anchored
+from lunguage_assets.structuring.model.answers import parse_answer
+from lunguage_assets.structuring.model.schema import ACCOUNTS, REASONS, answer_schema
+from lunguage_assets.tables.columns import ATTRIBUTES, CATEGORIES, STATUSES
+from lunguage_assets.tables.text import ACCOUNTS as TABLE_ACCOUNTS
+
+REPORT = report_of(
+    "s00000001",
+    hist=["Cough."],
+    other=["Opacity of the cassette."],
+    find=[
+        "A small ground-\nglass Opacity in the left base, and an opacity at the right apex.",
+        "No effusion.",
+        "The heart\u2019s size is normal.",
+    ],
+    impr=["Opacity may be pneumonia."],
+)
+DUMB = [account(name) for name in ("hist:1", "find:2", "find:3", "impr:1")]
+
+
+def read(
+    findings: list[Any], sentences: list[Any] | None = None, report: SectionedReport = REPORT
+) -> Anchored:
+    answer = parse_answer(answer_text(findings, DUMB if sentences is None else sentences))
+    assert answer is not None
+    return anchored(report, answer)
+
+
+def refusals(found: Anchored) -> list[tuple[str, str]]:
+    return [(one.column, one.reason) for one in found.report.refused]
+
+
+def assert_sound(report: SectionedReport, answer: StructuredReport) -> None:
+    """Every value quotes its sentence, every code is one, every reference and account fits."""
+    assert len(answer.readings) == len(report.sentences)
+    positions = [position for position, _ in answer.mentions]
+    assert positions == sorted(positions)
+    for number, (position, mention) in enumerate(answer.mentions):
+        text = report.sentences[position].text
+        groups = [(mention.ent,), mention.location, *mention.attributes.values()]
+        for value in (value for group in groups for value in group):
+            assert value.words == value.span.of(text)
+            assert value.words.strip()
+        for group in groups[1:]:
+            assert len({(value.span.begin, value.span.end) for value in group}) == len(group)
+        assert report.sentences[position].section != "other"
+        assert mention.normed_ent
+        assert mention.normed_ent == mention.normed_ent.lower()
+        assert (mention.cat in CATEGORIES, mention.status in STATUSES) == (True, True)
+        assert set(mention.attributes) <= set(ATTRIBUTES)
+        for goal in (*mention.evidence, *mention.associate):
+            assert 0 <= goal < len(answer.mentions)
+            assert goal != number
+        assert all(number in answer.mentions[goal][1].associate for goal in mention.evidence)
+    for position, (sentence, reading) in enumerate(zip(report.sentences, answer.readings, strict=True)):
+        assert reading.account in TABLE_ACCOUNTS
+        assert (reading.account == "findings") == (position in positions) == bool(reading.mentions)
+        assert len(reading.mentions) == positions.count(position)
+        if sentence.section == "other":
+            assert reading.account == "nothing stated"
+    for refused in answer.refused:
+        assert refused.section in ("", "hist", "find", "impr")
+        assert len(refused.found) <= 80
+        assert refused.reason.replace("-", "").isalpha()
+        known = ("", "ent", "normed_ent", "cat", "status", "location", "evidence", "associate", "account")
+        assert refused.column in (*known, *ATTRIBUTES)
+
+
+_WORDS = st.sampled_from(
+    ["opacity", "OPACITY", "ground glass", "left base", "right", "effusion", "heart's size", "small", "no",
+     "tumour", "", " ", "opacity in the", "left, right", ",", "-", "apex.", "pneumonia", "ity", "\u2028"]
+)  # fmt: skip
+_ANY = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-3, 12)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=6)
+    | _WORDS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+_IDS = st.sampled_from(["hist:1", "find:1", "find:2", "FIND: 3", "impr:1", "other:1", "find:9", "1", ""])
+
+
+def _entry(**fields: Any) -> st.SearchStrategy[Any]:
+    return st.fixed_dictionaries({}, optional={name: field | _ANY for name, field in fields.items()})
+
+
+_FINDING = _entry(
+    number=st.integers(-1, 6),
+    sentence=_IDS,
+    words=_WORDS,
+    name=_WORDS,
+    category=st.sampled_from([*CATEGORIES, "pf", "XX"]),
+    polarity=st.sampled_from(["positive", "Negative", "both"]),
+    certainty=st.sampled_from(["definitive", "tentative", "quite"]),
+    places=st.lists(_WORDS, max_size=3),
+    attributes=st.lists(
+        _entry(column=st.sampled_from([*ATTRIBUTES, "no change", "colour"]), words=_WORDS), max_size=3
+    ),
+    evidence=st.lists(st.integers(-1, 6), max_size=3),
+    associate=st.lists(st.integers(-1, 6), max_size=3),
+)
+_SOUND_FINDING = st.builds(
+    finding,
+    st.integers(1, 6),
+    st.sampled_from(["find:1", "impr:1"]),
+    st.sampled_from(["opacity", "pneumonia", "small"]),
+    places=st.lists(_WORDS, max_size=3),
+    evidence=st.lists(st.integers(1, 6), max_size=2),
+    associate=st.lists(st.integers(1, 6), max_size=2),
+)
+_SENTENCE = _entry(
+    sentence=_IDS, account=st.sampled_from([*ACCOUNTS, "findings"]), reason=st.sampled_from([*REASONS, "why"])
+)
+
+
+@examples(300)
+@given(st.lists(_FINDING | _SOUND_FINDING | _ANY, max_size=6), st.lists(_SENTENCE | _ANY, max_size=5))
+def test_whatever_json_comes_back_every_kept_value_quotes_its_sentence(
+    findings: list[Any], sentences: list[Any]
+) -> None:
+    found = read(findings, sentences)
+    assert_sound(REPORT, found.report)
+    assert len(found.faults) == len(found.report.refused) <= found.claims
+    assert 0 <= found.refused_share <= 1
+    assert len(found.points) <= 41
+    assert all(point.isprintable() for point in found.points)
+    assert read(findings, sentences) == found
+
+
+def test_words_are_found_whatever_their_case_line_breaks_and_hyphens() -> None:
+    found = read(
+        [
+            finding(1, "find:1", "OPACITY", places=["left  base"],
+                    attributes=[{"column": "morphology", "words": "ground\u2010glass"},
+                                {"column": "measurement", "words": "small."}]),
+            finding(2, "find:3", "heart's size", polarity="negative"),
+        ]
+    )  # fmt: skip
+    (_, first), (_, second) = found.report.mentions
+    assert (first.ent.words, first.location[0].words) == ("Opacity", "left base")
+    assert first.attributes["morphology"][0].words == "ground-\nglass"
+    assert (second.ent.words, second.status) == ("heart\u2019s size", "dn")
+    assert refusals(found) == [("account", "has-findings")]
+
+
+def test_only_whole_words_are_found() -> None:
+    found = read([finding(1, "find:2", "fusion"), finding(2, "find:2", "effusions")])
+    assert found.report.mentions == ()
+    assert refusals(found)[:2] == [("ent", "not-in-sentence")] * 2
+
+
+def test_of_several_places_the_one_nearest_to_what_is_said_of_it_is_taken() -> None:
+    found = read(
+        [
+            finding(1, "find:1", "opacity", places=["right apex"]),
+            finding(2, "find:1", "opacity", places=["left base"]),
+        ]
+    )
+    text = REPORT.sentences[2].text
+    assert [m.location[0].words for _, m in found.report.mentions] == ["left base", "right apex"]
+    assert [m.ent.span.begin for _, m in found.report.mentions] == [
+        text.index("Opacity"), text.index("opacity"),
+    ]  # fmt: skip
+
+
+def test_a_finding_at_two_places_is_two_rows_of_the_same_words() -> None:
+    report = report_of("s00000002", find=["Opacities in the left base and right apex."])
+    rows = [finding(n, "find:1", "opacities", places=[p]) for n, p in ((1, "left base"), (2, "right apex"))]
+    found = read(rows, [], report)
+    assert len({mention.ent.span for _, mention in found.report.mentions}) == 1
+    assert [m.location[0].words for _, m in found.report.mentions] == ["left base", "right apex"]
+    assert refusals(read([rows[0], rows[0] | {"number": 2}], [], report)) == [("ent", "duplicate")]
+
+
+@pytest.mark.parametrize(
+    ("fields", "refused"),
+    [
+        ({"sentence": "find:9"}, ("", "no-such-sentence")),
+        ({"sentence": "other:1"}, ("", "no-such-sentence")),
+        ({"words": "granuloma"}, ("ent", "not-in-sentence")),
+        ({"words": ["opacity"]}, ("ent", "not-in-sentence")),
+        ({"category": "XX"}, ("cat", "not-a-code")),
+        ({"certainty": "sure"}, ("status", "not-a-code")),
+        ({"polarity": None}, ("status", "not-a-code")),
+    ],
+)
+def test_a_refused_finding_takes_its_values_with_it_and_references_to_it_are_refused(
+    fields: dict[str, Any], refused: tuple[str, str]
+) -> None:
+    bad = finding(1, "find:1", "opacity", places=["nowhere"], evidence=[2]) | fields
+    found = read([bad, finding(2, "impr:1", "pneumonia", evidence=[1])])
+    assert [mention.ent.words for _, mention in found.report.mentions] == ["pneumonia"]
+    assert refusals(found)[:2] == [refused, ("evidence", "refused-finding")]
+    assert found.report.mentions[0][1].evidence == ()
+
+
+@pytest.mark.parametrize(
+    ("fields", "refused"),
+    [
+        ({"places": ["left base", "hilum"]}, ("location", "not-in-sentence")),
+        ({"places": ["left base", "left base"]}, ("location", "duplicate")),
+        ({"places": ["left base", 7]}, ("location", "not-text")),
+        ({"attributes": [{"column": "severity", "words": "severe"}]}, ("severity", "not-in-sentence")),
+        ({"attributes": [{"column": "colour", "words": "small"}]}, ("", "no-such-column")),
+        ({"evidence": [5]}, ("evidence", "no-such-finding")),
+        ({"associate": [1]}, ("associate", "no-such-finding")),
+        ({"associate": ["one"]}, ("associate", "no-such-finding")),
+        ({"name": 3}, ("normed_ent", "not-text")),
+    ],
+)
+def test_a_refused_value_leaves_its_finding(fields: dict[str, Any], refused: tuple[str, str]) -> None:
+    found = read([finding(1, "find:1", "opacity", places=["left base"]) | fields])
+    assert refusals(found) == [refused]
+    ((_, mention),) = found.report.mentions
+    assert mention.normed_ent == "opacity"
+    assert [value.words for value in mention.location] in (["left base"], [])
+
+
+def test_the_way_back_of_an_evidence_is_an_associate() -> None:
+    found = read([finding(1, "impr:1", "pneumonia", evidence=[2]), finding(2, "impr:1", "opacity")])
+    (_, opacity), (_, pneumonia) = found.report.mentions
+    assert (pneumonia.evidence, opacity.associate, opacity.evidence) == ((0,), (1,), ())
+    assert found.report.readings[-1].mentions[1].evidence == (0,)
+
+
+def test_a_sentence_that_the_answer_forgets_is_unreadable_and_a_fault() -> None:
+    found = read([finding(1, "find:1", "opacity"), finding(2, "find:2", "wound")], [account("hist:1")])
+    accounts = [(reading.account, reading.reason) for reading in found.report.readings]
+    assert accounts == [
+        ("nothing stated", "other"), ("nothing stated", "section"), ("findings", ""),
+        ("unreadable", "refused"), ("unreadable", "left out"), ("unreadable", "left out"),
+    ]  # fmt: skip
+    assert refusals(found) == [("ent", "not-in-sentence"), ("account", "left-out"), ("account", "left-out")]
+    assert found.points == [
+        "finding 2, ent: words that do not stand in its sentence",
+        "sentence find:3, account: the sentence has neither a finding nor an account",
+        "sentence impr:1, account: the sentence has neither a finding nor an account",
+    ]
+
+
+def test_what_is_refused_is_shown_short_and_never_in_the_points() -> None:
+    planted = "zanzibar quartz lantern " * 10
+    found = read(
+        [
+            finding(1, planted, planted),
+            finding(2, "find:1", planted),
+            finding(3, "find:1", "opacity", name=planted * 2, attributes=[{"column": planted, "words": "x"}]),
+        ],
+        [{"sentence": planted, "account": planted}, {"sentence": "find:2", "account": planted}],
+    )
+    assert "zanzibar" not in " ".join(found.points)
+    assert "zanzibar" not in repr(found)
+    codes = [(one.section, one.column, one.reason) for one in found.report.refused]
+    assert "zanzibar" not in repr(codes)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "no", "[]", "{}", '{"findings": []}', '{"findings": {}, "sentences": []}', "{'findings': []}",
+        '{"findings": [NaN], "sentences": []}', '{"findings": ["\\ud800"], "sentences": []}',
+        'Here: {"findings": [], "sentences": []}', '{"findings": [], "sentences": []} and so on',
+        '{"findings": [], "sentences": []}{"findings": [], "sentences": []}', "[" * 100_000,
+        "```json\n{\"findings\": []\n```", '{"findings": [1' + "0" * 5000 + '], "sentences": []}',
+    ],
+)  # fmt: skip
+def test_what_is_not_exactly_an_answer_is_unreadable(text: str) -> None:
+    assert parse_answer(text) is None
+
+
+def test_one_fence_around_the_answer_is_tolerated() -> None:
+    plain = answer_text([finding(1, "find:1", "opacity")])
+    assert parse_answer(f"  ```json\n{plain}\n```\n") == parse_answer(plain)
+
+
+def test_the_schema_names_every_code_once_and_requires_everything() -> None:
+    schema = answer_schema()
+    text = json.dumps(schema)
+    assert all(text.count(f'"{code}"') == 1 for code in CATEGORIES)
+    columns = schema["properties"]["findings"]["items"]["properties"]["attributes"]["items"]["properties"]
+    assert columns["column"]["enum"] == list(ATTRIBUTES)
+
+    def objects(part: Any) -> list[dict[str, Any]]:
+        inner = [one for value in (part.values() if isinstance(part, dict) else []) for one in objects(value)]
+        return ([part] if isinstance(part, dict) and part.get("type") == "object" else []) + inner
+
+    assert len(objects(schema)) == 4
+    assert all(one["required"] == list(one["properties"]) for one in objects(schema))
+    assert not any(one["additionalProperties"] for one in objects(schema))

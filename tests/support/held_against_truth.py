@@ -1,0 +1,267 @@
+"""Holds what a structurer reads in the varied prose of the synthetic corpus against what the prose says.
+
+Rows are compared inside a sentence: a row of the truth and a row read there are one finding when their names
+agree, best first by status and place. Words that say "normal" are the status of a row (structure.md section
+"Status") and are compared nowhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from lunguage_assets.sample.records import Fact, Study
+from lunguage_assets.structuring.contract import SectionedReport, Structurer
+from lunguage_assets.structuring.text.read import sectioned
+from lunguage_assets.tables import ATTRIBUTES
+
+NORMAL = frozenset(
+    "clear normal unremarkable intact sharp midline within limits size not enlarged widened engorged well "
+    "expanded free grossly configuration preserved".split()
+)
+_FUNCTION_WORDS = frozenset("the a an in at of on to its with and is are tip approximately".split())
+_INTERNAL = {published: internal for internal, published in ATTRIBUTES.items()}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A finding as both sides give it; place and attributes as sets of words."""
+
+    words: str
+    name: str
+    cat: str
+    status: str
+    place: frozenset[str]
+    attributes: dict[str, frozenset[str]] = field(hash=False)
+
+
+@dataclass
+class Score:
+    """Right ones, those read in vain, and those missed."""
+
+    right: int = 0
+    vain: int = 0
+    missed: int = 0
+
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of precision and recall; 1 when there was nothing to read and nothing was read."""
+        total = 2 * self.right + self.vain + self.missed
+        return 2 * self.right / total if total else 1.0
+
+    def add(self, true: object, read: object) -> bool:
+        """Count one value of each side, empty when it has none; whether they agree."""
+        if true == read:
+            self.right += bool(true)
+            return True
+        self.vain += bool(read)
+        self.missed += bool(true)
+        return False
+
+
+@dataclass
+class Comparison:
+    """The scores of many reports, and the disagreements with a sentence of each kind."""
+
+    findings: dict[str, Score] = field(default_factory=lambda: defaultdict(Score))
+    categories: Score = field(default_factory=Score)
+    place: Score = field(default_factory=Score)
+    attributes: dict[str, Score] = field(default_factory=lambda: defaultdict(Score))
+    sentences: Score = field(default_factory=Score)
+    kinds: Counter[str] = field(default_factory=Counter)
+    shown: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+
+    @property
+    def finding(self) -> Score:
+        """Finding with status, findings and impression together; history stands apart."""
+        return _sum(score for section, score in self.findings.items() if section != "hist")
+
+    @property
+    def attribute(self) -> Score:
+        return _sum(self.attributes.values())
+
+    def note(self, kind: str, sentence: str) -> None:
+        self.kinds[kind] += 1
+        if len(self.shown[kind]) < 3:
+            self.shown[kind].append(sentence)
+
+
+def compare(studies: Iterable[Study], structurer: Structurer, batch: int = 500) -> Comparison:
+    """Structure the studies' raw text and hold the answers against their rows."""
+    result = Comparison()
+    waiting: list[Study] = []
+    for study in studies:
+        waiting.append(study)
+        if len(waiting) == batch:
+            _compare(waiting, structurer, result)
+            waiting = []
+    _compare(waiting, structurer, result)
+    return result
+
+
+def _compare(studies: Sequence[Study], structurer: Structurer, result: Comparison) -> None:
+    reports = [sectioned(f"s{study.study}", study.report) for study in studies]
+    for study, report, answer in zip(studies, reports, structurer.structure(reports), strict=True):
+        read: dict[int, list[Row]] = defaultdict(list)
+        for position, mention in answer.mentions:
+            read[position].append(
+                Row(
+                    mention.ent.words.lower(), mention.normed_ent, mention.cat, mention.status,
+                    _words(value.words for value in mention.location),
+                    {
+                        column: _words(value.words for value in values)
+                        for column, values in mention.attributes.items()
+                    },
+                )
+            )  # fmt: skip
+        _compare_study(study, report, read, result)
+
+
+def _compare_study(
+    study: Study, report: SectionedReport, read: dict[int, list[Row]], result: Comparison
+) -> None:
+    placed: set[int] = set()
+    for section, sentences in study.sections.items():
+        positions = [at for at, one in enumerate(report.sentences) if one.section == section]
+        for sentence in sentences:
+            true = [_row(fact) for fact in sentence.facts]
+            here = [
+                at
+                for at in positions
+                if at not in placed and _overlap(sentence.text, report.sentences[at].text)
+            ]
+            here = _together(sentence.text, here, report)
+            placed.update(here)
+            result.sentences.add(sentence.text, sentence.text if here else "")
+            if not here:
+                result.note(f"sentence of {section} not found", sentence.text)
+            found = [row for at in here for row in read.get(at, [])]
+            _compare_rows(section, sentence.text, true, found, result)
+    for at, rows in read.items():
+        if at not in placed:
+            one = report.sentences[at]
+            for row in rows:
+                result.findings[one.section].vain += 1
+                result.note(f"read where nothing is ({one.section}): {row.name} {row.status}", one.text)
+
+
+def _together(text: str, positions: list[int], report: SectionedReport) -> list[int]:
+    """The first sentence of the report that is this one, or the consecutive pieces that it was cut into."""
+    chosen: list[int] = []
+    whole = _plain(text)
+    for at in positions:
+        piece = _plain(report.sentences[at].text)
+        if chosen and (at != chosen[-1] + 1 or piece not in whole or len(piece) == len(whole)):
+            break
+        chosen.append(at)
+        if whole in piece:
+            break
+    return chosen
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"\W+", " ", text).strip().lower()
+
+
+def _overlap(one: str, other: str) -> bool:
+    first, second = _plain(one), _plain(other)
+    return bool(second) and (first in second or second in first)
+
+
+def _row(fact: Fact) -> Row:
+    return Row(
+        fact.words.lower(), fact.term.canonical, fact.term.cat, fact.status, _words([fact.location]),
+        {_INTERNAL[column]: _words([value]) for column, value in fact.attributes.items()},
+    )  # fmt: skip
+
+
+def _words(values: Iterable[str]) -> frozenset[str]:
+    found = re.findall(r"[\w.-]+", " ".join(values).lower())
+    return frozenset(word for word in found if word not in _FUNCTION_WORDS)
+
+
+def _compare_rows(section: str, text: str, true: list[Row], read: list[Row], result: Comparison) -> None:
+    score = result.findings[section]
+    for one, other in _pairs(true, read):
+        if other is None and one is not None:
+            score.missed += 1
+            result.note(f"missed: {one.name} {one.status}", text)
+        elif one is None and other is not None:
+            score.vain += 1
+            result.note(f"not there: {other.name} {other.status}", text)
+        elif one is not None and other is not None:
+            if not score.add(one.status, other.status):
+                result.note(f"status: {one.status} read as {other.status} ({one.name})", text)
+            _compare_values(section, text, one, other, result)
+
+
+def _compare_values(section: str, text: str, one: Row, other: Row, result: Comparison) -> None:
+    if not result.categories.add(_joined(one.cat), _joined(other.cat)):
+        result.note(f"category: {one.cat} read as {other.cat} ({one.words})", text)
+    if section == "hist":
+        return
+    true, read = one.place - set(other.words.split()), other.place - set(one.words.split())
+    if not result.place.add(true, read):
+        result.note(f"place of {one.name}: {_said(true)} read as {_said(read)}", text)
+    for column in ATTRIBUTES:
+        true, read = (_told(row, column, also) for row, also in ((one, other), (other, one)))
+        if not result.attributes[column].add(true, read):
+            result.note(f"{column}: {_said(true)} read as {_said(read)}", text)
+
+
+def _joined(category: str) -> str:
+    """The category, seen and read findings as one (structure.md section "Category")."""
+    return "RF" if category in ("PF", "CF") else category
+
+
+def _told(row: Row, column: str, beside: Row) -> frozenset[str]:
+    """The words of an attribute, less those that say 'normal' and those that the other side has in the name."""
+    return (
+        row.attributes.get(column, frozenset()) - NORMAL - set(beside.words.split()) - set(row.words.split())
+    )
+
+
+def _said(words: frozenset[str]) -> str:
+    return " ".join(sorted(words)) or "nothing"
+
+
+def _pairs(true: list[Row], read: list[Row]) -> Iterator[tuple[Row | None, Row | None]]:
+    """Rows of both sides that are one finding, the most alike first; then what is left alone."""
+    options = sorted(
+        (
+            (-_likeness(one, other), at, beside)
+            for at, one in enumerate(true)
+            for beside, other in enumerate(read)
+            if _likeness(one, other)
+        )
+    )
+    left, right = set(range(len(true))), set(range(len(read)))
+    for _, at, beside in options:
+        if at in left and beside in right:
+            left.discard(at)
+            right.discard(beside)
+            yield true[at], read[beside]
+    for at in sorted(left):
+        yield true[at], None
+    for beside in sorted(right):
+        yield None, read[beside]
+
+
+def _likeness(one: Row, other: Row) -> int:
+    """0 when the names do not agree; else more for the same words, status and place."""
+    first, second = set(_plain(one.words).split()), set(_plain(other.words).split())
+    same = one.words == other.words
+    if not (same or one.name == other.name or first <= second or second <= first):
+        return 0
+    return 1 + 4 * same + 2 * (one.status == other.status) + 3 * (one.place == other.place)
+
+
+def _sum(scores: Iterable[Score]) -> Score:
+    total = Score()
+    for score in scores:
+        total.right += score.right
+        total.vain += score.vain
+        total.missed += score.missed
+    return total

@@ -1,0 +1,413 @@
+"""Twelve invented raw reports, the layouts in which raw reports come, and odd deliveries; no tests here.
+
+Every writer takes a folder and returns the paths that it wrote. `REPORTS` says of each report what a reader
+finds in it (`expected`) and which names nobody must find as present in findings or impression (`absent`); no
+sensible structurer disputes them.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+import pandas as pd
+
+SPOKEN = "zebrafish"
+"""A word of one report that must turn up nowhere but in the tables and the delivered files."""
+
+
+@dataclass(frozen=True)
+class Expected:
+    """A finding that a report states: section, canonical name, status (dp, dn, tp, tn), place's words."""
+
+    section: str
+    name: str
+    status: str
+    place: str = ""
+
+
+@dataclass(frozen=True)
+class RawReport:
+    """An invented report: its number and patient, its parts, and what is in it.
+
+    `layout` says how `text` joins the parts: `mimic` (FINAL REPORT, indented, hard-wrapped), `plain`
+    (headings at the margin) or `bare` (no heading at all). `views` are those of `position`, as the image
+    metadata has them.
+    """
+
+    study: int
+    subject: int
+    layout: str
+    indication: str
+    comparison: str
+    findings: str
+    impression: str
+    position: str = "PA"
+    expected: tuple[Expected, ...] = ()
+    absent: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The whole report."""
+        parts = {
+            "INDICATION": self.indication,
+            "COMPARISON": self.comparison,
+            "FINDINGS": self.findings,
+            "IMPRESSION": self.impression,
+        }
+        said = {heading: part for heading, part in parts.items() if part}
+        if self.layout == "bare":
+            return "\n".join(said.values()) + "\n"
+        if self.layout == "plain":
+            return "\n\n".join(f"{heading.capitalize()}: {part}" for heading, part in said.items()) + "\n"
+        lines = [" " * 33 + "FINAL REPORT"]
+        for heading, part in said.items():
+            lines += [*_wrapped(f" {heading}:  {part}"), " "]
+        return "\n".join(lines[:-1]) + "\n"
+
+
+def _wrapped(text: str, width: int = 78) -> list[str]:
+    """Lines of at most `width` characters, each with the margin of one blank."""
+    lines = []
+    for line in text.splitlines():
+        current = ""
+        for word in line.split():
+            if current and len(current) + 1 + len(word) > width:
+                lines.append(current)
+                current = ""
+            current = f"{current} {word}"
+        lines.append(current)
+    return lines
+
+
+REPORTS: tuple[RawReport, ...] = (
+    RawReport(
+        50000001, 10000032, "mimic", "___F with cough and fever // eval for pneumonia", "Chest x-ray from "
+        "___.",
+        "PA and lateral views of the chest provided. There is a patchy opacity in the right lower lobe, "
+        "which "
+        "may represent pneumonia. No pleural effusion or pneumothorax is seen. The heart is normal in size.",
+        "Right lower lobe opacity, possibly pneumonia. Follow-up radiograph in ___ weeks is recommended.",
+        expected=(
+            Expected("find", "opacity", "dp", "right lower lobe"),
+            Expected("find", "pneumonia", "tp"),
+            Expected("find", "pleural effusion", "dn"),
+            Expected("find", "pneumothorax", "dn"),
+            Expected("impr", "pneumonia", "tp"),
+        ),
+    ),
+    RawReport(
+        50000002, 10000032, "mimic", "Shortness of breath.", "___",
+        "The lungs are clear without focal consolidation, effusion, or pneumothorax. The cardiomediastinal "
+        "silhouette is within normal limits. No acute osseous abnormalities.",
+        "No acute cardiopulmonary process.",
+        expected=(
+            Expected("find", "consolidation", "dn"),
+            Expected("find", "pneumothorax", "dn"),
+        ),
+        absent=("pneumonia", "cardiomegaly"),
+    ),
+    RawReport(
+        50000003, 10000045, "plain", "Line placement.", "None.",
+        "Endotracheal tube tip is approximately 4.5 cm above the carina. Moderate cardiomegaly. There are "
+        "small "
+        "bilateral pleural effusions, unchanged. Left basilar atelectasis. No pneumothorax.",
+        "1. Endotracheal tube in standard position.\n2. Small bilateral effusions with left basilar "
+        "atelectasis.",
+        position="AP",
+        expected=(
+            Expected("find", "endotracheal tube", "dp"),
+            Expected("find", "cardiomegaly", "dp"),
+            Expected("find", "pleural effusion", "dp", "bilateral"),
+            Expected("find", "atelectasis", "dp", "left basilar"),
+            Expected("find", "pneumothorax", "dn"),
+        ),
+        absent=("pneumonia",),
+    ),
+    RawReport(
+        50000004, 10000051, "plain", "Chest pain, rule out pneumothorax", "",
+        "Lungs clear. Heart size normal. No effusion. Pneumothorax is not seen.", "",
+        expected=(Expected("find", "pneumothorax", "dn"),),
+    ),
+    RawReport(
+        50000005, 10000068, "bare", "", "",
+        "Portable AP chest. Mild pulmonary edema, improved since yesterday. Pneumonia cannot be excluded "
+        "at the "
+        "left base. There is no change in the small right pleural effusion.", "",
+        position="AP",
+        expected=(
+            Expected("find", "pulmonary edema", "dp"),
+            Expected("find", "pneumonia", "tp", "left base"),
+            Expected("find", "pleural effusion", "dp", "right"),
+        ),
+    ),
+    RawReport(
+        50000006, 10000075, "mimic", "History of lung cancer, status post right upper lobectomy.", "CT "
+        "chest ___.",
+        "There is a 12 mm nodule in the left upper lobe and a calcified granuloma in the right lung apex. "
+        "Surgical clips project over the right hilum. CT is advised to exclude metastasis.",
+        "12 mm left upper lobe nodule, suspicious for malignancy.",
+        expected=(
+            Expected("find", "nodule", "dp", "left upper lobe"),
+            Expected("find", "granuloma", "dp", "right lung apex"),
+            Expected("impr", "malignancy", "tp"),
+        ),
+    ),
+    RawReport(
+        50000007, 10000082, "plain", "Fall.", "None available.",
+        "Acute fractures of the left fifth and sixth ribs. No pneumothorax, hemothorax, or pulmonary "
+        "contusion. "
+        "The trachea is midline.",
+        "Left rib fractures without pneumothorax.",
+        expected=(
+            Expected("find", "pneumothorax", "dn"),
+            Expected("impr", "pneumothorax", "dn"),
+        ),
+    ),
+    RawReport(
+        50000008, 10000093, "mimic", "Dyspnea.", "Radiograph of ___ at 05:32.",
+        "Lungs are hyperinflated with flattening of the diaphragms, consistent with COPD. The previously "
+        "seen "
+        "left effusion has resolved. Bibasilar opacities, atelectasis versus aspiration.",
+        "COPD. Bibasilar atelectasis or aspiration.",
+        expected=(
+            Expected("find", "atelectasis", "tp"),
+            Expected("find", "aspiration", "tp"),
+            Expected("impr", "atelectasis", "tp", "bibasilar"),
+        ),
+    ),
+    RawReport(
+        50000009, 10000101, "plain", "Pre-op.", "", "",
+        "Normal chest radiograph without evidence of acute disease. Clinical correlation is recommended.",
+        absent=("pneumonia",),
+    ),
+    RawReport(
+        50000010, 10000117, "mimic", "Question CHF. Mother had tuberculosis.", "None.",
+        "Heart is mildly enlarged. There is pulmonary vascular congestion, but no overt edema. Pneumonia is "
+        "unlikely. If fever persists, repeat radiograph may show consolidation.",
+        "Mild cardiomegaly with vascular congestion.",
+        expected=(
+            Expected("find", "pneumonia", "tn"),
+            Expected("impr", "cardiomegaly", "dp"),
+        ),
+        absent=("tuberculosis",),
+    ),
+    RawReport(
+        50000011, 10000124, "plain", "NG tube placement.", "Earlier today.",
+        "Enteric tube courses below the diaphragm. The right PICC has been removed. Retrocardiac "
+        "consolidation "
+        "persists. No new focal opacity.",
+        "Tubes as above. Dr. Bird was called at 3:15 p.m.",
+        position="AP",
+        expected=(Expected("find", "consolidation", "dp", "retrocardiac"),),
+    ),
+    RawReport(
+        50000012, 10000138, "mimic", f"Swallowed a {SPOKEN} bone.", "None.",
+        f"No radiopaque foreign body. The {SPOKEN} bone is not visible. There is no evidence of "
+        "pneumomediastinum. Mild degenerative changes of the thoracic spine.",
+        "No radiopaque foreign body or pneumomediastinum.",
+        expected=(Expected("impr", "pneumomediastinum", "dn"),),
+    ),
+)  # fmt: skip
+
+ODD: dict[str, str] = {
+    "empty": "",
+    "blank": " \n\t\n ",
+    "no findings section": "INDICATION: Cough.\n\nTECHNIQUE: Single frontal view.\n",
+    "another language": (
+        "BEFUND: Kein Pleuraerguss, kein Pneumothorax. Das Herz ist nicht vergrößert.\n\n"
+        "BEURTEILUNG: Keine akuten Veränderungen der Lunge und des Mediastinums.\n"
+    ),
+    "html": (
+        "<html><body><p><b>FINDINGS:</b> There is a small left&nbsp;pleural effusion &amp; no "
+        "pneumothorax.<br>Heart size is normal.</p></body></html>"
+    ),
+    "a megabyte": "FINDINGS: " + "There is no pneumothorax. " * 42_000,
+    "two reports": (
+        "FINAL REPORT\nFINDINGS: The lungs are clear.\nIMPRESSION: No pneumonia.\n\n"
+        "FINAL REPORT\nFINDINGS: There is a large left pleural effusion.\nIMPRESSION: Left effusion.\n"
+    ),
+    "contradicting addendum": (
+        "FINDINGS: No pneumothorax.\n\nIMPRESSION: No acute process.\n\n"
+        "ADDENDUM: On further review there is a tiny right apical pneumothorax.\n"
+    ),
+    "wet read": "WET READ: ___ 11:42 PM\n No pneumothorax. ETT 3 cm above carina.\n\nFINAL REPORT\n "
+    "FINDINGS: As above.\n",
+    "not a report": "Please send the parcel to the second floor. Opening hours are 9 to 5.",
+    "control characters": "FINDINGS: There is no\x00 pneumothorax.\x0c Small\x1b[31m left "
+    "effusion.\r\nIMPRESSION: Effusion.",
+}
+"""Odd texts by what is odd about them. Each must end in a finding, a rejected record or a note."""
+
+MIXED_ENCODINGS: dict[str, bytes] = {
+    "utf-8 with mark": "FINDINGS: Ghon’s focus in the left apex. No effusion.".encode("utf-8-sig"),
+    "utf-16": "FINDINGS: No pneumothorax.".encode("utf-16"),
+    "windows": "FINDINGS: The patient’s heart is enlarged – no effusion.".encode("cp1252"),
+    "latin": "FINDINGS: Kerley B lines, 38.5 °C. No effusion.".encode("latin-1"),
+    "broken": b"FINDINGS: No pneumothorax.\xff\xfe\x80 Small effusion.",
+}
+"""The same kind of report in several encodings; the last is in none."""
+
+
+def write_table(
+    folder: Path, name: str = "reports.csv", reports: Sequence[RawReport] = REPORTS, *, full: bool = True
+) -> list[Path]:
+    """`reports.csv`, `.csv.gz` or `.parquet`; `full` adds subject_id, view and study_date."""
+    rows = pd.DataFrame(
+        {
+            "study_id": [f"s{report.study}" for report in reports],
+            "subject_id": [f"p{report.subject}" for report in reports],
+            "view": [report.position for report in reports],
+            "study_date": [str(21500101 + number) for number in range(len(reports))],
+            "report": [report.text for report in reports],
+        }
+    )
+    if not full:
+        rows = rows[["study_id", "report"]]
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / name
+    if path.suffix == ".parquet":
+        rows.to_parquet(path, index=False)
+    elif path.suffix == ".gz":
+        path.write_bytes(gzip.compress(rows.to_csv(index=False).encode(), mtime=0))
+    else:
+        rows.to_csv(path, index=False)
+    return [path]
+
+
+def write_mimic_tree(
+    folder: Path, reports: Sequence[RawReport] = REPORTS, *, packed: bool = False, metadata: bool = True
+) -> list[Path]:
+    """`files/p10/p10000032/s50000001.txt` (or `.txt.gz`), with the image metadata beside `files`."""
+    written = []
+    for report in reports:
+        place = folder / "files" / f"p{str(report.subject)[:2]}" / f"p{report.subject}"
+        place.mkdir(parents=True, exist_ok=True)
+        content = report.text.encode()
+        path = place / (f"s{report.study}.txt.gz" if packed else f"s{report.study}.txt")
+        path.write_bytes(gzip.compress(content, mtime=0) if packed else content)
+        written.append(path)
+    if metadata:
+        path = folder / "mimic-cxr-2.0.0-metadata.csv"
+        path.write_text(image_metadata(reports), encoding="utf-8")
+        written.append(path)
+    return written
+
+
+def image_metadata(reports: Sequence[RawReport] = REPORTS) -> str:
+    """One image per report, in the columns of MIMIC-CXR-JPG."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(
+        ["dicom_id", "subject_id", "study_id", "PerformedProcedureStepDescription", "ViewPosition", "Rows",
+         "Columns", "StudyDate", "StudyTime", "ProcedureCodeSequence_CodeMeaning",
+         "ViewCodeSequence_CodeMeaning", "PatientOrientationCodeSequence_CodeMeaning"]
+    )  # fmt: skip
+    views = {"PA": ("postero-anterior", "Erect"), "AP": ("antero-posterior", "")}
+    for number, report in enumerate(reports):
+        view, posture = views[report.position]
+        described = "CHEST (PORTABLE AP)" if report.position == "AP" else "CHEST (PA AND LAT)"
+        writer.writerow(
+            [f"{number:08x}-00000000-00000000-00000000-00000000", report.subject, report.study, described,
+             report.position, 2544, 3056, 21500101 + number, "101500.000", described, view, posture]
+        )  # fmt: skip
+    return stream.getvalue()
+
+
+def write_text_files(folder: Path, reports: Sequence[RawReport] = REPORTS) -> list[Path]:
+    """One `.txt` file per report, named after nothing but a number."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for number, report in enumerate(reports, start=1):
+        path = folder / f"report {number}.txt"
+        path.write_text(report.text, encoding="utf-8")
+        written.append(path)
+    return written
+
+
+def write_openi_tables(folder: Path, reports: Sequence[RawReport] = REPORTS) -> list[Path]:
+    """`indiana_reports.csv` and `indiana_projections.csv`, in the columns that the web has."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path, beside = folder / "indiana_reports.csv", folder / "indiana_projections.csv"
+    pd.DataFrame(
+        {
+            "uid": range(1, len(reports) + 1),
+            "MeSH": ["normal"] * len(reports),
+            "Problems": ["normal"] * len(reports),
+            "image": [_examination(report) for report in reports],
+            "indication": [_marked(report.indication) for report in reports],
+            "comparison": [_marked(report.comparison) for report in reports],
+            "findings": [_marked(report.findings) for report in reports],
+            "impression": [_marked(report.impression) for report in reports],
+        }
+    ).to_csv(path, index=False)
+    images = [(uid, f"{uid}_IM-0001-4001.dcm.png", "Frontal") for uid in range(1, len(reports) + 1)]
+    images += [
+        (uid, f"{uid}_IM-0001-3001.dcm.png", "Lateral")
+        for uid, report in enumerate(reports, start=1)
+        if report.position == "PA"
+    ]
+    pd.DataFrame(sorted(images), columns=["uid", "filename", "projection"]).to_csv(beside, index=False)
+    return [path, beside]
+
+
+def write_openi_xml(folder: Path, reports: Sequence[RawReport] = REPORTS) -> list[Path]:
+    """`ecgen-radiology/1.xml`, ...: the collection's original files."""
+    place = folder / "ecgen-radiology"
+    place.mkdir(parents=True, exist_ok=True)
+    written = []
+    for uid, report in enumerate(reports, start=1):
+        path = place / f"{uid}.xml"
+        path.write_text(_openi_file(uid, report), encoding="utf-8")
+        written.append(path)
+    return written
+
+
+def _openi_file(uid: int, report: RawReport) -> str:
+    parts = {
+        "COMPARISON": report.comparison,
+        "INDICATION": report.indication,
+        "FINDINGS": report.findings,
+        "IMPRESSION": report.impression,
+    }
+    sections = "\n".join(
+        f'          <AbstractText Label="{label}">{escape(_marked(part))}</AbstractText>'
+        for label, part in parts.items()
+    )
+    return f"""<?xml version="1.0" encoding="utf-8"?>
+<eCitation>
+   <meta type="rr"/>
+   <uId id="CXR{uid}"/>
+   <pmcId id="{uid}"/>
+   <docSource>CXR</docSource>
+   <MedlineCitation Owner="Invented" Status="supplied by publisher">
+      <Article PubModel="Electronic">
+        <ArticleTitle>{escape(_examination(report))}</ArticleTitle>
+        <Abstract>
+{sections}
+        </Abstract>
+      </Article>
+   </MedlineCitation>
+   <MeSH>
+      <major>normal</major>
+   </MeSH>
+   <parentImage id="CXR{uid}_IM-0001-4001">
+      <figureId>F1</figureId>
+      <caption>{escape(_examination(report))}</caption>
+   </parentImage>
+</eCitation>
+"""
+
+
+def _examination(report: RawReport) -> str:
+    return "Xray Chest PA and Lateral" if report.position == "PA" else "PORTABLE CHEST 1 VIEW"
+
+
+def _marked(text: str) -> str:
+    """The text with the collection's own mark of what was taken out."""
+    return text.replace("___", "XXXX")
