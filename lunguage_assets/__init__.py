@@ -17,7 +17,7 @@ __all__ = ["Annotation", "annotate", "read"]
 
 
 def __getattr__(name: str) -> Any:
-    """The public functions, imported when they are first asked for: `import lunguage_assets` stays instant."""
+    """The public functions, imported when first asked for: `import lunguage_assets` stays instant."""
     if name in __all__:
         return getattr(importlib.import_module("lunguage_assets.annotation"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

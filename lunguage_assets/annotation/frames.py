@@ -4,16 +4,14 @@ every value. Nothing of the method is decided here.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import pandas as pd
 
 from lunguage_assets.annotation.method import Outcome
-from lunguage_assets.annotation.reading import Read
+from lunguage_assets.annotation.reading import GIVEN, Read
 from lunguage_assets.implicit.rows import BARE, column_values
 from lunguage_assets.tables import LUNGUAGE_PLUS_PLUS
 from lunguage_assets.tables.annotation import (
@@ -21,17 +19,13 @@ from lunguage_assets.tables.annotation import (
     READ_CONFLICTS,
     READ_FINDINGS,
     READ_LABELS,
+    READ_REPORTS,
     READ_SENTENCES,
-    READ_SPANS,
 )
 from lunguage_assets.tables.schema import Table
 
-PHRASE = "phrase"
-"""Column of READ_SPANS for the words of a hedging phrase."""
-
 _RENAMED = {"p": "prob", "place": "location", "p_is_bound": "prob_is_bound"}
 _SOURCES = {"original": "stated", "expansion": "implied"}
-_SPAN = re.compile(r"(\d+)-(\d+)")
 _ROW_IDS = frozenset({"finding_id", "parent_id", "root_id", "survivor_id"})
 _LISTS_OF_IDS = frozenset({"evidence", "associate", "merged_ids", "finding_ids", "kept_ids"})
 
@@ -50,9 +44,10 @@ class Names:
     first_row: Mapping[str, int]
 
     @classmethod
-    def of(cls, names: Mapping[str, str], finding_ids: Iterable[str]) -> Names:
+    def of(cls, names: Mapping[str, str], findings: pd.DataFrame) -> Names:
+        """From the reports' names and FINDINGS."""
         first: dict[str, int] = {}
-        for own in finding_ids:
+        for own in findings["finding_id"].tolist():
             study, _, number = own.partition(":")
             first[study] = min(first.get(study, int(number)), int(number))
         return cls(names, first)
@@ -92,7 +87,7 @@ def findings_frame(outcome: Outcome, names: Names) -> pd.DataFrame:
         for name in READ_FINDINGS.names
         if _RENAMED.get(name, name) in stored
     }
-    phrases = _phrases(outcome)
+    phrases = phrases_by_row(outcome)
     implied_by = _values_by_row(outcome.expansion.expansions, "parent_pathway_id")
     ids = columns["finding_id"]
     columns["source"] = [_SOURCES[source] for source in columns["source"]]
@@ -101,8 +96,9 @@ def findings_frame(outcome: Outcome, names: Names) -> pd.DataFrame:
     return names.frame(READ_FINDINGS, columns)
 
 
-def left_out_frame(findings: pd.DataFrame, outcome: Outcome, names: Names) -> pd.DataFrame:
+def left_out_frame(found: Read, outcome: Outcome, names: Names) -> pd.DataFrame:
     """LEFT_OUT: the resolution log without lost references, with the words of the rows."""
+    findings = found.intake.findings
     log = outcome.resolution.log
     log = log[(log["event"] != "reference lost").to_numpy(dtype=bool)]
     wanted = {"section": "section", "sent_idx": "sent_idx", "ent": "ent", "place": "location"}
@@ -129,13 +125,30 @@ def conflicts_frame(outcome: Outcome, names: Names) -> pd.DataFrame:
 
 def labels_frame(outcome: Outcome, names: Names) -> pd.DataFrame:
     """READ_LABELS."""
+    return names.frame(READ_LABELS, {name: column_values(outcome.labels, name) for name in READ_LABELS.names})
+
+
+def reports_frame(found: Read, names: Names) -> pd.DataFrame:
+    """READ_REPORTS."""
+    texts = found.read.report_texts
+    studies = texts["study_id"].tolist()
     return names.frame(
-        READ_LABELS, {name: column_values(outcome.labels, name) for name in READ_LABELS.names}
+        READ_REPORTS,
+        {
+            "study_id": studies,
+            "view_information": texts["view_information"].tolist(),
+            "view_source": [
+                "given" if source == GIVEN else source for source in texts["view_source"].tolist()
+            ],
+            "notes": [found.notes[study] for study in studies],
+            "report": texts["report"].tolist(),
+        },
     )
 
 
-def sentences_frame(sentences: pd.DataFrame, accounts: pd.DataFrame, names: Names) -> pd.DataFrame:
-    """READ_SENTENCES from REPORT_SENTENCES and SENTENCE_ACCOUNTS; what has no account states no finding."""
+def sentences_frame(found: Read, names: Names) -> pd.DataFrame:
+    """READ_SENTENCES; a sentence without an account is of a section that states nothing."""
+    sentences, accounts = found.read.report_sentences, found.structured.sentence_accounts
     key = ("study_id", "section", "sent_idx")
     told = dict(
         zip(
@@ -147,74 +160,15 @@ def sentences_frame(sentences: pd.DataFrame, accounts: pd.DataFrame, names: Name
     columns: dict[str, Sequence[Any]] = {
         name: sentences[name].tolist() for name in READ_SENTENCES.names if name not in ("account", "reason")
     }
-    found = [
-        told.get(place, ("nothing stated", "")) for place in zip(*(columns[name] for name in key), strict=True)
+    known = [
+        told.get(place, ("nothing stated", ""))
+        for place in zip(*(columns[name] for name in key), strict=True)
     ]
-    columns["account"], columns["reason"] = [account for account, _ in found], [reason for _, reason in found]
+    columns["account"], columns["reason"] = [account for account, _ in known], [reason for _, reason in known]
     return names.frame(READ_SENTENCES, columns)
 
 
-def spans_frame(found: Read, outcome: Outcome, names: Names) -> pd.DataFrame:
-    """READ_SPANS: the spans of the structured rows, and those of the hedging phrases of their sentences."""
-    structured, findings, sentences = found.structured, found.intake.findings, found.sentences
-    texts = dict(zip(found.texts["study_id"].tolist(), found.texts["report"].tolist(), strict=True))
-    place = ("study_id", "section", "ent_idx")
-    spans = dict(
-        zip(zip(*(structured[name].tolist() for name in place), strict=True), structured["spans"], strict=True)
-    )
-    begins = dict(
-        zip(
-            zip(*(sentences[name].tolist() for name in ("study_id", "section", "sent_idx")), strict=True),
-            sentences["begin"].tolist(),
-            strict=True,
-        )
-    )
-    phrases = _phrases(outcome)
-    rows: list[tuple[str, str, str, str, str, int, int]] = []
-    read = ("finding_id", "study_id", "section", "status", "sent_idx", "ent_idx", "sent")
-    for own, study, section, status, sent_idx, ent_idx, sent in zip(
-        *(findings[name].tolist() for name in read), strict=True
-    ):
-        ent = 0
-        for column, begin, end in written_spans(spans.get((study, section, ent_idx), "")):
-            ent = begin if column == "ent" else ent
-            rows.append((study, own, section, status, column, begin, end))
-        first = begins.get((study, section, sent_idx), 0)
-        for phrase in phrases.get(own, ()):
-            rows += [
-                (study, own, section, status, PHRASE, first + begin, first + end)
-                for begin, end in nearest(phrase, sent, ent - first)
-            ]
-    columns: dict[str, Sequence[Any]] = {
-        name: [row[number] for row in rows]
-        for number, name in enumerate(("study_id", "finding_id", "section", "status", "column", "begin", "end"))
-    }
-    columns["words"] = [texts[row[0]][row[5] : row[6]] for row in rows]
-    return names.frame(READ_SPANS, columns)
-
-
-def written_spans(cell: str) -> Iterable[tuple[str, int, int]]:
-    """(column, begin, end) of every part of a `spans` cell of STRUCTURED_FINDINGS."""
-    for value in cell.split("; ") if cell else ():
-        column, parts = value.split(" ", 1)
-        for begin, end in _SPAN.findall(parts):
-            yield column, int(begin), int(end)
-
-
-def nearest(phrase: str, sentence: str, place: int) -> list[tuple[int, int]]:
-    """Where the sentence has the phrase in whole words, nearest to a character; nothing when it has not."""
-    found = [match.span() for match in _words(phrase).finditer(sentence)]
-    return [min(found, key=lambda span: (abs(span[0] - place), span[0]))] if found else []
-
-
-@lru_cache(maxsize=4096)
-def _words(phrase: str) -> re.Pattern[str]:
-    return re.compile(
-        r"(?<!\w)" + r"\s+".join(re.escape(word) for word in phrase.split()) + r"(?!\w)", re.IGNORECASE
-    )
-
-
-def _phrases(outcome: Outcome) -> dict[str, tuple[str, ...]]:
+def phrases_by_row(outcome: Outcome) -> dict[str, tuple[str, ...]]:
     """Hedging phrases of every tentative row."""
     return {own: tuple(phrases) for own, phrases in _values_by_row(outcome.hedges, "phrases").items()}
 

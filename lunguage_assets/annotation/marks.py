@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
-from lunguage_assets.annotation.frames import PHRASE
+from lunguage_assets.annotation.spans import PHRASE
 
 FINDING, HEDGE, DETAIL, PLAIN, SILENT, OUTSIDE = "finding", "hedge", "detail", "plain", "silent", "outside"
 """What a piece is: words of a finding; of a hedging phrase; of a place or attribute; of a sentence with
@@ -43,7 +44,7 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Characters of one kind; `rows` are the ids of the rows read there, findings before hedges and details."""
+    """Characters of one kind; `rows`: ids of the rows read there, findings before hedges and details."""
 
     text: str = field(repr=False)
     kind: str
@@ -66,7 +67,7 @@ def pieces(text: str, spans: Iterable[Span], sentences: Sequence[Sentence]) -> l
     found: list[Piece] = []
     waiting = sorted(sentences, key=lambda sentence: sentence.begin, reverse=True)
     current: Sentence | None = None
-    for begin, end in zip(cuts, cuts[1:], strict=False):
+    for begin, end in pairwise(cuts):
         open_spans = [span for span in open_spans if span.end > begin] + reading.get(begin, [])
         if current is not None and current.end <= begin:
             current = None

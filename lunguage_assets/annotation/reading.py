@@ -1,97 +1,85 @@
 """From texts to findings: sections, sentences and the offline structurer, in memory.
 
-The same functions as in a run take the text apart; what becomes of the findings is in `method.py`.
+The steps `reading`, `structuring` and `intake` of a run, on reports that no file holds; what becomes of the
+findings is in `method.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import pandas as pd
 
-from lunguage_assets.annotation._shim import (
-    accounts_frame,
-    sentences_frame,
-    structured_frame,
-)
+from lunguage_assets.annotation.given import Given
 from lunguage_assets.corpus.findings.structured import take_in_structured
 from lunguage_assets.corpus.intake import Intake
 from lunguage_assets.corpus.texts.receiving import Received
 from lunguage_assets.settings import CorpusSettings
+from lunguage_assets.structuring.reading import ReportsRead, read_reports, sectioned_reports
+from lunguage_assets.structuring.rows import StructuredRows, StructuredTables
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
-from lunguage_assets.structuring.text.read import sectioned
-from lunguage_assets.tables import INTAKE_NOTES, REJECTED, TERMS
-from lunguage_assets.tables.text import REPORT_TEXTS
+from lunguage_assets.tables import INTAKE_NOTES, REJECTED, REPORT_TEXTS, TERMS
+
+GIVEN = "metadata"
+"""`view_source` of views that the caller gave."""
 
 
 @dataclass(frozen=True)
 class Read:
-    """What was read in some texts.
+    """What was read in some texts: tables of a batch, in memory.
 
     Args:
-        texts: REPORT_TEXTS, with the views that are given or that the text names.
         notes: reason codes of what was odd about a text, by study.
-        sentences: REPORT_SENTENCES.
-        structured: STRUCTURED_FINDINGS.
-        accounts: SENTENCE_ACCOUNTS.
-        intake: the tables of a batch that follow from these rows.
+        read: texts with their views, and sentences.
+        structured: rows of the offline structurer, and accounts of sentences.
+        intake: findings that follow from these rows.
     """
 
-    texts: pd.DataFrame
     notes: Mapping[str, tuple[str, ...]]
-    sentences: pd.DataFrame
-    structured: pd.DataFrame
-    accounts: pd.DataFrame
+    read: ReportsRead
+    structured: StructuredTables
     intake: Intake
 
 
-def read_texts(texts: Mapping[str, str], views: Mapping[str, str]) -> Read:
-    """Read texts by study id.
-
-    Args:
-        texts: study id ("s" and digits) -> text, in the order of the ids.
-        views: study id -> views in the written form; empty: those of the text.
-    """
-    reports = [sectioned(study, text) for study, text in texts.items()]
-    answers = _structurer().structure(reports)
-    received = REPORT_TEXTS.frame(
-        [
-            {
-                "study_id": report.study_id,
-                "subject_id": "p" + report.study_id[1:],
-                "source_id": report.study_id,
-                "file": "",
-                "line": 1,
-                "taken_at": "",
-                "view_information": views[report.study_id] or report.views,
-                "view_source": "metadata"
-                if views[report.study_id]
-                else "report text"
-                if report.views
-                else "unknown",
-                "report": report.text,
-            }
-            for report in reports
-        ]
-    )
-    structured = structured_frame(reports, answers)
+def read_texts(given: Mapping[str, Given]) -> Read:
+    """Read reports by study id ("s" and digits)."""
+    terms = TERMS.frame()
+    texts = REPORT_TEXTS.frame([_row(study, one) for study, one in given.items()])
+    read = read_reports(Received(texts, REJECTED.frame(), INTAKE_NOTES.frame(), terms))
+    reports, rows = list(sectioned_reports(read.report_texts, read.report_sentences)), StructuredRows()
+    rows.add(reports, _structurer().structure(reports))
+    structured = rows.tables()
     intake = take_in_structured(
-        Received(received, REJECTED.frame(), INTAKE_NOTES.frame(), TERMS.frame()),
-        structured,
+        Received(read.report_texts, read.rejected_reports, read.reading_notes, terms),
+        structured.structured_findings,
         CorpusSettings(),
     )
-    return Read(
-        received,
-        {report.study_id: report.notes for report in reports},
-        sentences_frame(reports),
-        structured,
-        accounts_frame(reports, answers),
-        intake,
-    )
+    return Read(_notes(given, read.reading_notes), read, structured, intake)
 
 
 @lru_cache(maxsize=1)
 def _structurer() -> RuleStructurer:
     return RuleStructurer.bundled()
+
+
+def _row(study: str, given: Given) -> dict[str, object]:
+    return {
+        "study_id": study,
+        "subject_id": "p" + study[1:],
+        "source_id": given.name,
+        "file": "",
+        "line": 1,
+        "taken_at": "",
+        "view_information": given.views,
+        "view_source": GIVEN if given.views else "unknown",
+        "report": given.text,
+    }
+
+
+def _notes(given: Mapping[str, Given], noted: pd.DataFrame) -> dict[str, tuple[str, ...]]:
+    found: dict[str, Sequence[str]] = {study: one.notes for study, one in given.items()}
+    for study, reason in zip(noted["study_id"].tolist(), noted["reason"].tolist(), strict=True):
+        found[study] = (*found[study], reason)
+    return {study: tuple(dict.fromkeys(reasons)) for study, reasons in found.items()}

@@ -11,6 +11,7 @@ import errno
 import socket
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from urllib.parse import parse_qs
 
 import uvicorn
@@ -60,7 +61,9 @@ def serving_socket(port: int) -> socket.socket:
     except OSError as error:
         opened.close()
         found = "is in use" if error.errno == errno.EADDRINUSE else "may not be used"
-        raise ConfigurationError(f"port {port} of {ADDRESS} {found}. Choose another one with --port.") from None
+        raise ConfigurationError(
+            f"port {port} of {ADDRESS} {found}. Choose another one with --port."
+        ) from None
     return opened
 
 
@@ -75,7 +78,8 @@ def serve(opened: socket.socket) -> None:
         limit_concurrency=32,
         timeout_keep_alive=5,
     )
-    uvicorn.Server(config).run(sockets=[opened])
+    with suppress(KeyboardInterrupt):  # the server has closed by then
+        uvicorn.Server(config).run(sockets=[opened])
 
 
 def application(port: int) -> Starlette:
@@ -136,7 +140,9 @@ def _page(asked: Asked) -> Response:
     except LunguageError as error:
         return _shown(Asked(asked.report, asked.views, str(error)), 422)
     except Exception as error:
-        problem = f"The report could not be read ({type(error).__name__}). Please report this, without the report."
+        problem = (
+            f"The report could not be read ({type(error).__name__}). Please report this, without the report."
+        )
         return _shown(Asked(asked.report, asked.views, problem), 500)
 
 

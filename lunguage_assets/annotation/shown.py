@@ -14,6 +14,7 @@ import pandas as pd
 
 from lunguage_assets.annotation.annotation import Annotation
 from lunguage_assets.annotation.marks import Piece, Sentence, Span, pieces
+from lunguage_assets.corpus.reasons import NOTES
 from lunguage_assets.release.explain.explain_wording import RULES, SECTIONS, STATUSES
 from lunguage_assets.tables import ATTRIBUTES
 
@@ -24,17 +25,6 @@ NO_VIEWS = (
     "The views are not known: findings that need them imply nothing (effusion, cardiomegaly). Say which they "
     'are, such as "PA and lateral".'
 )
-NOTES: Mapping[str, str] = {
-    "empty": "The report is empty.",
-    "no-headings": "The report has no headings: all of it was read as findings.",
-    "findings-without-heading": "The findings have no heading of their own.",
-    "no-findings-section": "The report has no findings and no impression.",
-    "text-before-headings": "Text before the first heading was not read.",
-    "preliminary-superseded": "A preliminary reading that a later one replaces was not read.",
-    "two-reports": "The text holds two reports; they were read as one.",
-    "not-english": "The text seems not to be English; only English is read.",
-}
-"""Notes of a sectioned report in words; another note is shown by its code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +58,10 @@ class ShownRow:
     @property
     def claim(self) -> str:
         """`present`, `absent`, or `present?` where words leave it open."""
-        return self.status.replace("certainly ", "").replace("tentatively absent", "absent?").replace(
-            "tentatively present", "present?"
+        return (
+            self.status.replace("certainly ", "")
+            .replace("tentatively absent", "absent?")
+            .replace("tentatively present", "present?")
         )
 
     @property
@@ -150,7 +142,7 @@ def _shown(report: Mapping[Any, Any], parts: Mapping[str, list[_Record]]) -> Sho
     ]
     spans = [Span(s["finding_id"], s["column"], s["begin"], s["end"]) for s in parts["spans"]]
     rows = _Rows(parts)
-    remarks = [NOTES.get(note, note) for note in report["notes"]]
+    remarks = [NOTES[note] for note in report["notes"] if note != "unknown-view"]
     if not report["view_information"] and any(r["match_reason"] == "unknown view" for r in parts["findings"]):
         remarks.append(NO_VIEWS)
     return ShownReport(
@@ -214,7 +206,9 @@ class _Rows:
         for conflict in self._conflicts:
             if conflict["conflict_type"] == "polarity":
                 sides = [rows[own] for own in conflict["finding_ids"] if own in rows]
-                rules = dict.fromkeys(RULES.get(side["rule"], side["rule"]) for side in sides if "rule" in side)
+                rules = dict.fromkeys(
+                    RULES.get(side["rule"], side["rule"]) for side in sides if "rule" in side
+                )
                 yield Contradiction(
                     titled(conflict["name"], ", ".join(conflict["location_parts"])),
                     tuple(map(self._side, sides)),
@@ -267,7 +261,6 @@ class _Rows:
         """`, see 3`: the row that stands for it."""
         survivor = row["survivor_id"]
         return f", see {self._numbers[survivor]}" if survivor in self._numbers else ""
-
 
 
 def titled(ent: str, place: str) -> str:

@@ -31,7 +31,9 @@ def print_report(report: ShownReport, console: Console) -> None:
         console.print(Text("No finding is stated.", style="bold"))
     for heading, body in (("contradicts", _contradictions(report)), ("labels", _labels(report))):
         if body.plain:
-            console.print(Padding(Group(Text(heading, style="bold cyan"), Padding(body, (0, 2))), (1, 0, 0, 0)))
+            console.print(
+                Padding(Group(Text(heading, style="bold cyan"), Padding(body, (0, 2))), (1, 0, 0, 0))
+            )
 
 
 def _text(report: ShownReport) -> Text:
@@ -46,7 +48,13 @@ def _text(report: ShownReport) -> Text:
 
 
 def _legend() -> Text:
-    shown = ((PRESENT, "present"), (OPEN, "with doubt"), (ABSENT, "absent or normal"), (PAST, "past"), (OUT, "removed"))
+    shown = (
+        (PRESENT, "present"),
+        (OPEN, "with doubt"),
+        (ABSENT, "absent or normal"),
+        (PAST, "past"),
+        (OUT, "removed"),
+    )
     parts = [(words, _TONES[tone]) for tone, words in shown]
     return Text("  ").join(
         [Text(words, style) for words, style in (*parts, ("hedge", _KINDS[HEDGE]), ("place", _KINDS[DETAIL]))]
@@ -91,7 +99,9 @@ def bar(row: ShownRow) -> Text:
 
 def _contradictions(report: ShownReport) -> Text:
     lines = [
-        Text.assemble((_line(found.title), "bold"), ": ", _line(f"{' against '.join(found.sides)}. {found.rule}"))
+        Text.assemble(
+            (_line(found.title), "bold"), ": ", _line(f"{' against '.join(found.sides)}. {found.rule}")
+        )
         for found in report.contradictions
     ]
     return Text("\n").join(lines)
@@ -107,4 +117,3 @@ def _printable(text: str) -> str:
 
 def _line(text: str) -> str:
     return _printable(text).replace("\n", " ")
-

@@ -11,7 +11,9 @@ DEFAULT_PORT = 8642
 
 @click.command()
 @click.argument("files", nargs=-1, metavar="FILE...")
-@click.option("--views", default="", help="Views of the images, such as 'PA and lateral'; default: as the text says.")
+@click.option(
+    "--views", default="", help="Views of the images, such as 'PA and lateral'; default: as the text says."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON (docs/read.md).")
 @click.option(
     "--html",
@@ -20,15 +22,21 @@ DEFAULT_PORT = 8642
     help="Write a page that opens without a network, readable by you only.",
 )
 @click.option("--serve", is_flag=True, help="Open a page on this machine to paste reports into.")
-@click.option("--port", default=DEFAULT_PORT, show_default=True, type=click.IntRange(0, 65535), help="For --serve.")
-def read(files: tuple[str, ...], views: str, as_json: bool, html: Path | None, serve: bool, port: int) -> None:
+@click.option(
+    "--port", default=DEFAULT_PORT, show_default=True, type=click.IntRange(0, 65535), help="For --serve."
+)
+def read(
+    files: tuple[str, ...], views: str, as_json: bool, html: Path | None, serve: bool, port: int
+) -> None:
     """Say what the report in FILE states and implies, with what probability, and why; - is standard input.
 
     Offline rules read the text; nothing is stored or sent. Several files are several reports.
     """
     if serve:
         if files or as_json or html is not None or views:
-            raise click.UsageError("--serve takes no files, views or formats: reports are pasted into its page.")
+            raise click.UsageError(
+                "--serve takes no files, views or formats: reports are pasted into its page."
+            )
         _serve(port)
         return
     if not files:
@@ -39,17 +47,12 @@ def read(files: tuple[str, ...], views: str, as_json: bool, html: Path | None, s
 
 
 def _show(files: tuple[str, ...], views: str, as_json: bool, html: Path | None) -> None:
-    from lunguage_assets.annotation.files import read_files
+    from lunguage_assets.annotation.files import given_files
 
-    texts = read_files(files)  # what cannot be used is said before anything slow is imported
-    import pandas as pd
+    given = given_files(files, views)
+    from lunguage_assets.annotation.annotation import annotated
 
-    from lunguage_assets.annotation.annotation import annotate
-
-    given = pd.DataFrame(
-        {"file": [one.name for one in texts], "report": [one.text for one in texts], "views": views}, dtype="str"
-    )
-    annotation = annotate(given, study_id="file", views="views")
+    annotation = annotated(given)
     if as_json:
         from lunguage_assets.annotation.document import json_document
 
