@@ -1,0 +1,175 @@
+"""`lunguage_assets.read` and `annotate`: what a person gets who has a text and nothing else."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import fields
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from profiles import examples
+from raw_deliveries import REPORTS, SPOKEN
+from read_reports import HEDGED, written_reports
+
+import lunguage_assets
+from lunguage_assets.annotation import Annotation, annotation
+from lunguage_assets.errors import InputError
+from lunguage_assets.tables.annotation import (
+    LEFT_OUT,
+    READ_CONFLICTS,
+    READ_FINDINGS,
+    READ_LABELS,
+    READ_REPORTS,
+    READ_SENTENCES,
+    READ_SPANS,
+)
+
+TABLES = {
+    "reports": READ_REPORTS,
+    "sentences": READ_SENTENCES,
+    "findings": READ_FINDINGS,
+    "labels": READ_LABELS,
+    "conflicts": READ_CONFLICTS,
+    "left_out": LEFT_OUT,
+    "spans": READ_SPANS,
+}
+
+
+@pytest.fixture(scope="module")
+def hedged() -> Annotation:
+    return lunguage_assets.read(HEDGED)
+
+
+def _rows(frame: pd.DataFrame, **values: object) -> list[dict[str, Any]]:
+    for name, value in values.items():
+        frame = frame[(frame[name] == value).to_numpy(dtype=bool)]
+    return frame.to_dict("records")
+
+
+def _texts(*texts: str | None) -> pd.DataFrame:
+    return pd.DataFrame({"study_id": [f"report {number}" for number in range(len(texts))], "report": texts})
+
+
+def test_a_hedged_finding_has_its_phrase_and_a_probability_inside_its_interval(hedged: Annotation) -> None:
+    (row,) = _rows(hedged.findings, name="pneumonia", section="find")
+    assert (row["status"], row["phrase"], row["p_source"]) == ("tp", "may represent", "fitted")
+    assert 0 < row["p_low"] < row["p"] < row["p_high"] < 1
+
+
+def test_what_a_diagnosis_implies_names_parent_and_pathway(hedged: Annotation) -> None:
+    (edema,) = _rows(hedged.findings, name="pulmonary edema", source="stated")
+    implied = _rows(hedged.findings, source="implied", parent_id=edema["finding_id"])
+    assert implied
+    assert {row["implied_by"] for row in implied} == {edema["pathway_id"]}
+
+
+def test_a_contradiction_is_told_with_both_sides_and_what_became_of_them(hedged: Annotation) -> None:
+    (conflict,) = _rows(hedged.conflicts, conflict_type="polarity")
+    assert conflict["name"] == "pleural effusion"
+    assert conflict["location_parts"] == ["left"]
+    sides = {row["finding_id"]: row for row in hedged.left_out.to_dict("records")}
+    assert {sides[own]["status"] for own in conflict["finding_ids"]} == {"dp", "dn"}
+    assert {sides[own]["event"] for own in conflict["finding_ids"]} == {"removed"}
+
+
+def test_spans_lead_from_a_finding_to_its_words_and_its_hedge(hedged: Annotation) -> None:
+    (row,) = _rows(hedged.findings, name="pneumonia", section="find")
+    spans = {span["column"]: span for span in _rows(hedged.spans, finding_id=row["finding_id"])}
+    assert spans["ent"]["words"] == "pneumonia"
+    assert HEDGED[spans["phrase"]["begin"] : spans["phrase"]["end"]] == "may represent"
+
+
+def test_views_that_are_given_count_before_those_of_the_text(hedged: Annotation) -> None:
+    given_views = lunguage_assets.read(HEDGED, views="AP supine").reports.to_dict("records")[0]
+    assert (given_views["view_information"], given_views["view_source"]) == ("ap, supine", "given")
+    assert hedged.reports["view_information"].tolist() == ["pa, lateral"]
+    assert hedged.reports["view_source"].tolist() == ["report text"]
+
+
+@examples(40)
+@given(written_reports())
+def test_whatever_is_written_every_value_quotes_it_and_every_row_is_accounted_for(text: str) -> None:
+    found = lunguage_assets.read(text)
+    (report,) = found.reports["report"].tolist()
+    assert [report[b:e] for b, e in zip(found.spans["begin"], found.spans["end"], strict=True)] == (
+        found.spans["words"].tolist()
+    )
+    stated = set(found.findings.loc[found.findings["source"] == "stated", "finding_id"])
+    out = set(found.left_out.loc[found.left_out["source"] == "stated", "finding_id"])
+    assert stated | out == set(found.spans["finding_id"])
+    assert not stated & out
+    for name, table in TABLES.items():
+        assert table.violations(getattr(found, name)) == []
+
+
+def test_a_report_is_read_alone_whatever_stands_beside_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [report.text for report in REPORTS]
+    together = lunguage_assets.annotate(_texts(*texts))
+    monkeypatch.setattr(annotation, "REPORTS_AT_ONCE", 5)
+    in_parts = lunguage_assets.annotate(_texts(*texts))
+    alone = lunguage_assets.annotate(_texts(*texts[:4]))
+    for part in fields(Annotation):
+        whole, parts = getattr(together, part.name), getattr(in_parts, part.name)
+        pd.testing.assert_frame_equal(whole, parts)
+        first = whole[whole["study_id"].isin(alone.reports["study_id"])]
+        pd.testing.assert_frame_equal(first.reset_index(drop=True), getattr(alone, part.name))
+
+
+def test_reports_that_cannot_say_anything_are_noted_and_stop_nobody() -> None:
+    odd = ("", None, "!", "<p>No <b>pleural</b> effusion.</p>", "Le cœur est de taille normale, sans épanchement "
+           "pleural, et les poumons sont clairs dans les deux champs.", "There is no effusion. " * 300)  # fmt: skip
+    found = lunguage_assets.annotate(_texts(*odd))
+    notes = found.reports["notes"].tolist()
+    assert "empty" in notes[0]
+    assert "empty" in notes[1]
+    assert "markup-removed" in notes[3]
+    assert "not-english" in notes[4]
+    assert found.reports["report"].tolist()[3] == "No pleural effusion."
+    assert _rows(found.findings, study_id="report 3", name="pleural effusion", status="dn")
+
+
+@pytest.mark.parametrize(
+    ("frame", "options", "said"),
+    [
+        (pd.DataFrame({"study_id": ["a"]}), {}, ["column 'report'"]),
+        (_texts("x").assign(study_id=[None]), {}, ["row 0", "column 'study_id'"]),
+        (_texts("x", "y").assign(study_id="a"), {}, ["row 1", "column 'study_id'", "id of row 0"]),
+        (pd.DataFrame({"study_id": ["a"], "report": [7]}), {}, ["row 0", "column 'report'", "a int"]),
+        (_texts("x").assign(view="sideways"), {"views": "view"}, ["row 0", "column 'view'", "lateral"]),
+        (_texts("x" * 1_000_001), {}, ["row 0", "column 'report'", "a million"]),
+        (_texts("%PDF-1.7 ..."), {}, ["row 0", "column 'report'", "no text"]),
+    ],
+)
+def test_an_error_names_row_and_column(frame: pd.DataFrame, options: dict[str, str], said: list[str]) -> None:
+    with pytest.raises(InputError) as raised:
+        lunguage_assets.annotate(frame, **options)
+    assert all(words in str(raised.value) for words in said), str(raised.value)
+
+
+def test_neither_an_annotation_nor_an_error_shows_what_a_report_says() -> None:
+    spoken = f"{SPOKEN} effusion."
+    assert SPOKEN not in repr(lunguage_assets.read(spoken))
+    with pytest.raises(InputError) as raised:
+        lunguage_assets.read("\x01\x02" + spoken)
+    assert SPOKEN not in str(raised.value)
+    with pytest.raises(InputError) as raised:
+        lunguage_assets.read("x", views=SPOKEN)
+    assert SPOKEN not in str(raised.value)
+
+
+def test_no_reports_are_no_rows() -> None:
+    found = lunguage_assets.annotate(_texts())
+    assert {part.name: len(getattr(found, part.name)) for part in fields(Annotation)} == dict.fromkeys(TABLES, 0)
+
+
+def test_importing_the_package_is_instant_and_reading_needs_no_dagster() -> None:
+    script = (
+        "import sys, lunguage_assets; assert 'pandas' not in sys.modules;"
+        "lunguage_assets.read('No effusion.');"
+        "print(*sorted(sys.modules.keys() & {'dagster', 'sqlalchemy', 'matplotlib', 'jinja2', 'starlette'}))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""

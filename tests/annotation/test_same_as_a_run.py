@@ -1,0 +1,61 @@
+"""What `annotate` says of reports is what a run with the published ruler stores of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from raw_deliveries import REPORTS
+from small_homes import SmallHome
+
+import lunguage_assets
+from lunguage_assets.annotation import Annotation
+from lunguage_assets.home.store import partition_path, read_table
+from lunguage_assets.tables import LUNGUAGE_PLUS_PLUS
+from lunguage_assets.tables.schema import Table
+
+SAME = ("section", "sent_idx", "ent", "name", "cat", "status", "p_source", "match_reason", "pathway")
+TEXTS = pd.DataFrame(
+    {"study_id": [f"s{one.study}" for one in REPORTS], "report": [one.text for one in REPORTS]}
+)
+BELIEVED = {"p": "prob", "p_low": "p_low", "p_high": "p_high"}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Tables of a home that took the reports in as a file of texts."""
+    folder = tmp_path_factory.mktemp("run")
+    home, delivery = folder / "home", folder / "reports"
+    for made in (home, delivery):
+        made.mkdir()
+    (home / "settings.toml").write_text('[explicit]\nruler = "published"\nrepetitions = 1\nbootstrap = 0\n')
+    TEXTS.to_csv(delivery / "reports.csv", index=False)
+    with SmallHome.opened(home) as small:
+        small.register({"texts": delivery})
+        small.run()
+        return Path(str(small.home.tables))
+
+
+@pytest.fixture(scope="module")
+def annotation() -> Annotation:
+    return lunguage_assets.annotate(TEXTS)
+
+
+def _stored(tables: Path, table: Table, *keys: str) -> pd.DataFrame:
+    return read_table(table, partition_path(tables, table.name, *keys))
+
+
+def _by_study(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.sort_values(["study_id", "idx"], kind="stable", ignore_index=True)
+
+
+def test_the_rows_and_their_numbers_are_those_of_the_run(run: Path, annotation: Annotation) -> None:
+    stored = _by_study(_stored(run, LUNGUAGE_PLUS_PLUS, "panel", "texts"))
+    found = _by_study(annotation.findings)
+    assert len(found) > 3 * len(REPORTS)
+    for name in ("study_id", "idx", *SAME):
+        assert found[name].tolist() == stored[name].tolist(), name
+    assert found["place"].tolist() == stored["location"].tolist()
+    for name, of_run in BELIEVED.items():
+        assert found[name].tolist() == stored[of_run].tolist(), name

@@ -1,0 +1,131 @@
+"""The same report on a terminal, on a page and as JSON: everything is there, and nothing of it acts."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from html.parser import HTMLParser
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+from profiles import examples
+from read_reports import HEDGED, written_reports
+from rich.console import Console
+
+import lunguage_assets
+from lunguage_assets.annotation.document import SCHEMA, json_document
+from lunguage_assets.annotation.marks import Sentence, Span, pieces
+from lunguage_assets.annotation.page import Asked, read_page
+from lunguage_assets.annotation.shown import shown_reports
+from lunguage_assets.annotation.terminal import print_report
+
+HOSTILE = HEDGED.replace("Cough.", 'Cough "&" x<y \'onmouseover=alert(1)\' {{ 7*7 }} [bold]loud[/bold].')
+
+
+def _terminal(text: str, width: int = 120) -> str:
+    written = io.StringIO()
+    console = Console(file=written, width=width, highlight=False)
+    for report in shown_reports(lunguage_assets.read(text)):
+        print_report(report, console)
+    return written.getvalue()
+
+
+class _Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.names: list[str] = []
+        self.attributes: list[str] = []
+        self.text = ""
+        self.inside: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.names.append(tag)
+        self.attributes += [name for name, _ in attrs]
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def _parsed(page: str) -> _Tags:
+    tags = _Tags()
+    tags.feed(page)
+    return tags
+
+
+_SPANS = st.lists(
+    st.tuples(st.sampled_from("abc"), st.sampled_from(("ent", "phrase", "location")), st.integers(0, 40), st.integers(1, 9)),
+    max_size=8,
+)  # fmt: skip
+
+
+@given(st.text(max_size=40), _SPANS, st.lists(st.integers(0, 40), max_size=6, unique=True))
+def test_the_pieces_of_a_text_are_the_text_and_have_all_rows_that_were_read_there(
+    text: str, drawn: list[tuple[str, str, int, int]], cuts: list[int]
+) -> None:
+    spans = [Span(own, column, begin, begin + length) for own, column, begin, length in drawn]
+    borders = sorted(cut for cut in cuts if cut <= len(text))
+    sentences = [Sentence("find", 1, begin, end, "findings", "") for begin, end in pairwise(borders)]
+    found = pieces(text, spans, sentences)
+    assert "".join(piece.text for piece in found) == text
+    at = 0
+    for piece in found:
+        covering = {s.finding_id for s in spans if s.end <= len(text) and s.begin <= at < s.end}
+        assert set(piece.rows) == covering
+        at += len(piece.text)
+
+
+def test_the_terminal_shows_text_findings_reasons_contradictions_and_labels() -> None:
+    shown = _terminal(HEDGED, 160)
+    for words in ("may represent pneumonia", "hedged by “may represent”", "↳", "contradicts", "rule 2",
+                  "views: pa, lateral", "pneumothorax", "pathway pulmonary_edema_1", "consolidation 1.00 (implied)"):  # fmt: skip
+        assert words in shown, words
+
+
+@examples(25)
+@given(written_reports())
+def test_no_control_character_of_a_report_reaches_the_terminal(text: str) -> None:
+    assert all(c.isprintable() or c == "\n" for c in _terminal("\x1b[31m" + text))
+
+
+def test_brackets_of_a_report_are_no_markup() -> None:
+    assert "[bold]loud[/bold]" in _terminal(HOSTILE, 200)
+
+
+def test_the_page_shows_everything_and_nothing_in_it_acts_or_is_loaded() -> None:
+    reports = shown_reports(lunguage_assets.read(HOSTILE))
+    for page in (read_page(reports), read_page(reports, Asked(HOSTILE, "\"><script>"))):
+        tags = _parsed(page)
+        assert not {"script", "img", "link", "iframe", "object"} & set(tags.names)
+        assert not [name for name in tags.attributes if name.startswith("on") or name in ("src", "href", "style")]
+        assert "default-src 'none'" in page
+        assert not re.search(r"https?:|url\(|@import", page)
+        assert "'onmouseover=alert(1)' {{ 7*7 }}" in tags.text
+        for words in ("hedged by “may represent”", "Contradicts", "Left out", "consolidation 1.00, implied"):
+            assert words in tags.text, words
+
+
+@examples(25)
+@given(written_reports())
+def test_the_page_of_any_report_shows_its_text_word_by_word(text: str) -> None:
+    (report,) = shown_reports(lunguage_assets.read(text))
+    page = read_page([report])
+    shown = re.search(r'<div class="text">(.*?)</div>\n<div class="legend">', page, re.DOTALL)
+    assert shown is not None
+    assert _parsed(shown[1]).text == "".join(piece.text for piece in report.pieces)
+
+
+def test_json_has_the_documented_keys_and_joins_by_finding_id() -> None:
+    document = json.loads(json_document(lunguage_assets.read(HEDGED)))
+    assert document["schema"] == SCHEMA == "lunguage.read/1"
+    (report,) = document["reports"]
+    assert list(report) == [
+        "study_id", "view_information", "view_source", "notes", "report",
+        "sentences", "findings", "left_out", "conflicts", "labels", "spans",
+    ]  # fmt: skip
+    known = {row["finding_id"] for row in (*report["findings"], *report["left_out"])}
+    assert {span["finding_id"] for span in report["spans"]} <= known
+    assert {row["parent_id"] for row in report["findings"]} <= {None, *known}
+    assert all(report["report"][span["begin"] : span["end"]] == span["words"] for span in report["spans"])
+    assert "unmentioned" not in {label["source"] for label in report["labels"]}
