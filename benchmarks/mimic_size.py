@@ -1,7 +1,7 @@
-"""A corpus of MIMIC-CXR's size from delivery to release: `python benchmarks/mimic_size.py [--studies 227835]
-[--batch 12000] [--processes 2]`.
+"""A corpus of MIMIC-CXR's size from text to release: `python benchmarks/mimic_size.py [--studies 227835]
+[--batch 12000] [--processes 2] [--findings]`.
 
-Writes invented deliveries, which the clock leaves out, registers them as batches, and runs `lunguage run`
+Writes invented raw reports in varied prose, or with `--findings` Lunguage files; the clock leaves this out. Registers them as batches, and runs `lunguage run`
 with the offline judges in a process of its own. Prints wall and processor time, the highest memory of all
 processes together, and the time of each stage.
 """
@@ -21,7 +21,7 @@ import psutil
 
 from lunguage_assets.home.home import Home
 from lunguage_assets.orchestration.runs.instance import dagster_instance
-from lunguage_assets.sample import write_sample
+from lunguage_assets.sample import write_raw_sample, write_sample
 
 MIMIC_CXR = 227_835
 FIRST = 90_000_001
@@ -30,9 +30,12 @@ _NUMBER = re.compile(r"(?<![0-9a-f])9[0-9]{7}(?![0-9a-f])")
 LOOK_EVERY_S = 0.5
 
 
-def deliver(folder: Path, number: int, reports: int, before: int) -> None:
+def deliver(folder: Path, number: int, reports: int, before: int, *, findings: bool) -> None:
     """An invented delivery whose studies and patients are no other delivery's."""
-    write_sample(folder, reports=reports, seed=number)
+    if findings:
+        write_sample(folder, reports=reports, seed=number)
+    else:
+        write_raw_sample(folder, folder.with_name(f"{folder.name}-truth"), reports, number)
     for file in folder.iterdir():
         text = file.read_text(encoding="utf-8")
         file.write_text(_NUMBER.sub(lambda found: str(int(found[0]) + before), text), encoding="utf-8")
@@ -81,6 +84,7 @@ def main() -> None:
     options.add_argument("--studies", type=int, default=MIMIC_CXR)
     options.add_argument("--batch", type=int, default=12_000, help="studies of a batch")
     options.add_argument("--processes", type=int, default=2)
+    options.add_argument("--findings", action="store_true", help="deliver Lunguage files instead of text")
     options.add_argument("--home", type=Path, default=None, help="a new folder; default: a temporary one")
     chosen = options.parse_args()
     os.environ.pop("DAGSTER_HOME", None)
@@ -89,7 +93,9 @@ def main() -> None:
         folders = []
         for number, before in enumerate(range(0, chosen.studies, chosen.batch)):
             folder = Path(temporary) / f"b{number:03}"
-            deliver(folder, number, min(chosen.batch, chosen.studies - before), before)
+            deliver(
+                folder, number, min(chosen.batch, chosen.studies - before), before, findings=chosen.findings
+            )
             home.register(folder, folder.name)
             folders.append(folder)
         command = [sys.executable, "-m", "lunguage_assets.cli.main", "run", "--home", str(home.root)]

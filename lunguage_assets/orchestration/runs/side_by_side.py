@@ -133,6 +133,11 @@ def _working(home: HomeResource, processes: int) -> Iterator[_Workers]:
     workers = _Workers(home, processes)
     try:
         yield workers
+    except KeyboardInterrupt as interruption:  # of this process, or told by one of them
+        workers.stop()
+        if isinstance(interruption, RunInterrupted):
+            raise
+        raise RunInterrupted("", cancelled=False) from None
     finally:
         workers.close()
 
@@ -156,34 +161,29 @@ class _Workers:
 
         Raises:
             RunFailed: a task failed; those at work were finished, no other was begun.
-            RunInterrupted: this process, or one of them, was asked to stop; all have.
+            RunInterrupted: one of them was asked to stop.
         """
         waiting, idle, busy = deque(tasks), list(self._processes), set[Connection]()
         failures: list[str] = []
-        try:
-            while busy or (waiting and not failures):
-                while waiting and idle and not failures:
-                    busy.add(idle[-1])
-                    idle.pop().send(waiting.popleft())
-                for connection in wait(list(busy)):
-                    said = _received(connection)
-                    if said.kind == "interrupted":
-                        raise RunInterrupted(said.run_id, said.cancelled)
-                    if said.kind == "failed":
-                        failures.append(said.message)
-                    if said.kind != "begun":
-                        busy.discard(connection)
-                        idle.append(connection)
-                    yield said
-        except KeyboardInterrupt as interruption:
-            self._stop()
-            if isinstance(interruption, RunInterrupted):
-                raise
-            raise RunInterrupted("", cancelled=False) from None
+        while busy or (waiting and not failures):
+            while waiting and idle and not failures:
+                busy.add(idle[-1])
+                idle.pop().send(waiting.popleft())
+            for connection in wait(list(busy)):
+                said = _received(connection)
+                if said.kind == "interrupted":
+                    raise RunInterrupted(said.run_id, said.cancelled)
+                if said.kind == "failed":
+                    failures.append(said.message)
+                if said.kind != "begun":
+                    busy.discard(connection)
+                    idle.append(connection)
+                yield said
         if failures:
             raise RunFailed(failures[0])
 
-    def _stop(self) -> None:
+    def stop(self) -> None:
+        """Ask all of them to stop, and wait until they have tidied up."""
         for process in self._processes.values():
             if process.is_alive():
                 os.kill(process.pid, signal.SIGINT)

@@ -32,12 +32,12 @@ def chexpert_labels(said: SaidOfLabels, reports: pd.DataFrame, listed: LabelList
     mentioned, excluded = np.zeros((2, len(studies)), dtype=bool)
     for (study, number), about in said.items():
         name = listed.labels[number].chexpert
-        decided = about.decided()
         if name == NO_FINDING:
+            decided = about.decided()
             excluded[row[study]] |= decided is not None and decided.status != "dp"
         elif name and (claim := about.stated()) is not None:
             cells[row[study], _PLACE[name]] = _cell(claim)
-        mentioned[row[study]] |= decided is not None
+        mentioned[row[study]] |= bool(about.present or about.denied)
     finding = np.isin(cells[:, _FINDINGS], (1.0, -1.0)).any(axis=1)
     cells[mentioned & ~excluded & ~finding, _PLACE[NO_FINDING]] = 1.0
     return _frame(CHEXPERT_LABELS, studies, reports, cells)
