@@ -58,6 +58,13 @@ def register(data: Path, batch: str | None, corpus: str | None, data_class: Any,
     is_flag=True,
     help="Make the measuring stick (vocabulary, comparisons, ranking) again.",
 )
+@click.option(
+    "--processes",
+    default=1,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Batches at once; with offline judges only.",
+)
 def run(
     data: Path,
     batch: str | None,
@@ -70,6 +77,7 @@ def run(
     structurer: str | None,
     budget: float | None,
     rebuild_ranking: bool,
+    processes: int,
 ) -> None:
     """Turn Lunguage files, or raw reports, into Lunguage++: register, materialise through Dagster, write the
     release.
@@ -94,10 +102,12 @@ def run(
         print_release(folder, place)
         return
     from lunguage_assets.orchestration.runs.instance import dagster_instance
-    from lunguage_assets.orchestration.runs.runner import Runner
+    from lunguage_assets.orchestration.runs.side_by_side import runner_of
 
     with dagster_instance(place) as instance, run_display() as display:
-        outcome = Runner(chosen.resource(), instance).run(wanted, progress=display.stage, stages=stages)
+        outcome = runner_of(chosen.resource(), instance, processes).run(
+            wanted, progress=display.stage, stages=stages
+        )
     print_outcome(folder, place, outcome, display.spent())
     require_checks(outcome)
 

@@ -84,6 +84,10 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         }
         return cls(root=str(place.root), **named, **fields)  # type: ignore[arg-type]
 
+    def fields(self) -> dict[str, str]:
+        """What makes the same resource in another process; variables of the environment are looked up."""
+        return {name: _value(getattr(self, name)) for name in ("root", *VARIABLES)}
+
     @property
     def home(self) -> Home:
         """The home folder."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from lunguage_assets.tables.columns import P_SOURCES, STATUSES, STUDY, probability, text
 from lunguage_assets.tables.schema import Column, Present, Table
 
@@ -71,4 +73,47 @@ LABELS = Table(
         Present(name, "source", ("stated", "implied", "denied"))
         for name in ("p", "p_low", "p_high", "p_source", "status", "finding_id")
     ),
+)
+
+CHEXPERT = (
+    "Atelectasis", "Cardiomegaly", "Consolidation", "Edema", "Enlarged Cardiomediastinum", "Fracture",
+    "Lung Lesion", "Lung Opacity", "No Finding", "Pleural Effusion", "Pleural Other", "Pneumonia",
+    "Pneumothorax", "Support Devices",
+)  # fmt: skip
+"""Columns of `mimic-cxr-2.0.0-chexpert.csv` behind the two identifiers, in its order."""
+
+NO_FINDING = "No Finding"
+
+
+def _chexpert(name: str, description: str, cell: Callable[[str], Column]) -> Table:
+    """One row per study and one column per label, as in MIMIC-CXR's files of labels."""
+    identifiers = (
+        Column("subject_id", "int", "Patient: the digits of the patient's identifier", minimum=0),
+        Column("study_id", "int", "Study: the digits of the study's identifier", minimum=0),
+    )
+    return Table(name, description, (*identifiers, *map(cell, CHEXPERT)), ("study_id",))
+
+
+def _statement(label: str) -> Column:
+    said = "1: stated; -1: stated with doubt, in either direction; 0: denied; blank: not stated"
+    if label == NO_FINDING:
+        said = "1: nothing else is stated, nor implied, with or without doubt, but for devices; else blank"
+    return Column(label, "float", said, nullable=True, minimum=-1.0, maximum=1.0)
+
+
+def _p(label: str) -> Column:
+    return probability(label, "p of this label in labels.csv; blank: unmentioned", nullable=True)
+
+
+CHEXPERT_LABELS = _chexpert(
+    "labels_chexpert",
+    "BLANK IS NOT ABSENT. What the report itself states of the 14 CheXpert labels, with the columns and "
+    "values of `mimic-cxr-2.0.0-chexpert.csv`; what a pathway implies is blank here.",
+    _statement,
+)
+CHEXPERT_PROBABILITIES = _chexpert(
+    "labels_probability",
+    "BLANK IS NOT ABSENT. The probabilities of the 14 CheXpert labels in the shape of `labels_chexpert.csv`, "
+    "implied ones included.",
+    _p,
 )

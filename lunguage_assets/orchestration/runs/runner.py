@@ -15,6 +15,7 @@ import dagster as dg
 import duckdb
 from sqlalchemy.exc import DBAPIError
 
+from lunguage_assets.collector import collector_seldom
 from lunguage_assets.current.plan import Request, Stage, plan
 from lunguage_assets.current.recipes import dimensions_of
 from lunguage_assets.errors import LunguageError
@@ -79,6 +80,11 @@ class Outcome:
         """Checks that did not pass and only warn."""
         return [name for name, result in self._checks.items() if result == "warned"]
 
+    def add(self, other: Outcome) -> None:
+        """Take over what other runs reported."""
+        self.runs += other.runs
+        self._checks.update(other._checks)
+
     def note(self, evaluation: dg.AssetCheckEvaluation, label: str) -> None:
         """Take down a check's result on the partition of this label."""
         warns = evaluation.severity is dg.AssetCheckSeverity.WARN
@@ -120,7 +126,7 @@ class Runner:
             RunFailed: a run failed; what was finished stays, and the same call goes on from there.
             RunInterrupted: likewise.
         """
-        with command_at_work(self._home.home.root):
+        with command_at_work(self._home.home.root), collector_seldom():
             self._prepare()
             return self._execute_all(
                 plan(self._home.standings(), wanted) if stages is None else stages, progress, wanted
@@ -189,10 +195,18 @@ class Runner:
         outcome = Outcome()
         for done, stage in enumerate(stages):
             progress(stage, done, len(stages))
-            if done and stage not in stages[:done] and self._is_current_by_now(stage, wanted):
-                continue
-            self._execute(stage, outcome, wanted)
+            self.carry_on(stage, stages[:done], outcome, wanted)
         return outcome
+
+    def carry_on(self, stage: Stage, before: Sequence[Stage], outcome: Outcome, wanted: Request) -> None:
+        """Execute a stage of a plan, behind those before it; note in the outcome what it came to.
+
+        Raises:
+            RunFailed, RunInterrupted: as of `run`.
+        """
+        if before and stage not in before and self._is_current_by_now(stage, wanted):
+            return
+        self._execute(stage, outcome, wanted)
 
     def _is_current_by_now(self, stage: Stage, wanted: Request) -> bool:
         asked_for = ("build_vocabulary", "compare", "rank") if wanted.rebuild else ()

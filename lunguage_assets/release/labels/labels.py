@@ -84,7 +84,7 @@ class Claim:
 
 
 @dataclass(slots=True)
-class _Said:
+class Said:
     """All claims about one label of one study, presence and denial apart, and whether it was named as
     past.
     """
@@ -98,13 +98,25 @@ class _Said:
 
     def decided(self) -> Claim | None:
         """The claim that speaks for the label; None when nothing current was said."""
-        standing = [
-            claim for claim in self.present if not any(denial.overrules(claim) for denial in self.denied)
-        ]
-        return min(standing or self.denied, key=_first, default=None)
+        return _decided(self.present, self.denied)
+
+    def stated(self) -> Claim | None:
+        """The claim that speaks for the label in the report's own words; None when they say nothing now."""
+        return _decided(
+            *([claim for claim in claims if claim.stated] for claims in (self.present, self.denied))
+        )
 
     def denied_at_place(self, decided: Claim) -> bool:
         return not decided.present and all(denial.place for denial in self.denied)
+
+
+SaidOfLabels = dict[tuple[str, int], Said]
+"""By study and number of the label; what is not in it is unmentioned."""
+
+
+def _decided(present: Sequence[Claim], denied: Sequence[Claim]) -> Claim | None:
+    standing = [claim for claim in present if not any(denial.overrules(claim) for denial in denied)]
+    return min(standing or denied, key=_first, default=None)
 
 
 def _first(claim: Claim) -> tuple[float, int, bool, int, str]:
@@ -123,22 +135,28 @@ def study_labels(
 
     Studies without any row have all their labels unmentioned. Linear in the rows; independent of their order.
     """
+    return label_frame(what_is_said(rows, matches, listed), reports, listed)
+
+
+@collector_paused()
+def what_is_said(rows: pd.DataFrame, matches: pd.DataFrame, listed: LabelList) -> SaidOfLabels:
+    """LUNGUAGE_PLUS_PLUS and PATHWAY_MATCHES of whole studies to what they say, by study and label."""
     said = _said(rows, matches, listed)
     for number, label in enumerate(listed.labels):
         others = [listed.names.index(name) for name in label.denied_by]
         if others:
             _deny_by_others(said, number, others)
-    return _frame(said, reports, listed)
+    return said
 
 
-def _said(rows: pd.DataFrame, matches: pd.DataFrame, listed: LabelList) -> dict[tuple[str, int], _Said]:
-    """What the rows say, by study and label."""
+def _said(rows: pd.DataFrame, matches: pd.DataFrame, listed: LabelList) -> SaidOfLabels:
+    """What the rows themselves say, before labels deny each other."""
     of_device = matches["reason"] == "device"
     diagnosis = dict(
         zip(matches["finding_id"].tolist(), matches["diagnosis"].where(~of_device, "").tolist(), strict=True)
     )
     known: dict[tuple[str, str, str], tuple[Meaning, ...]] = {}
-    said: dict[tuple[str, int], _Said] = {}
+    said: SaidOfLabels = {}
     beliefs = zip(*(column_values(rows, name) for name in _BELIEF), strict=True)
     for values, belief in zip(
         zip(*(column_values(rows, name) for name in _COLUMNS), strict=True), beliefs, strict=True
@@ -156,7 +174,7 @@ def _said(rows: pd.DataFrame, matches: pd.DataFrame, listed: LabelList) -> dict[
             if reading is None:
                 continue
             taken.add(meaning.label)
-            about = said.setdefault((study, meaning.label), _Said())
+            about = said.setdefault((study, meaning.label), Said())
             if currency != "current dx":
                 about.past |= (status[1] == "p") == reading
             else:
@@ -199,7 +217,7 @@ def _claim(
     return Claim(own, status, source == "original", support, order, p, low, high, p_source, is_bound, place)
 
 
-def _deny_by_others(said: dict[tuple[str, int], _Said], number: int, others: Sequence[int]) -> None:
+def _deny_by_others(said: SaidOfLabels, number: int, others: Sequence[int]) -> None:
     """What is present denies a label such as "no finding": P(label) is at most 1 - p of the most certain of
     them.
     """
@@ -226,12 +244,13 @@ def _deny_by_others(said: dict[tuple[str, int], _Said], number: int, others: Seq
                 )
             )
     for study, claims in denials.items():
-        about = said.setdefault((study, number), _Said())
+        about = said.setdefault((study, number), Said())
         for claim in claims:
             about.add(claim)
 
 
-def _frame(said: dict[tuple[str, int], _Said], reports: pd.DataFrame, listed: LabelList) -> pd.DataFrame:
+def label_frame(said: SaidOfLabels, reports: pd.DataFrame, listed: LabelList) -> pd.DataFrame:
+    """What is said of the labels (`what_is_said`) and the REPORTS of the studies to LABELS."""
     subject = dict(zip(reports["study_id"].tolist(), reports["subject_id"].tolist(), strict=True))
     studies = sorted(subject)
     place = {study: number for number, study in enumerate(studies)}
@@ -263,7 +282,7 @@ class _Columns:
         self._certain = np.full(size, np.nan)
         self._uncertain = np.zeros(size, dtype=bool)
 
-    def put(self, at: int, about: _Said) -> None:
+    def put(self, at: int, about: Said) -> None:
         self._flags["past"][at] = about.past
         claim = about.decided()
         if claim is None:
