@@ -18,10 +18,28 @@ from lunguage_assets.structuring.text.read import sectioned
 from lunguage_assets.tables import ATTRIBUTES
 
 NORMAL = frozenset(
-    "clear normal unremarkable intact sharp midline within limits size not enlarged widened engorged well "
-    "expanded free grossly configuration preserved".split()
+    ("clear", "normal", "unremarkable", "intact", "sharp", "midline", "within", "limits", "size", "not",
+     "enlarged", "widened", "engorged", "well", "expanded", "free", "grossly", "configuration", "preserved")
+)  # fmt: skip
+_FUNCTION_WORDS = frozenset(
+    (
+        "the",
+        "a",
+        "an",
+        "in",
+        "at",
+        "of",
+        "on",
+        "to",
+        "its",
+        "with",
+        "and",
+        "is",
+        "are",
+        "tip",
+        "approximately",
+    )
 )
-_FUNCTION_WORDS = frozenset("the a an in at of on to its with and is are tip approximately".split())
 _INTERNAL = {published: internal for internal, published in ATTRIBUTES.items()}
 
 
@@ -217,7 +235,7 @@ def _joined(category: str) -> str:
 
 
 def _told(row: Row, column: str, beside: Row) -> frozenset[str]:
-    """The words of an attribute, less those that say 'normal' and those that the other side has in the name."""
+    """The words of an attribute, less those that say 'normal' and those of the name, on either side."""
     return (
         row.attributes.get(column, frozenset()) - NORMAL - set(beside.words.split()) - set(row.words.split())
     )

@@ -35,10 +35,25 @@ def laid_out(
         blocks.append(_findings(sections["find"], layout, rng))
     if sections["impr"]:
         blocks.append(_block("impr", _points(sections["impr"], rng), layout, rng))
-    if rng.random() < 0.06:
-        blocks.append(_block("notification", rng.choice(layout_data()["notifications"]), layout, rng))
+    blocks = _surrounded(blocks, sections, layout, rng)
     blank = " " * layout.margin
     return Page(f"\n{blank}\n".join(blocks) + "\n", sections)
+
+
+def _surrounded(
+    blocks: list[str], sections: dict[str, list[Sentence]], layout: Layout, rng: random.Random
+) -> list[str]:
+    """The report; now and then a wet read stands before it, a notification or an addendum behind it."""
+    data = layout_data()
+    shares = data["shares"]
+    if rng.random() < shares["notification"]:
+        blocks = [*blocks, _block("notification", rng.choice(data["notifications"]), layout, rng)]
+    if rng.random() < shares["addendum"]:
+        blocks = [*blocks, _block("addendum", rng.choice(data["addenda"]), layout, rng)]
+    if sections["impr"] and rng.random() < shares["wet_read"]:
+        first = rng.choice(data["wet_reads"]).format(impr=sections["impr"][0].text)
+        blocks = [_block("wet_read", first, layout, rng), *blocks]
+    return blocks
 
 
 def _preface(
