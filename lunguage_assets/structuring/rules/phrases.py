@@ -28,6 +28,13 @@ from lunguage_assets.structuring.rules.tagging import Unit
 
 _Step = tuple[list[Unit], list[Unit]]
 _CONTENT = frozenset({FINDING, ANATOMY, PLACE, WORD, ABNORMAL, NORMAL})
+_COURSE_OF = {
+    "increased": "worsened",
+    "decreased": "improved",
+    "reduced": "improved",
+    "diminished": "improved",
+}
+"""Of a finding, "has increased" is its course; of a part of the body, its size."""
 _JOINS = frozenset({AND, COMMA, ALTERNATIVE})
 _DEVICE = "OTH"
 _NO_SUPPORT = ("PATIENT INFO.", "OTH")
@@ -51,7 +58,9 @@ class Draft:
     @property
     def described(self) -> bool:
         """Whether something is said of a part of the body, so that it is a row of its own."""
-        return any(w.kind in (NORMAL, ABNORMAL) or w.code in _COURSES for w in self.words)
+        return self.unit.code == NORMAL or any(
+            w.kind in (NORMAL, ABNORMAL) or w.code in _COURSES for w in self.words
+        )
 
 
 class Phrases:
@@ -84,9 +93,8 @@ class Phrases:
         self._role = ""
 
     def _break(self, unit: Unit) -> None:
-        topic = self._topic if unit.form in ("there", "that", "which") and not self._last else []
-        if unit.form == "but":
-            topic = self._topic
+        unsaid = unit.form in ("there", "that", "which") and not self._last and not self._described
+        topic = self._topic if unsaid or unit.form == "but" else []
         last = self._last if unit.form in ("which", "that", "this", "these", "it", "they", "but") else []
         self._begin_clause()
         self._topic, self._last = topic, last
@@ -100,13 +108,17 @@ class Phrases:
         elif not heads and COPULA not in kinds and kinds & _JOINS and _goes_on(after):
             self._held = self._held + chunk
         else:
+            if self._role == "place" and kinds <= _JOINS and kinds and _place_follows(after):
+                again = Draft(self._last[-1].unit, [], [])
+                self.drafts.append(again)
+                self._last = [again]
             self._words(chunk, kinds)
 
     def _finding(self, chunk: list[Unit], kinds: set[str]) -> None:
         drafts: list[Draft] = []
         places: list[Unit] = []
-        words = self._held
-        self._held = []
+        held, self._held = self._held, []
+        words = list(held)
         for unit in chunk:
             if unit.kind == FINDING:
                 if drafts and (drafts[-1].unit.code == _DEVICE) != (unit.code == _DEVICE):
@@ -126,8 +138,9 @@ class Phrases:
         drafts[-1].words = drafts[-1].words + words
         first = drafts[0]
         if kinds <= _JOINS and self._role == "side" and first.places:
-            first.groups = [first.places[:1], self._topic]
-            first.places = first.places[1:]
+            other = Draft(first.unit, [*self._topic, *first.places[1:]], held)
+            first.words = [word for word in first.words if word not in held]
+            drafts.insert(0, other)
         elif not first.places and self._topic and not (self._last and kinds & _JOINS):
             for draft in drafts:
                 draft.places = draft.places or self._topic
@@ -226,6 +239,9 @@ class Phrases:
     @staticmethod
     def _say(drafts: list[Draft], words: list[Unit], places: list[Unit] | None = None) -> None:
         for draft in drafts:
+            if draft.is_finding:
+                for word in words:
+                    word.code = _COURSE_OF.get(word.form, word.code)
             draft.words = draft.words + words
             draft.places = draft.places + (places or [])
 
@@ -237,12 +253,18 @@ def _steps(units: list[Unit]) -> Iterator[_Step]:
     for unit in units:
         if unit.kind in _CONTENT and not unit.aside:
             chunk.append(unit)
-        elif unit.kind not in (OTHER, PAST) or unit.aside:
+        elif unit.kind not in (OTHER, PAST) or unit.aside or any(known.kind == FINDING for known in chunk):
             if chunk:
                 yield between, chunk
                 between, chunk = [], []
             between.append(unit)
     yield between, chunk
+
+
+def _place_follows(after: _Step) -> bool:
+    """Whether the words have a place of their own ("moderate on the right and small on the left")."""
+    between, chunk = after
+    return any(unit.kind == PREPOSITION for unit in between) and all(unit.kind == PLACE for unit in chunk)
 
 
 def _goes_on(after: _Step) -> bool:

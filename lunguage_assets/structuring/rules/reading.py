@@ -20,6 +20,7 @@ from lunguage_assets.structuring.rules.tagging import Unit, tagged
 from lunguage_assets.tables import ATTRIBUTES
 
 NOTHING = SentenceReading("nothing stated", reason="no finding named")
+ANATOMY_CATEGORY = "PF"
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
 _MARK = re.compile(r"x{3,}|_{2,}", re.IGNORECASE)
 _LONG = 8
@@ -87,7 +88,7 @@ def _mention(
     return Mention(
         unit.value(text),
         unit.term.name,
-        unit.code or "PF",
+        unit.code if draft.is_finding else ANATOMY_CATEGORY,
         _status(draft),
         _joined(places, text),
         MappingProxyType(ordered),
@@ -107,7 +108,7 @@ def _status(draft: Draft) -> str:
     said = wrong or [w for w in draft.words if w.kind in (NORMAL, ABNORMAL)]
     worse = any(w.code == "worsened" for w in draft.words)
     certainty = "t" if any(w.open or w.denied == "t" for w in said) else "d"
-    return certainty + ("p" if wrong or worse and not said else "n")
+    return certainty + ("p" if wrong or (worse and not said) else "n")
 
 
 def _joined(places: list[Unit], text: str) -> tuple[Value, ...]:

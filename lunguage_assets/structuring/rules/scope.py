@@ -23,6 +23,7 @@ from lunguage_assets.structuring.rules.lexicon import (
     PLACE,
     PREPOSITION,
     SEEN,
+    SOURCE,
     WITH,
     WORD,
 )
@@ -31,10 +32,11 @@ from lunguage_assets.structuring.rules.tagging import Unit
 _STATED = frozenset({FINDING, ABNORMAL, NORMAL})
 _JOINS = frozenset({AND, COMMA, ALTERNATIVE})
 _ENDS_OF_ITEM = frozenset({FINDING, AND, COMMA, ALTERNATIVE, BREAK, COPULA})
+_THEN = frozenset({"was", "were"})
 _SIGNS = frozenset(
     {"opacity", "density", "haziness", "lucency", "blunting", "volume loss", "low lung volumes"}
 )
-"""Descriptions, which stand before the alternatives that explain them: "opacity, atelectasis or pneumonia"."""
+"""Descriptions stand before the alternatives that explain them: "opacity, atelectasis or pneumonia"."""
 _OWN_STATEMENT = frozenset({"no_change", "severity", "improved", "worsened", "measurement"})
 """Columns of words that, after a comma, begin a statement of their own: "no effusion, mild edema"."""
 
@@ -58,6 +60,8 @@ def mark_scopes(units: list[Unit]) -> None:
             _alternatives(units, at)
         elif unit.kind == PAST:
             _past(units, at)
+        elif unit.kind == SOURCE or unit.code == "other_source":
+            _earlier(units, at)
 
 
 def _deny_forward(units: list[Unit]) -> None:
@@ -101,6 +105,8 @@ def _statement_follows(units: list[Unit], at: int, scope: Unit) -> bool:
         anatomy = anatomy or unit.kind == ANATOMY
     if scope.term.name == "near" and units[at].kind != COMMA:
         return True
+    if scope.kind == OPEN and units[at].kind == AND:
+        return False
     own = units[first].kind in (WORD, ABNORMAL) and units[first].code in _OWN_STATEMENT
     return own and not _alternative_ahead(units, first)
 
@@ -198,7 +204,7 @@ def _deny(units: list[Unit], places: list[int], how: str) -> None:
 
 def _end(units: list[Unit], at: int) -> None:
     """What has gone: what stands before, else what follows ("resolved left effusion")."""
-    before = [] if units[at].form in ("interval", "complete", "resolution") else _list_before(units, at)
+    before = [] if units[at].before else _list_before(units, at)
     if not before:
         for place in range(at + 1, len(units)):
             if units[place].kind == FINDING:
@@ -233,6 +239,22 @@ def _nearest(units: list[Unit], at: int, step: int) -> int | None:
             return None
         place += step
     return None
+
+
+def _earlier(units: list[Unit], at: int) -> None:
+    """ "Was seen on an earlier film": the clause is about then."""
+    clause = _clause(units, at)
+    if any(unit.form in _THEN for unit in clause if unit.kind == COPULA):
+        for unit in clause:
+            if unit.kind == FINDING and unit.past is None and not unit.denied:
+                unit.past = units[at]
+
+
+def _clause(units: list[Unit], at: int) -> list[Unit]:
+    """The units between the breaks around one."""
+    begin = next((n + 1 for n in range(at - 1, -1, -1) if units[n].kind == BREAK), 0)
+    end = next((n for n in range(at + 1, len(units)) if units[n].kind == BREAK), len(units))
+    return units[begin:end]
 
 
 def _past(units: list[Unit], at: int) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from lunguage_assets.structuring.contract import Value
 from lunguage_assets.structuring.contract import Span as Place
+from lunguage_assets.structuring.contract import Value
 from lunguage_assets.structuring.rules.lexicon import (
     AIM,
     ARTICLE,
@@ -18,6 +18,7 @@ from lunguage_assets.structuring.rules.lexicon import (
     WORD,
     Lexicon,
     Term,
+    Token,
 )
 
 _UNKNOWN = Term(OTHER)
@@ -37,16 +38,17 @@ class Unit:
     """A known spelling, or an unknown word, in a sentence.
 
     `denied` is "d" (absent), "t" (absent, with doubt) or ""; `open` whether the words leave it open; `past`
-    the unit that makes it history; `aside` why it is not about the patient now.
+    the unit that makes it history; `before` whether it governs what follows ("resolution of"); `aside` why
+    it is not about the patient now.
     """
 
-    __slots__ = ("aside", "begin", "code", "denied", "end", "form", "kind", "open", "past", "term")
+    __slots__ = ("aside", "before", "begin", "code", "denied", "end", "form", "kind", "open", "past", "term")
 
     def __init__(self, term: Term, form: str, begin: int, end: int) -> None:
         self.term, self.kind, self.code = term, term.kind, term.code
         self.form, self.begin, self.end = form, begin, end
         self.denied = self.aside = ""
-        self.open = False
+        self.open = self.before = False
         self.past: Unit | None = None
 
     def value(self, text: str) -> Value:
@@ -76,12 +78,14 @@ def tagged(text: str, lexicon: Lexicon, *, request: bool) -> list[Unit]:
         if token.form == "old" and place and tokens[place - 1].form in _AGE:
             term = _UNKNOWN
         if term.kind != ARTICLE:
-            units.append(Unit(term, token.form, token.begin, tokens[end - 1].end))
+            unit = Unit(term, token.form, token.begin, tokens[end - 1].end)
+            unit.before = tokens[end - 1].form == "of"
+            units.append(unit)
         place = end
     return units
 
 
-def _end_of_size(tokens: list, place: int) -> int:  # type: ignore[type-arg]
+def _end_of_size(tokens: list[Token], place: int) -> int:
     """The token behind "2.3 x 1.4 cm" or "5 mm"; the next one when it is no size."""
     end = place
     while end < len(tokens) and (_NUMBER.match(tokens[end].form) or tokens[end].form in ("x", "by", "to")):
