@@ -1,4 +1,4 @@
-"""A delivery: a user's folder of files, found by name.
+"""A delivery: a user's folder of files, found by name, raw reports also by what their columns are.
 
 Only the corpus declaration is parsed here.
 """
@@ -11,7 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from lunguage_assets.corpus.texts.source import TextSource
+from lunguage_assets.corpus.texts.reading import survey
+from lunguage_assets.corpus.texts.source import (
+    ACCEPTED,
+    TextSource,
+    is_tree,
+    table_holds,
+    text_source,
+    text_sources,
+)
 from lunguage_assets.errors import InputError
 
 FINDINGS = "Lunguage.csv"
@@ -62,52 +70,110 @@ class Delivery:
         return tuple(path for path in others if path is not None)
 
 
-def find_delivery(folder: Path) -> Delivery:
-    """The delivery in a folder.
+def find_delivery(place: Path) -> Delivery:
+    """The delivery in a folder, or the one that a file is.
 
-    `Lunguage.csv`, and if present the vocabulary, the image metadata and raw reports (each also `.gz`).
-    Letter case does not matter; the findings may also be `Lunguage.parquet`.
+    Findings are `Lunguage.csv` (also `Lunguage.parquet`), and if present the vocabulary, the image metadata
+    and raw reports beside them; raw reports alone are what `texts.source.ACCEPTED` says. All also `.gz`;
+    letter case does not matter. Of a file the content decides; the others are looked for beside it.
 
     Raises:
-        InputError: the folder or the findings file is missing, a file is there twice, or `corpus.toml` is
-            wrong.
+        InputError: there are no findings and no raw reports, or both, or more than one of a kind;
+            `corpus.toml` is wrong.
     """
-    if not folder.is_dir():
+    if place.is_file():
+        return _delivered_file(place)
+    if not place.is_dir():
         raise InputError(
-            str(folder),
+            str(place),
             "no such folder",
-            f"a folder with {FINDINGS}",
-            "Name the folder that holds the Lunguage files.",
+            f"a folder with {FINDINGS} or raw reports",
+            "Name the folder that holds the files.",
         )
-    present: dict[str, list[Path]] = {}
-    for path in sorted(path for path in folder.iterdir() if path.is_file()):
-        present.setdefault(path.name.lower().removesuffix(".gz"), []).append(path)
+    files = _Files(place)
+    findings = files.one(FINDINGS, FINDINGS_PARQUET)
+    sources = text_sources(place, files.paths, loose=findings is None)
+    if findings is not None:  # a table of texts may lie beside findings
+        sources = [source for source in sources if source.layout != "table"]
+    if findings is None and not sources:
+        names = ", ".join(sorted(path.name for path in place.iterdir())[:8]) or "nothing"
+        raise InputError(
+            str(place),
+            names,
+            f"a file {FINDINGS} (or {FINDINGS}.gz), or raw reports: {ACCEPTED}",
+            "Put the files there or name another folder.",
+        )
+    if (findings is not None) + len(sources) > 1:
+        kinds = [FINDINGS] * (findings is not None) + [
+            f"{source.layout} ({source.place.name})" for source in sources
+        ]
+        raise InputError(
+            str(place),
+            " and ".join(kinds),
+            "findings, or raw reports in one form",
+            "Remove all but the one to use, or lay them into folders of their own.",
+        )
+    if findings is None:
+        return files.delivery(None, sources[0])
+    return files.delivery(findings, None)
 
-    def one(name: str, *other_names: str) -> Path | None:
-        found = [path for wanted in (name, *other_names) for path in present.get(wanted.lower(), [])]
+
+class _Files:
+    """The files at the top of a folder, by name whatever the letter case, with or without `.gz`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.paths = sorted(path for path in folder.iterdir() if path.is_file())
+        self._named: dict[str, list[Path]] = {}
+        for path in self.paths:
+            self._named.setdefault(path.name.lower().removesuffix(".gz"), []).append(path)
+
+    def one(self, name: str, *other_names: str) -> Path | None:
+        found = [path for wanted in (name, *other_names) for path in self._named.get(wanted.lower(), [])]
         if len(found) > 1:
             names = ", ".join(path.name for path in found)
-            raise InputError(str(folder), f"{names}", f"one {name}", "Remove all but the one to use.")
+            raise InputError(str(self.folder), f"{names}", f"one {name}", "Remove all but the one to use.")
         return found[0] if found else None
 
-    findings = one(FINDINGS, FINDINGS_PARQUET)
-    if findings is None:
-        names = ", ".join(sorted(path.name for path in folder.iterdir())[:8]) or "nothing"
-        raise InputError(
-            str(folder),
-            names,
-            f"a file {FINDINGS} (or {FINDINGS}.gz)",
-            "Put the findings file there or name another folder.",
-        )
-    return Delivery(
-        folder, findings, one(VOCABULARY), one(METADATA), one(REPORTS), read_declaration(folder / DECLARATION)
+    def delivery(self, findings: Path | None, texts: TextSource | None) -> Delivery:
+        reports = None if findings is None else self.one(REPORTS)
+        declared = read_declaration(self.folder / DECLARATION)
+        vocabulary, metadata = self.one(VOCABULARY), self.one(METADATA)
+        place = self.folder
+        while texts is not None and metadata is None and is_tree(place):  # a part of MIMIC-CXR's tree
+            place = place.parent
+            metadata = _Files(place).one(METADATA)
+        return Delivery(self.folder, findings, vocabulary, metadata, reports, declared, texts)
+
+
+def _delivered_file(path: Path) -> Delivery:
+    files = _Files(path.parent)
+    source = text_source(path, files.paths)
+    if source is not None:
+        return files.delivery(None, source)
+    if table_holds(path) == "findings" or path.name.lower().removesuffix(".gz") in (
+        FINDINGS.lower(),
+        FINDINGS_PARQUET.lower(),
+    ):
+        return files.delivery(path, None)
+    raise InputError(
+        str(path),
+        "a file of another kind",
+        f"findings in the columns of {FINDINGS}, or raw reports: {ACCEPTED}",
+        "Name another file, or the folder that holds the files.",
     )
 
 
-def content_hash(delivery: Delivery) -> str:
-    """sha256 over names and bytes of the delivered files."""
+def content_hash(delivery: Delivery, texts: str | None = None) -> str:
+    """sha256 over names and bytes of the delivered files, of raw reports over what is read from them.
+
+    How raw reports are packed does not count. `texts` is their digest when it is known (`reading.survey`).
+    """
     digest = hashlib.sha256()
-    for path in delivery.files:
+    if delivery.texts is not None:
+        digest.update((texts or survey(delivery.texts).digests[0]).encode())
+    files = (delivery.findings, delivery.vocabulary, delivery.metadata, delivery.reports)
+    for path in filter(None, files):
         digest.update(f"{path.name}\0{path.stat().st_size}\0".encode())
         with path.open("rb") as stream:
             while block := stream.read(1 << 20):

@@ -42,14 +42,50 @@ REJECTIONS: dict[str, Reason] = {
     "category": Reason("PF, CF, OTH, COF, NCD or PATIENT INFO.", "Correct the category, or leave it empty."),
     "finding-empty": Reason("the name of a finding", "Fill in the finding."),
     "number": Reason("a whole number, zero or more", "Correct the number."),
+    "study-id-missing": Reason("an id of the study", "Fill in study_id and deliver the report again."),
+    "unreadable-file": Reason(
+        "a whole file of one report, in the form of the others, without password",
+        "Mend the file and deliver it again.",
+    ),
+    "report-empty": Reason("a report with words", "Deliver the report's text, or leave the report out."),
+    "report-too-large": Reason(
+        "one report, of a million bytes at most",
+        "A larger text holds more than one report: deliver each with an id of its own.",
+    ),
+    "report-not-text": Reason(
+        "text (UTF-8, UTF-16 with a mark, or Windows-1252)",
+        "The file is of another kind (a PDF, a scan): deliver its text.",
+    ),
+    "report-repeated": Reason(
+        "one report per study; an earlier record has another text for this one",
+        "Keep the report that counts, an addendum in the same text; or give this one an id of its own.",
+    ),
 }
 """Reasons for a rejection, by precedence.
 
 Of two rows with one number the first stays. Of a study under two patients only the rows of the first row's
-patient stay. Nothing is guessed.
+patient stay. Of two reports of a study the first stays. Nothing is guessed.
 """
 
 NOTES: dict[str, str] = {
+    "same-report-again": "A later record repeats the study's report word by word; it was read once.",
+    "id-numbered": (
+        "Ids that are no number of up to 18 digits stand as numbers of 17 digits; source_id has them as "
+        "delivered. The count of reports is in `found`."
+    ),
+    "patient-unknown": (
+        "The delivery does not say whose report it is: the study counts as a patient of its own. The count of "
+        "reports is in `found`."
+    ),
+    "encoding-guessed": "The text is not UTF-8; it was read as Windows-1252.",
+    "encoding-converted": "The text is UTF-16; it was converted.",
+    "control-characters": "Control characters (NUL and the like) were taken out of the text.",
+    "markup-removed": "The text has HTML marks; they were taken out, paragraphs and lines were kept.",
+    "study-date-ignored": "The date of the study cannot be read; it was not used.",
+    "view-ignored": "No view is known by these words; they were not used.",
+    "metadata-without-study": (
+        "The metadata file names no image of these studies. The count of reports is in `found`."
+    ),
     "vocabulary-missing": (
         "Only the built-in forms normalise names. Put "
         "Lunguage_vocab.csv beside the findings for better matching."
@@ -104,6 +140,25 @@ NOTES: dict[str, str] = {
         "The finding does not occur in its sentence; the pair is "
         "never sent to a judge. Correct the sentence or the finding."
     ),
+    "no-headings": "The report has no headings; all of it was read as findings.",
+    "findings-without-heading": (
+        "No heading names the findings; what stands in a paragraph of its own behind history, technique or "
+        "comparison was read as findings."
+    ),
+    "no-findings-section": (
+        "The report has neither findings nor an impression; only its history was read. Look at its headings."
+    ),
+    "text-before-headings": (
+        "Text before the first heading was not read, because a heading names the findings. Look whether it "
+        "states any."
+    ),
+    "preliminary-superseded": "A preliminary reading was not read, because the report has a later one.",
+    "two-reports": (
+        "The text seems to hold two reports; both were read as one study. Deliver them as two if they are of "
+        "two films."
+    ),
+    "not-english": "The report seems not to be English; what was read in it is not reliable.",
+    "empty": "The report has no text; no finding is known of the study.",
     "mask-in-sentence": (
         "The sentence itself shows the text <finding>, so it "
         "cannot be masked; the pair is never sent to a judge."

@@ -58,27 +58,28 @@ class Record:
 
 
 def read_records(
-    path: Path, id_columns: Sequence[str] = (), *, may_be_empty: bool = False
+    path: Path, id_columns: Sequence[str] = (), *, may_be_empty: bool = False, keep_bytes: bool = False
 ) -> tuple[list[str], Iterator[Record]]:
     """Header and records of a CSV or Parquet file.
 
     CSV: UTF-8 with or without BOM, any newline, quoted newlines, `.gz` by name.
 
     `id_columns` are header names, as `folded_name` gives them, whose values tell where a record begins. A
-    file with a header only is refused unless it `may_be_empty`.
+    file with a header only is refused unless it `may_be_empty`. With `keep_bytes` a record is not broken by
+    bytes that are not UTF-8: they stay in its values, as `surrogateescape` has them.
 
     Raises:
         InputError: the file is empty, has a header only, is not text, repeats a column, or is for the most
             part not CSV. The message shows no cell: a file without a header line has report text in its first
             line.
     """
-    if path.name.lower().endswith(".parquet"):
+    if _is_parquet(path):
         header, records = _parquet_records(path)
     else:
         lines = _Lines(path)
         header = _header(lines, path.name)
         lines.start = _start_of_record(header, id_columns)
-        records = _tolerable(_parsed(lines, len(header)), path.name)
+        records = _tolerable(_parsed(lines, len(header), keep_bytes=keep_bytes), path.name)
     _refuse_repeated(header, path.name)
     head = next(records, None)
     if head is None:
@@ -88,6 +89,19 @@ def read_records(
             path.name, "a header line and no data row", "at least one data row", "Deliver the complete file."
         )
     return header, _chained(head, records)
+
+
+def read_header(path: Path) -> list[str]:
+    """The column names of a CSV or Parquet file.
+
+    Raises:
+        InputError: as `read_records`, as far as the header is concerned.
+    """
+    return _parquet_records(path)[0] if _is_parquet(path) else _header(_Lines(path), path.name)
+
+
+def _is_parquet(path: Path) -> bool:
+    return path.name.lower().endswith(".parquet")
 
 
 def _chained(head: Record, rest: Iterator[Record]) -> Iterator[Record]:
@@ -204,7 +218,7 @@ def _open(path: Path) -> BinaryIO:
     return cast(BinaryIO, gzip.open(path, "rb")) if path.name.lower().endswith(".gz") else path.open("rb")
 
 
-def _parsed(lines: _Lines, width: int) -> Iterator[Record]:
+def _parsed(lines: _Lines, width: int, *, keep_bytes: bool) -> Iterator[Record]:
     number = 0
     reader = csv.reader(lines, strict=True)
     while True:
@@ -242,7 +256,7 @@ def _parsed(lines: _Lines, width: int) -> Iterator[Record]:
                 f"{len(values)} values",
                 shown("".join(taken)),
             )
-        elif lines.damaged:
+        elif lines.damaged and not keep_bytes:
             yield Record(
                 number,
                 [shown(value) for value in values],

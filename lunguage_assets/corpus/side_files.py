@@ -6,8 +6,10 @@ rows: those are rows of findings and are accounted for one by one.
 
 from __future__ import annotations
 
+import csv
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -105,6 +107,30 @@ def read_metadata(path: Path | None, wanted: Collection[str], log: IntakeLog) ->
     for (column, code), count in sorted(unknown.items()):
         log.note("unknown-view-code", path.name, column=column, found=f"{code} ({count} images)")
     return studies
+
+
+def split_metadata(path: Path, places: Mapping[Path, Collection[str]]) -> None:
+    """Write the rows of the studies of each place there, with the same header, as plain CSV.
+
+    Raises:
+        InputError: the file is unusable as a whole.
+    """
+    header, records = read_records(path, ("subject_id", "study_id"), may_be_empty=True)
+    at = next((place for place, name in enumerate(header) if folded_name(name) == "study_id"), None)
+    owners: dict[str, list[Path]] = {}
+    for place, studies in places.items():
+        for study in studies:
+            owners.setdefault(study, []).append(place)
+    with ExitStack() as opened:
+        writers = {}
+        for place in places:
+            stream = opened.enter_context(place.open("w", encoding="utf-8", newline=""))
+            writers[place] = csv.writer(stream, lineterminator="\n")
+            writers[place].writerow(header)
+        for record in records:
+            if at is not None and not record.broken:
+                for place in owners.get(study_id(clean(record.values[at])) or "", ()):
+                    writers[place].writerow(record.values)
 
 
 def read_reports(path: Path | None, wanted: Collection[str], log: IntakeLog) -> dict[str, str]:

@@ -16,6 +16,8 @@ from lunguage_assets.errors import ConfigurationError
 RESOLUTION = "resolution"
 
 STEPS_OF_JOB: dict[str, tuple[str, ...]] = {
+    "read_reports": ("reading",),
+    "structure": ("structuring",),
     "ingest": ("intake",),
     "extract_hedges": ("extraction",),
     "build_vocabulary": ("collecting",),
@@ -102,6 +104,9 @@ class _Planning:
         # a missing vocabulary is collected from all batches, a kept one needs none of them
         read = self._now.batches if self._needs("collecting", (extractor,), rebuild) else self._batches
         for batch in read:
+            if self._now.is_text(batch):
+                yield from self._if_needed("read_reports", (batch,))
+                yield from self._if_needed("structure", (self._judges.structurer, batch))
             yield from self._if_needed("ingest", (batch,))
             yield from self._if_needed("extract_hedges", (extractor, batch))
         if self._wanted.own_phrases and ranker != extractor and ranker in self._judges.active_judges:

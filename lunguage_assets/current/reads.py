@@ -18,8 +18,10 @@ from lunguage_assets.home.record import fingerprint
 from lunguage_assets.home.store import partition_path, read_table
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.settings import Settings, load_settings
+from lunguage_assets.structuring.text.read import identity as text_rules
 from lunguage_assets.tables import FINDINGS
 
+CORPUS_OPTIONS = frozenset({"default_view"})
 VOCABULARY_OPTIONS = frozenset({"ruler", "ruler_minimum", "minimum_examples"})
 COMPARISON_OPTIONS = frozenset({"seed", "repetitions", "position"})
 RANKING_OPTIONS = frozenset({"seed", "orders", "bootstrap"})
@@ -47,8 +49,12 @@ class Reads:
     def __init__(self, home: Home, judges: JudgesConfiguration, prompts: Path | None = None) -> None:
         self._home, self._judges, self._prompts = home, judges, prompts
         self._identity = cache(self._read_identity)
+        self._structurer_identity = cache(self._read_structurer_identity)
         self._of_home: Mapping[str, Callable[[], str]] = {
-            "corpus settings": lambda: fingerprint(self.settings.corpus.model_dump()),
+            "corpus settings": lambda: fingerprint(
+                self.settings.corpus.model_dump(include=set(CORPUS_OPTIONS))
+            ),
+            "text rules": text_rules,
             "terms": lambda: _of_file(resource("terms.yaml")),
             "vocabulary settings": lambda: self._explicit(VOCABULARY_OPTIONS),
             "comparison settings": lambda: self._explicit(COMPARISON_OPTIONS),
@@ -86,6 +92,8 @@ class Reads:
         """
         if name == "judge":
             return self._identity(keys["judge"])
+        if name == "structurer":
+            return self._structurer_identity(keys["structurer"])
         if name == "extractor":
             return self._identity(self._judges.extractor)
         if name == "members":
@@ -102,6 +110,15 @@ class Reads:
 
         found = judge_identity(judge, self._judges, self._prompts)
         BindingRecord(self._home.binding_file).require(judge, self._judges.judges[judge])
+        return found
+
+    def _read_structurer_identity(self, structurer: str) -> str:
+        from lunguage_assets.judges.binding_record import BindingRecord
+        from lunguage_assets.structuring.opening import structurer_identity
+
+        found = structurer_identity(structurer, self._judges, self._prompts)
+        if structurer in self._judges.judges:
+            BindingRecord(self._home.binding_file).require(structurer, self._judges.judges[structurer])
         return found
 
     def _explicit(self, options: frozenset[str]) -> str:

@@ -13,6 +13,7 @@ from typing import Literal
 from lunguage_assets.home.store import PARTITIONED_BY
 
 BATCH = "report_batch"
+STRUCTURER = "structurer"
 RELEASE = "release"
 
 Whose = Literal["same", "extractor", "members", "all"]
@@ -34,6 +35,9 @@ class Input:
         other input.
 
     `optional`: read when it is there. The release shows analyses of its ranker, and does without them.
+
+    `of_texts`: read only of batches that were delivered as raw reports; other batches have no such table.
+    Dagster draws the line and loads nothing.
     """
 
     table: str
@@ -41,6 +45,7 @@ class Input:
     on_request: bool = False
     side: bool = False
     optional: bool = False
+    of_texts: bool = False
 
 
 @dataclass(frozen=True)
@@ -70,8 +75,24 @@ class Recipe:
 
 
 RECIPES: Mapping[str, Recipe] = {
+    "reading": Recipe(
+        ("report_texts", "report_sentences", "rejected_reports", "reading_notes"),
+        reads=("delivery", "text rules"),
+    ),
+    "structuring": Recipe(
+        ("structured_findings", "sentence_accounts", "refused_values"),
+        (Input("report_texts"), Input("report_sentences")),
+        ("delivery", "structurer"),
+        asks_judges=True,
+    ),
     "intake": Recipe(
         ("findings", "reports", "rejected", "intake_notes", "terms"),
+        (
+            Input("report_texts", of_texts=True),
+            Input("rejected_reports", of_texts=True),
+            Input("reading_notes", of_texts=True),
+            Input("structured_findings", of_texts=True),
+        ),
         reads=("delivery", "corpus settings", "terms"),
     ),
     "extraction": Recipe(
@@ -193,6 +214,7 @@ def inputs_of(
     keys: Sequence[str],
     *,
     extractor: str,
+    structurer: str,
     members: Sequence[str],
     judges: Sequence[str],
     batches: Sequence[str],
@@ -203,6 +225,7 @@ def inputs_of(
         step: name in `RECIPES`.
         keys: of the partition, in the order of the store's paths.
         extractor: the configured one.
+        structurer: the one whose findings are taken in.
         members: judges that the partition's ranker pools.
         judges: all judges.
         batches: registered batches, oldest first.
@@ -217,6 +240,8 @@ def inputs_of(
                 )
             elif dimension in own:
                 chosen.append([own[dimension]])
+            elif dimension == STRUCTURER:
+                chosen.append([structurer])
             else:
                 chosen.append([*batches])
         places: list[tuple[str, ...]] = [()]

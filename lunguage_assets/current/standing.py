@@ -74,6 +74,14 @@ class Standings:
         """Keys of the registered batches, oldest first."""
         return [batch.key for batch in self.home.registered()]
 
+    def is_text(self, batch: str) -> bool:
+        """Whether a batch was delivered as raw reports."""
+        return batch in self._text_batches
+
+    @cached_property
+    def _text_batches(self) -> frozenset[str]:
+        return frozenset(batch.key for batch in self.home.registered() if batch.kind == "text")
+
     def is_current(self, table: str, *keys: str) -> bool:
         """Whether a partition is stored and nothing that it was made of has changed."""
         return self.of(table, *keys).state == "current"
@@ -186,15 +194,19 @@ class Standings:
 
     def inputs(self, step: str, keys: Keys) -> Iterator[tuple[Input, Keys]]:
         """Every input of a step's partition, with the keys of the partition that is read."""
-        ranker = self._named(step, keys).get("ranker", "")
+        named = self._named(step, keys)
+        ranker, batch = named.get("ranker", ""), named.get(BATCH, "")
         for wanted, place in inputs_of(
             step,
             keys,
             extractor=self.judges.extractor,
+            structurer=self.judges.structurer,
             members=self.judges.members(ranker) if ranker else (),
             judges=self.judges.active_judges,
             batches=self.complete_batches(ranker) if step == RELEASE else self.batches,
         ):
+            if wanted.of_texts and not self.is_text(batch):
+                continue
             if not wanted.optional or self.record(wanted.table, *place) is not None:
                 yield wanted, place
 

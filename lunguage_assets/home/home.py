@@ -12,14 +12,24 @@ import os
 import re
 import shutil
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from upath import UPath
 
-from lunguage_assets.corpus.delivery import Delivery, DeliveryKind, content_hash, find_delivery
+from lunguage_assets.corpus.delivery import (
+    DECLARATION,
+    METADATA,
+    Delivery,
+    DeliveryKind,
+    content_hash,
+    find_delivery,
+)
+from lunguage_assets.corpus.side_files import split_metadata
+from lunguage_assets.corpus.texts.reading import Survey, pack, survey
+from lunguage_assets.corpus.texts.source import PACKED
 from lunguage_assets.errors import ConfigurationError, CorpusMismatch
 from lunguage_assets.files import replace_text
 from lunguage_assets.home.table_place import claim_place, tables_place
@@ -190,30 +200,25 @@ class Home:
         return find_delivery(self.batches / key)
 
     def register(
-        self, folder: Path, key: str, corpus_name: str | None = None, data_class: DataClass | None = None
+        self, place: Path, key: str, corpus_name: str | None = None, data_class: DataClass | None = None
     ) -> Batch:
-        """Copy a delivery into the home as an immutable batch.
+        """Copy a delivery into the home as one immutable batch.
 
         The same content under the same key changes nothing.
 
         Raises:
             LunguageError: as `examine`.
         """
-        with self._registering():
-            found = self.examine(folder, key, corpus_name, data_class)
-            self.claim(found.corpus)
-            if found.is_new:
-                self._store(found.batch, list(found.delivery.files), declared_file=folder / "corpus.toml")
-        return found.batch
+        return self.register_all(place, key, corpus_name, data_class)[0]
 
     def register_all(
         self,
-        folder: Path,
+        place: Path,
         key: str,
         corpus_name: str | None = None,
         data_class: DataClass | None = None,
         *,
-        batch_reports: int,
+        batch_reports: int | None = None,
     ) -> list[Batch]:
         """As `register`; raw reports of more than `batch_reports` become batches `key-001`, `key-002`...
 
@@ -222,7 +227,15 @@ class Home:
         Raises:
             LunguageError: as `examine`.
         """
-        return [self.register(folder, key, corpus_name, data_class)]
+        with self._registering():
+            found, survey = self._examined(place, key, corpus_name, data_class, batch_reports)
+            self.claim(found[0].corpus)
+            new = {part: one.batch for part, one in enumerate(found) if one.is_new}
+            if new and survey is not None:
+                self._store_texts(new, found[0].delivery, survey)
+            elif new:
+                self._store(found[0].batch, found[0].delivery)
+        return [one.batch for one in found]
 
     @contextmanager
     def _registering(self) -> Iterator[None]:
@@ -234,30 +247,73 @@ class Home:
             yield
 
     def examine(
-        self, folder: Path, key: str, corpus_name: str | None = None, data_class: DataClass | None = None
+        self, place: Path, key: str, corpus_name: str | None = None, data_class: DataClass | None = None
     ) -> Registration:
         """Preview what `register` would do.
 
         Raises:
             CorpusMismatch: the home holds another corpus or data class, or the key is taken by other content.
             ConfigurationError: an unusable key.
-            InputError: the folder holds no Lunguage files.
+            InputError: there are neither Lunguage files nor raw reports, or they cannot be read.
         """
+        return self.examine_all(place, key, corpus_name, data_class)[0]
+
+    def examine_all(
+        self,
+        place: Path,
+        key: str,
+        corpus_name: str | None = None,
+        data_class: DataClass | None = None,
+        *,
+        batch_reports: int | None = None,
+    ) -> list[Registration]:
+        """Preview what `register_all` would do.
+
+        Raises:
+            LunguageError: as `examine`.
+        """
+        return self._examined(place, key, corpus_name, data_class, batch_reports)[0]
+
+    def _examined(
+        self, place: Path, key: str, corpus_name: str | None, data_class: DataClass | None, most: int | None
+    ) -> tuple[list[Registration], Survey | None]:
+        """The batches of a delivery, and of raw reports which report is in which."""
         if not _KEY.fullmatch(key):
             raise ConfigurationError(
                 f"batch key {key!r} is not usable; expected lower-case letters, digits, '.', '_' and '-' "
                 "only. Name it with --batch KEY."
             )
-        delivery = find_delivery(folder)
+        delivery = find_delivery(place)
+        corpus = self._corpus_of(delivery, corpus_name, data_class)
+        if delivery.texts is None:
+            return [self._registration(delivery, corpus, key, content_hash(delivery), 0)], None
+        parts = survey(delivery.texts, most)
+        if len(parts.digests) == 1:
+            sha256 = content_hash(delivery, parts.digests[0])
+            return [self._registration(delivery, corpus, key, sha256, 0)], parts
+        registrations: list[Registration] = []
+        for part, digest in enumerate(parts.digests):
+            chosen = replace(delivery, texts=replace(delivery.texts, chosen=parts.chosen(part)))
+            new = sum(one.is_new for one in registrations)
+            own, sha256 = f"{key}-{part + 1:03d}", content_hash(delivery, digest)
+            registrations.append(self._registration(chosen, corpus, own, sha256, new))
+        return registrations, parts
+
+    def _corpus_of(self, delivery: Delivery, corpus_name: str | None, data_class: DataClass | None) -> Corpus:
         declared = delivery.declared
         if data_class is not None and declared.is_declared and data_class != declared.data_class:
             raise CorpusMismatch(
-                f"{folder / 'corpus.toml'} declares data class {declared.data_class!r}, the command line "
-                f"says {data_class!r}. Make the two agree."
+                f"{delivery.folder / DECLARATION} declares data class {declared.data_class!r}, the command "
+                f"line says {data_class!r}. Make the two agree."
             )
         corpus = Corpus(corpus_name or declared.name or "unnamed", data_class or declared.data_class)
         self._require(corpus)
-        sha256 = content_hash(delivery)
+        return corpus
+
+    def _registration(
+        self, delivery: Delivery, corpus: Corpus, key: str, sha256: str, before: int
+    ) -> Registration:
+        """The registered batch of this key and content, or a new one behind so many other new ones."""
         batches = self.registered()
         for batch in batches:
             if batch.key == key:
@@ -267,41 +323,55 @@ class Home:
                     f"batch {key!r} is registered with other content (sha256 {batch.sha256[:12]}, found "
                     f"{sha256[:12]}). A batch never changes: give the new files another key with --batch."
                 )
-        number = 1 + max((batch.number for batch in batches), default=-1)
-        new = Batch(key, number, sha256, tuple(path.name for path in delivery.files), delivery.kind)
+        number = 1 + before + max((batch.number for batch in batches), default=-1)
+        files = delivery.files
+        if delivery.texts is not None:
+            files = (Path(PACKED), *files[len(delivery.texts.files) :])
+        new = Batch(key, number, sha256, tuple(path.name for path in files), delivery.kind)
         return Registration(delivery, corpus, new, is_new=True)
 
-    def examine_all(
-        self,
-        folder: Path,
-        key: str,
-        corpus_name: str | None = None,
-        data_class: DataClass | None = None,
-        *,
-        batch_reports: int,
-    ) -> list[Registration]:
-        """Preview what `register_all` would do.
+    def _store(self, batch: Batch, delivery: Delivery) -> None:
+        staging = self._staging(batch)
+        for path in delivery.files:
+            shutil.copyfile(path, staging / path.name)
+        self._complete(batch, staging, delivery)
 
-        Raises:
-            LunguageError: as `examine`.
-        """
-        return [self.examine(folder, key, corpus_name, data_class)]
+    def _store_texts(self, new: Mapping[int, Batch], delivery: Delivery, parts: Survey) -> None:
+        """Store the raw reports of the new parts, each with the vocabulary and its studies' metadata."""
+        assert delivery.texts is not None
+        staging = {part: self._staging(batch) for part, batch in new.items()}
+        studies = pack(delivery.texts, parts, {part: folder / PACKED for part, folder in staging.items()})
+        if delivery.metadata is not None and len(parts.digests) > 1:
+            split_metadata(
+                delivery.metadata,
+                {folder / METADATA: studies[part] for part, folder in staging.items()},
+            )
+        for part, batch in new.items():
+            copied = [delivery.vocabulary, delivery.metadata if len(parts.digests) == 1 else None]
+            for path in filter(None, copied):
+                shutil.copyfile(path, staging[part] / path.name)
+            self._complete(batch, staging[part], delivery)
 
-    def _store(self, batch: Batch, files: list[Path], declared_file: Path) -> None:
+    def _staging(self, batch: Batch) -> Path:
         self.batches.mkdir(parents=True, exist_ok=True)
         for abandoned in self.batches.glob(f".{batch.key}.*.tmp"):  # left by a registration that was killed
             shutil.rmtree(abandoned, ignore_errors=True)
         staging = self.batches / f".{batch.key}.{uuid.uuid4().hex}.tmp"
         staging.mkdir()
-        for path in [*files, *([declared_file] if declared_file.exists() else [])]:
-            shutil.copyfile(path, staging / path.name)
+        return staging
+
+    def _complete(self, batch: Batch, staging: Path, delivery: Delivery) -> None:
+        declared_file = delivery.folder / DECLARATION
+        if declared_file.exists():
+            shutil.copyfile(declared_file, staging / DECLARATION)
         replace_text(staging / "batch.json", _json(asdict(batch)))
         staging.rename(self.batches / batch.key)
 
 
-def batch_key(folder: Path) -> str:
-    """A usable partition key from a folder's name."""
-    return usable_key(folder.resolve().name)
+def batch_key(place: Path) -> str:
+    """A usable partition key from the name of a folder or file, without the file's ending."""
+    name = place.resolve().name
+    return usable_key(name.split(".")[0] if place.is_file() else name)
 
 
 def usable_key(name: str) -> str:

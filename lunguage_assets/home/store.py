@@ -23,6 +23,13 @@ from lunguage_assets.tables import TABLES
 from lunguage_assets.tables.schema import Table
 
 PARTITIONED_BY: dict[str, tuple[str, ...]] = {
+    "report_texts": ("report_batch",),
+    "report_sentences": ("report_batch",),
+    "rejected_reports": ("report_batch",),
+    "reading_notes": ("report_batch",),
+    "structured_findings": ("structurer", "report_batch"),
+    "sentence_accounts": ("structurer", "report_batch"),
+    "refused_values": ("structurer", "report_batch"),
     "reports": ("report_batch",),
     "findings": ("report_batch",),
     "rejected": ("report_batch",),

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import AfterValidator, Field, ValidationError, field_validator, model_validator
 
@@ -31,6 +31,12 @@ PANEL = "panel"
 PRESET_VARIABLE = "LUNGUAGE_PRESET"
 """Environment variable by which callers of `load_judges` let a person choose the preset."""
 
+RULES = "rules"
+"""The offline structurer; every other one is a language model among the judges."""
+
+STRUCTURER_VARIABLE = "LUNGUAGE_STRUCTURER"
+"""Environment variable that chooses another structurer than the preset's."""
+
 _KEY = re.compile(r"[a-z0-9._-]+")
 
 
@@ -41,6 +47,8 @@ def _checked_key(key: str) -> str:
         )
     if key == PANEL:
         raise ValueError(f"key {PANEL!r} is reserved for the active preset's panel")
+    if key == RULES:
+        raise ValueError(f"key {RULES!r} is reserved for the offline structurer")
     return key
 
 
@@ -61,7 +69,8 @@ class Panel(Part):
 
 
 class Preset(Part):
-    """One `[presets.NAME]` table: the panel that ranks and fits, the judge that extracts, and the candidates.
+    """One `[presets.NAME]` table: the panel that ranks and fits, the judge that extracts, the candidates, and
+    the structurer whose findings of raw reports are taken in.
 
     A candidate is asked and is a ranker of its own, but the panel does not pool it: a new judge is tried so,
     and no result of the panel changes.
@@ -70,6 +79,7 @@ class Preset(Part):
     panel: str
     extractor: Key
     candidates: tuple[Key, ...] = ()
+    structurer: str = RULES
 
 
 class JudgesConfiguration(Part):
@@ -91,6 +101,7 @@ class JudgesConfiguration(Part):
             _expect(f"presets.{name}.extractor", preset.extractor, self.judges, "judges")
             for candidate in preset.candidates:
                 _expect(f"presets.{name}.candidates", candidate, self.judges, "judges")
+            _expect(f"presets.{name}.structurer", preset.structurer, self.known_structurers, "structurers")
         return self
 
     @property
@@ -104,16 +115,31 @@ class JudgesConfiguration(Part):
         return self.presets[self.preset].extractor
 
     @property
+    def structurer(self) -> str:
+        """Who reads findings in raw reports: `rules`, or a language model among the judges."""
+        return self.presets[self.preset].structurer
+
+    @property
+    def structurers(self) -> tuple[str, ...]:
+        """`rules`, then the language models of the active preset, its structurer among them."""
+        return (RULES, *self.models)
+
+    @property
+    def known_structurers(self) -> tuple[str, ...]:
+        """`rules`, and every language model of the file."""
+        return (RULES, *(key for key, slot in self.judges.items() if isinstance(slot, ModelSlot)))
+
+    @property
     def candidates(self) -> tuple[str, ...]:
         """Judges that the active preset asks beside its panel."""
         return self.presets[self.preset].candidates
 
     @property
     def active_judges(self) -> tuple[str, ...]:
-        """Judges of the active preset, its panel, its extractor and its candidates, in the file's order: only
-        these are ever asked.
+        """Judges of the active preset, its panel, its extractor, its candidates and its structurer, in the
+        file's order: only these are ever asked.
         """
-        used = {*self.panel_members, self.extractor, *self.candidates}
+        used = {*self.panel_members, self.extractor, *self.candidates, self.structurer}
         return tuple(key for key in self.judges if key in used)
 
     @property
@@ -159,8 +185,12 @@ class JudgesConfiguration(Part):
         )
 
 
-def load_judges(path: Path | None = None, preset: str | None = None) -> JudgesConfiguration:
+def load_judges(
+    path: Path | None = None, preset: str | None = None, structurer: str | None = None
+) -> JudgesConfiguration:
     """The judges file at `path`, or the bundled one, with `preset` active, or the file's own.
+
+    `structurer` stands in for the preset's own.
 
     Raises:
         ConfigurationError: names the file and the field.
@@ -187,7 +217,20 @@ def load_judges(path: Path | None = None, preset: str | None = None) -> JudgesCo
             f"preset {chosen!r} is not in {file}; expected one of {', '.join(configuration.presets)}. "
             f"Choose one with --preset or ${PRESET_VARIABLE}."
         )
-    return configuration.model_copy(update={"preset": chosen})
+    configuration = configuration.model_copy(update={"preset": chosen})
+    return configuration if structurer is None else _structured_by(configuration, structurer, file)
+
+
+def _structured_by(configuration: JudgesConfiguration, structurer: str, file: Path) -> JudgesConfiguration:
+    known = configuration.known_structurers
+    if structurer not in known:
+        raise ConfigurationError(
+            f"structurer {structurer!r} is not known in {file}; expected one of {', '.join(known)}. Choose "
+            f"one with --structurer or ${STRUCTURER_VARIABLE}."
+        )
+    chosen = configuration.presets[configuration.preset].model_copy(update={"structurer": structurer})
+    presets = {**configuration.presets, configuration.preset: chosen}
+    return configuration.model_copy(update={"presets": presets})
 
 
 def _problem(error: ValidationError) -> str:
@@ -208,6 +251,6 @@ def _problem(error: ValidationError) -> str:
     return f"{', field ' + '.'.join(place) if place else ''}: {message}"
 
 
-def _expect(field: str, name: str, known: Mapping[str, Any], group: str) -> None:
+def _expect(field: str, name: str, known: Collection[str], group: str) -> None:
     if name not in known:
         raise ValueError(f"{field} names {name!r}; expected one of {group}: {', '.join(known)}")

@@ -10,6 +10,7 @@ from lunguage_assets.orchestration.assets.edited import edited_assets
 from lunguage_assets.orchestration.assets.explicit import explicit_assets
 from lunguage_assets.orchestration.assets.implicit import implicit_assets
 from lunguage_assets.orchestration.assets.release import release_assets
+from lunguage_assets.orchestration.assets.text import text_assets
 from lunguage_assets.orchestration.automation.conditions import automated, automation_sensor
 from lunguage_assets.orchestration.automation.edited_sensor import edited_sensor
 from lunguage_assets.orchestration.automation.landing_sensor import landing_sensor
@@ -41,6 +42,7 @@ def build_defs(
     automation = chosen.settings.automation
     checks = all_checks(partitions)
     assets = [
+        *text_assets(partitions),
         *corpus_assets(partitions),
         *explicit_assets(partitions),
         *analysis_assets(partitions),

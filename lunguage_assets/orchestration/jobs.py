@@ -8,6 +8,8 @@ from lunguage_assets.current.plan import STEPS_OF_JOB
 from lunguage_assets.current.recipes import RECIPES
 
 DESCRIPTIONS = {
+    "read_reports": "Read the raw reports of a batch, and cut them into sentences.",
+    "structure": "Read findings in the raw reports of a batch with one structurer.",
     "ingest": "Read and validate a delivered batch.",
     "extract_hedges": "Find the hedging phrases of a batch with one judge.",
     "build_vocabulary": "Collect one judge's hedging phrases over all batches.",

@@ -21,7 +21,13 @@ from lunguage_assets.tables.schema import Table
 
 OWNERS = ["team:radiology-nlp"]
 HALVES = ("explicit", "implicit")
-ASKS_JUDGES = ("hedge_phrases", "comparison_matches", "fitted_probabilities", "fit_log")
+ASKS_JUDGES = (
+    "structured_findings",
+    "hedge_phrases",
+    "comparison_matches",
+    "fitted_probabilities",
+    "fit_log",
+)
 """Tables whose making asks judges: paid for where these are language models."""
 
 BAR_WIDTH = 16

@@ -12,7 +12,7 @@ from typing import Any
 import dagster as dg
 import pandas as pd
 
-from lunguage_assets.current.recipes import BATCH, RECIPES, Input, dimensions_of
+from lunguage_assets.current.recipes import BATCH, RECIPES, STRUCTURER, Input, dimensions_of
 from lunguage_assets.judges.configuration import JudgesConfiguration
 
 REPORT_BATCH = dg.DynamicPartitionsDefinition(name=BATCH)
@@ -20,7 +20,9 @@ REPORT_BATCH = dg.DynamicPartitionsDefinition(name=BATCH)
 
 @dataclass(frozen=True)
 class Partitions:
-    """The partition dimensions `judge`, `ranker`, `report_batch`, and the mappings between assets."""
+    """The partition dimensions `judge`, `ranker`, `structurer`, `report_batch`, and the mappings between
+    assets.
+    """
 
     by_dimensions: dict[tuple[str, ...], dg.PartitionsDefinition]
     extractor: str
@@ -77,6 +79,7 @@ def build_partitions(judges: JudgesConfiguration) -> Partitions:
     warnings.filterwarnings("ignore", category=dg.PreviewWarning)
     judge = dg.StaticPartitionsDefinition(list(judges.active_judges))
     ranker = dg.StaticPartitionsDefinition(list(judges.rankers))
+    structurer = dg.StaticPartitionsDefinition(list(judges.structurers))
     return Partitions(
         by_dimensions={
             (BATCH,): REPORT_BATCH,
@@ -84,6 +87,7 @@ def build_partitions(judges: JudgesConfiguration) -> Partitions:
             ("ranker",): ranker,
             ("judge", BATCH): dg.MultiPartitionsDefinition({"judge": judge, BATCH: REPORT_BATCH}),
             ("ranker", BATCH): dg.MultiPartitionsDefinition({"ranker": ranker, BATCH: REPORT_BATCH}),
+            (STRUCTURER, BATCH): dg.MultiPartitionsDefinition({STRUCTURER: structurer, BATCH: REPORT_BATCH}),
         },
         extractor=judges.extractor,
         panel_members={key: judges.members(key) for key in judges.rankers},

@@ -33,10 +33,12 @@ from lunguage_assets.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from lunguage_assets.explicit.fit.probability import Anchor
+    from lunguage_assets.structuring.contract import Structurer
 
 VARIABLES: Mapping[str, str] = {
     "judges_file": "LUNGUAGE_JUDGES",
     "preset": "LUNGUAGE_PRESET",
+    "structurer_key": "LUNGUAGE_STRUCTURER",
     "prompts_folder": "LUNGUAGE_PROMPTS",
     "ledger": "LUNGUAGE_LEDGER",
     "budget": "LUNGUAGE_BUDGET",
@@ -55,7 +57,7 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
     """The home folder with what differs from one deployment to the next.
 
     `judges_file` and `prompts_folder` are paths (empty: the bundled ones), `preset` one of the judges file
-    (empty: the one it names), `ledger` a file or a PostgreSQL URL (empty: in the home), `budget` and
+    (empty: the one it names), `structurer_key` another structurer than the preset's, `ledger` a file or a PostgreSQL URL (empty: in the home), `budget` and
     `daily_budget` US dollars (empty: none): what this process, and what all who share the ledger within 24
     hours, may spend.
     """
@@ -63,6 +65,7 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
     root: str
     judges_file: str = ""
     preset: str = ""
+    structurer_key: str = ""
     prompts_folder: str = ""
     ledger: str = ""
     budget: str = ""
@@ -96,7 +99,11 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         """The judges configuration in force."""
         if self._judges is None:
             file = _value(self.judges_file)
-            self._judges = load_judges(Path(file) if file else None, _value(self.preset) or None)
+            self._judges = load_judges(
+                Path(file) if file else None,
+                _value(self.preset) or None,
+                _value(self.structurer_key) or None,
+            )
         return self._judges
 
     @property
@@ -120,18 +127,39 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         Raises:
             ConfigurationError: no such judge, or one whose key stands for another model in this home.
         """
-        corpus, configuration = self.home.corpus(), self.judges
-        surroundings = Surroundings(
+        configuration = self.judges
+        judge = open_judge(key, configuration, self._surroundings(progress))
+        record = BindingRecord(self.home.binding_file)
+        record.require(key, configuration.judges[key])
+        return BoundJudge(judge, configuration.judges[key], record)
+
+    def structurer(
+        self, key: str, terms: pd.DataFrame, progress: Callable[[Progress], None] | None = None
+    ) -> Structurer:
+        """A structurer, ready to be given reports of this home's corpus.
+
+        Args:
+            key: `rules`, or a language model of the active preset.
+            terms: the batch's vocabulary, `tables.TERMS`.
+            progress: told after every recorded attempt of a language model.
+
+        Raises:
+            ConfigurationError: no such structurer, or one whose key stands for another model in this home.
+        """
+        from lunguage_assets.structuring.opening import open_structurer
+
+        record = BindingRecord(self.home.binding_file)
+        return open_structurer(key, self.judges, terms, lambda: self._surroundings(progress), record)
+
+    def _surroundings(self, progress: Callable[[Progress], None] | None) -> Surroundings:
+        corpus = self.home.corpus()
+        return Surroundings(
             data_class=corpus.data_class if corpus is not None else "credentialed",
             open_ledger=lambda: open_ledger(self.ledger_place),
             budget=_budget(_value(self.budget), _value(self.daily_budget), self.ledger_place),
             prompts=self.prompts,
             progress=progress,
         )
-        judge = open_judge(key, configuration, surroundings)
-        record = BindingRecord(self.home.binding_file)
-        record.require(key, configuration.judges[key])
-        return BoundJudge(judge, configuration.judges[key], record)
 
     def require_anchors(self, phrases: Collection[str]) -> None:
         """Assert that the phrases hold the anchors of the probability scale.

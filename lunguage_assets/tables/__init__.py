@@ -44,11 +44,27 @@ from lunguage_assets.tables.implicit import (
 )
 from lunguage_assets.tables.released import PUBLISHED_COLUMNS, RELEASE
 from lunguage_assets.tables.schema import Table
+from lunguage_assets.tables.text import (
+    READING_NOTES,
+    REFUSED_VALUES,
+    REJECTED_REPORTS,
+    REPORT_SENTENCES,
+    REPORT_TEXTS,
+    SENTENCE_ACCOUNTS,
+    STRUCTURED_FINDINGS,
+)
 from lunguage_assets.tables.validation import FIT_VALIDATION, RANKING_ROBUSTNESS
 
 TABLES: dict[str, Table] = {
     table.name: table
     for table in (
+        REPORT_TEXTS,
+        REPORT_SENTENCES,
+        REJECTED_REPORTS,
+        READING_NOTES,
+        STRUCTURED_FINDINGS,
+        SENTENCE_ACCOUNTS,
+        REFUSED_VALUES,
         REPORTS,
         FINDINGS,
         REJECTED,
@@ -106,13 +122,20 @@ __all__ = [
     "P_SOURCES",
     "RANKING_CORRELATIONS",
     "RANKING_ROBUSTNESS",
+    "READING_NOTES",
     "REFERENCE_RANKING",
+    "REFUSED_VALUES",
     "REJECTED",
+    "REJECTED_REPORTS",
     "RELEASE",
     "REPORTS",
+    "REPORT_SENTENCES",
+    "REPORT_TEXTS",
     "RESOLUTION_LOG",
     "SECTIONS",
+    "SENTENCE_ACCOUNTS",
     "STATUSES",
+    "STRUCTURED_FINDINGS",
     "TABLES",
     "TERMS",
     "VIEWS",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from lunguage_assets.tables.columns import (
     A_PATIENT,
     ATTRIBUTES,
@@ -13,6 +15,7 @@ from lunguage_assets.tables.columns import (
     text,
     whole,
 )
+from lunguage_assets.tables.corpus import INTAKE_NOTES, REJECTED
 from lunguage_assets.tables.schema import Column, Table
 
 TEXT_SECTIONS = (*SECTIONS, "other")
@@ -60,6 +63,18 @@ REPORT_SENTENCES = Table(
     ),
     ("study_id", "section", "sent_idx"),
     ordered=(("begin", "end"),),
+)
+
+REJECTED_REPORTS = replace(
+    REJECTED,
+    name="rejected_reports",
+    description="Raw reports that cannot be used, with the reason; `rejected` shows them, too.",
+)
+
+READING_NOTES = replace(
+    INTAKE_NOTES,
+    name="reading_notes",
+    description="What was mended or noticed while reading raw reports; `intake_notes` shows it, too.",
 )
 
 STRUCTURED_FINDINGS = Table(

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+LARGEST = 1_000_000
+"""Bytes of the largest text that can be one report; of a larger one only a little more is read."""
+
 
 @dataclass(frozen=True, slots=True)
 class RawReport:
@@ -15,8 +18,9 @@ class RawReport:
         study: the study's id as delivered; empty when there is none.
         patient: the patient's id as delivered; empty when there is none.
         taken_at: date, or date and time, as delivered; empty when unknown.
-        views: words for projections as delivered, comma-joined; empty when unknown.
-        content: bytes of the text; those of a table are UTF-8.
+        views: codes of projections as delivered; empty when unknown.
+        procedure: name of the examination as delivered, which may name projections.
+        content: bytes of the text; those of a table are UTF-8 unless the table is not.
         broken: reason code when the record itself could not be read (`corpus.reasons.REJECTIONS`).
     """
 
@@ -26,5 +30,6 @@ class RawReport:
     patient: str = ""
     taken_at: str = ""
     views: str = ""
+    procedure: str = ""
     content: bytes = field(default=b"", repr=False)
     broken: str = ""

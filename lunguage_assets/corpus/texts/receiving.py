@@ -1,17 +1,41 @@
-"""From raw reports to the table `report_texts`: ids, encodings, markup, duplicates.
+"""From raw reports to the table `report_texts`: ids, encodings, markup, duplicates, views and times.
 
-Every record of the delivery is a row of `report_texts` or of `rejected`; what was mended or merely noticed is
-in `intake_notes`. No record raises.
+Every record of the delivery is a row of `report_texts`, a row of `rejected`, or, when it repeats a report
+word by word, a note; what was mended or merely noticed is in `intake_notes`. No record raises.
+
+The easy version, `{path.stem: path.read_text()}`, stops at the first degree sign of a Windows file, keeps the
+last of two reports of a study without a word, and reads the licence of the collection as a report.
 """
 
 from __future__ import annotations
 
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 import pandas as pd
 
-from lunguage_assets.corpus.delivery import Delivery
+from lunguage_assets.corpus.delivery import FINDINGS, Delivery
+from lunguage_assets.corpus.log import IntakeLog
+from lunguage_assets.corpus.side_files import StudyMetadata, read_metadata, read_terms
+from lunguage_assets.corpus.texts import ids
+from lunguage_assets.corpus.texts.mending import mended
+from lunguage_assets.corpus.texts.raw import LARGEST, RawReport
+from lunguage_assets.corpus.texts.reading import raw_reports
+from lunguage_assets.corpus.views import image_views, written
+from lunguage_assets.errors import InputError
 from lunguage_assets.settings import CorpusSettings
+from lunguage_assets.tables.text import REPORT_TEXTS
+
+_KEPT = 20_000
+"""Characters of a rejected text that are kept in `rejected`; the delivered file has the rest."""
+_DATE = re.compile(
+    r"(\d{4})[-./]?(\d\d)[-./]?(\d\d)(?:[T ]?(\d\d):?(\d\d)(?::?(\d\d))?)?(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?",
+    re.ASCII,
+)
 
 
 @dataclass(frozen=True)
@@ -34,6 +58,134 @@ def receive(delivery: Delivery, settings: CorpusSettings) -> Received:
     anything, `view_source` is `unknown` (`default_view` is applied by `take_in_structured`).
 
     Raises:
-        InputError: a file is unusable as a whole.
+        InputError: a file is unusable as a whole, or findings were delivered.
     """
-    raise NotImplementedError
+    if delivery.texts is None:
+        raise InputError(
+            str(delivery.folder), FINDINGS, "raw reports", "Findings are taken in without a structurer."
+        )
+    log = IntakeLog()
+    terms = read_terms(delivery.vocabulary, log)
+    reader = _Reader(log)
+    for raw in raw_reports(delivery.texts):
+        reader.read(raw)
+    reader.note_counts()
+    studies = reader.studies
+    metadata: Mapping[str, StudyMetadata] = {}
+    if delivery.metadata is not None:
+        metadata = read_metadata(delivery.metadata, studies.keys(), log)
+        if without := len(studies.keys() - metadata.keys()):
+            log.note("metadata-without-study", delivery.metadata.name, found=f"{without} reports")
+    rows = [_with_metadata(studies[study_id], metadata.get(study_id)) for study_id in sorted(studies)]
+    return Received(REPORT_TEXTS.frame(rows), log.rejected_frame(), log.notes_frame(), terms)
+
+
+def _with_metadata(row: dict[str, object], known: StudyMetadata | None) -> dict[str, object]:
+    if known is not None:
+        row["taken_at"] = known.taken_at or row["taken_at"]
+        if known.views:
+            row |= {"view_information": known.views, "view_source": known.source}
+    return row
+
+
+class _Reader:
+    """Rows of `report_texts` by study; what cannot be one goes to the log."""
+
+    def __init__(self, log: IntakeLog) -> None:
+        self.studies: dict[str, dict[str, object]] = {}
+        self._log = log
+        self._counts: Counter[str] = Counter()
+        self._file = ""
+
+    def read(self, raw: RawReport) -> None:
+        """One delivered record."""
+        self._file = self._file or raw.file
+        study_id = ids.study_of(raw.study) if raw.study else ""
+        if raw.broken:
+            self._reject(raw.broken, raw, study_id, "", _shown(raw.content))
+            return
+        if not study_id:
+            self._reject("study-id-missing", raw, "", "study_id", _shown(raw.content))
+            return
+        if len(raw.content) > LARGEST:
+            self._reject("report-too-large", raw, study_id, "report", _shown(raw.content))
+            return
+        text = mended(raw.content)
+        if not text.is_text:
+            self._reject("report-not-text", raw, study_id, "report", _shown(raw.content))
+        elif not any(map(str.isalnum, text.text)):
+            self._reject("report-empty", raw, study_id, "report", text.text)
+        elif study_id in self.studies:
+            self._again(raw, study_id, text.text)
+        else:
+            for reason in text.notes:
+                self._note(reason, raw, study_id, "report")
+            self._take(raw, study_id, text.text)
+
+    def _again(self, raw: RawReport, study_id: str, text: str) -> None:
+        if text == self.studies[study_id]["report"]:
+            self._note("same-report-again", raw, study_id, "report")
+        else:
+            self._reject("report-repeated", raw, study_id, "report", text)
+
+    def _take(self, raw: RawReport, study_id: str, text: str) -> None:
+        self._counts["id-numbered"] += not ids.is_number(raw.study)
+        self._counts["patient-unknown"] += not raw.patient
+        views, source = self._views(raw, study_id)
+        self.studies[study_id] = {
+            "study_id": study_id,
+            "subject_id": ids.patient_of(raw.patient) if raw.patient else ids.own_patient_of(study_id),
+            "source_id": raw.study,
+            "file": raw.file,
+            "line": raw.line,
+            "taken_at": self._taken_at(raw, study_id),
+            "view_information": views,
+            "view_source": source,
+            "report": text,
+        }
+
+    def _views(self, raw: RawReport, study_id: str) -> tuple[str, str]:
+        """Codes of projections count as metadata; without a code that is known, words for them may help."""
+        said = raw.views.lower()
+        coded = image_views(said, "", "")
+        if coded.coded and not coded.unknown:
+            return written(coded.coded), "metadata"
+        in_words = coded.coded | image_views("", "", said).from_procedure
+        named = image_views("", "", raw.procedure.lower()).from_procedure
+        if named and not in_words - {"lateral"}:  # "Frontal" leaves open what "PA" says
+            return written(in_words | named), "procedure text"
+        if in_words:
+            return written(in_words), "metadata"
+        if said and set(re.findall(r"[a-z]+", said)) - {"frontal"}:
+            self._note("view-ignored", raw, study_id, "view", said)
+        return "", "unknown"
+
+    def _taken_at(self, raw: RawReport, study_id: str) -> str:
+        if not raw.taken_at:
+            return ""
+        found = _DATE.fullmatch(raw.taken_at)
+        digits = "".join(group or "00" for group in found.groups()) if found else ""
+        try:
+            datetime.strptime(digits, "%Y%m%d%H%M%S")
+            return digits
+        except ValueError:
+            self._note("study-date-ignored", raw, study_id, "study_date", raw.taken_at)
+            return ""
+
+    def note_counts(self) -> None:
+        """What concerns many records is noted once, with their count."""
+        for reason, count in self._counts.items():
+            if count:
+                self._log.note(reason, self._file, found=f"{count} reports")
+
+    def _note(self, reason: str, raw: RawReport, study_id: str, column: str, found: str = "") -> None:
+        self._log.note(reason, raw.file, line=raw.line, study_id=study_id, column=column, found=found)
+
+    def _reject(self, reason: str, raw: RawReport, study_id: str, column: str, text: str) -> None:
+        content = json.dumps({"study_id": raw.study, "report": text[:_KEPT]}, ensure_ascii=False)
+        self._log.reject(reason, raw.file, raw.line, column=column, study_id=study_id, content=content)
+
+
+def _shown(content: bytes) -> str:
+    r"""Text that can be stored, with what is none as `\xNN`."""
+    return content[:_KEPT].decode("utf-8", "backslashreplace").replace("\0", "\\x00")

@@ -1,13 +1,29 @@
-"""Which files of a folder hold raw reports, and in what layout."""
+"""Which files hold raw reports, and in what layout."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from lunguage_assets.corpus.columns import REQUIRED as FINDING_COLUMNS
+from lunguage_assets.corpus.columns import folded_name
+from lunguage_assets.corpus.records import read_header
+from lunguage_assets.corpus.texts import openi, tables
+from lunguage_assets.corpus.texts.members import TEXT_FORM, XML_FORM, has_any
+from lunguage_assets.errors import InputError
+
+PACKED = "raw_reports.parquet"
 Layout = Literal["packed", "table", "open-i table", "open-i XML", "text files"]
 """`packed`: as a home stores raw reports of any other layout."""
+
+ACCEPTED = (
+    "reports.csv or reports.parquet (study_id, report), MIMIC-CXR's text files or mimic-cxr-reports.zip, the "
+    "Open-i collection (indiana_reports.csv or its XML files), or .txt files"
+)
+_TABLE_FORMS = (".csv", ".csv.gz", ".parquet")
+_TREES = ("files", "ecgen-radiology", "mimic-cxr-reports")
 
 
 @dataclass(frozen=True)
@@ -16,12 +32,103 @@ class TextSource:
 
     Args:
         layout: how they are written.
-        files: a table, a package (`.zip`), or the folder under which the files of one report each lie.
+        place: a table, a package (`.zip`), or the folder under which the files of one report each lie.
         projections: views of an Open-i table.
         chosen: which records belong, one byte (0 or 1) for each in the order of reading; None: all.
     """
 
     layout: Layout
-    files: tuple[Path, ...]
+    place: Path
     projections: Path | None = None
     chosen: bytes | None = None
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files, a folder for all that are in it."""
+        return (self.place,) if self.projections is None else (self.place, self.projections)
+
+
+def text_sources(folder: Path, files: Sequence[Path], *, loose: bool = True) -> list[TextSource]:
+    """The raw reports of a folder with these files at its top; more than one: it is not clear which count.
+
+    `loose` text files count only where nothing else does: a licence or a note may lie beside anything.
+
+    Raises:
+        InputError: a table or package cannot be read.
+    """
+    found = [TextSource("packed", path) for path in files if path.name == PACKED]
+    if found:
+        return found
+    found = [*_tables(files), *_packages(files)]
+    trees = [path for path in _folders(folder) if is_tree(path)]
+    if trees and has_any(folder, XML_FORM):
+        found.append(TextSource("open-i XML", folder))
+    elif trees and has_any(folder, TEXT_FORM):
+        found.append(TextSource("text files", folder))
+    if found or not loose:
+        return found
+    if has_any(folder, TEXT_FORM):
+        found.append(TextSource("text files", folder))
+    if has_any(folder, XML_FORM):
+        found.append(TextSource("open-i XML", folder))
+    return found
+
+
+def text_source(path: Path, beside: Sequence[Path]) -> TextSource | None:
+    """The raw reports of one file, projections among the files beside it; None: it holds none.
+
+    Raises:
+        InputError: a package cannot be opened.
+    """
+    projections = [other for other in beside if other != path and "projections" in other.name.lower()]
+    return next(iter([*_tables([path, *projections]), *_packages([path])]), None)
+
+
+def _folders(folder: Path) -> Iterable[Path]:
+    return (path for path in sorted(folder.iterdir()) if path.is_dir())
+
+
+def is_tree(path: Path) -> bool:
+    """Whether a folder's name is one that the published collections have (`files`, `p10`, `p10000032`)."""
+    name = path.name.lower()
+    return name in _TREES or (name[:1] == "p" and name[1:].isascii() and name[1:].isdecimal())
+
+
+def _packages(files: Sequence[Path]) -> list[TextSource]:
+    found = []
+    for path in files:
+        if path.name.lower().endswith(".zip"):
+            if has_any(path, TEXT_FORM):
+                found.append(TextSource("text files", path))
+            elif has_any(path, XML_FORM):
+                found.append(TextSource("open-i XML", path))
+    return found
+
+
+def _tables(files: Sequence[Path]) -> list[TextSource]:
+    held = {path: table_holds(path) for path in files if path.name.lower().endswith(_TABLE_FORMS)}
+    projections = next((path for path, what in held.items() if what == "projections"), None)
+    return [
+        TextSource("open-i table", path, projections) if what == "open-i" else TextSource("table", path)
+        for path, what in held.items()
+        if what in ("open-i", "reports")
+    ]
+
+
+def table_holds(path: Path) -> Literal["findings", "open-i", "projections", "reports", ""]:
+    """What a table holds, by its columns; a file called reports that is none is said to be one, to complain.
+
+    Empty: something else, or nothing that can be read.
+    """
+    is_named = path.name.lower().removesuffix(".gz") in ("reports.csv", "reports.parquet")
+    try:
+        names = {folded_name(name) for name in read_header(path)}
+    except InputError:
+        return "reports" if is_named else ""
+    if names >= {*FINDING_COLUMNS}:
+        return "findings"
+    if names >= openi.REPORT_COLUMNS:
+        return "open-i"
+    if names >= openi.PROJECTION_COLUMNS:
+        return "projections"
+    return "reports" if is_named or names >= {*tables.REQUIRED} else ""

@@ -3,8 +3,13 @@
 from collections.abc import Iterator
 
 import dagster as dg
+import pandas as pd
 
-from lunguage_assets.corpus.intake import take_in
+from lunguage_assets.corpus.findings.structured import take_in_structured
+from lunguage_assets.corpus.intake import Intake, take_in
+from lunguage_assets.corpus.log import IntakeLog
+from lunguage_assets.corpus.side_files import read_terms
+from lunguage_assets.corpus.texts.receiving import Received
 from lunguage_assets.orchestration.assets.step import step_asset
 from lunguage_assets.orchestration.metadata import counts
 from lunguage_assets.orchestration.partitions import Partitions
@@ -13,10 +18,28 @@ from lunguage_assets.orchestration.resources import HomeResource
 GROUP = "corpus"
 
 
-def intake(context: dg.AssetExecutionContext, home: HomeResource) -> Iterator[dg.Output]:
-    """Read and validate the registered files of a batch."""
+def intake(
+    context: dg.AssetExecutionContext,
+    home: HomeResource,
+    report_texts: pd.DataFrame | None = None,
+    rejected_reports: pd.DataFrame | None = None,
+    reading_notes: pd.DataFrame | None = None,
+    structured_findings: pd.DataFrame | None = None,
+) -> Iterator[dg.Output]:
+    """Read and validate the registered files of a batch, or take in what was read in its raw reports."""
     batch = home.home.batch(context.partition_key)
-    taken = take_in(home.home.delivery(batch.key), home.settings.corpus)
+    delivery, settings = home.home.delivery(batch.key), home.settings.corpus
+    if (
+        report_texts is None
+        or rejected_reports is None
+        or reading_notes is None
+        or structured_findings is None
+    ):
+        taken: Intake = take_in(delivery, settings)
+    else:
+        terms = read_terms(delivery.vocabulary, IntakeLog())  # what is odd about it is in reading_notes
+        received = Received(report_texts, rejected_reports, reading_notes, terms)
+        taken = take_in_structured(received, structured_findings, settings)
     source = {"batch_sha256": batch.sha256, "files": ", ".join(batch.files)}
     yield dg.Output(
         taken.findings,

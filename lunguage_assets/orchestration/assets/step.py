@@ -63,9 +63,16 @@ def step_asset(
                 metadata={"allow_missing_partitions": True} if wanted.on_request else None,
             )
             for wanted in recipe.inputs
-            if not wanted.side
+            if not (wanted.side or wanted.of_texts)
         },
-        deps=list(edited_deps(step)),
+        deps=[
+            *edited_deps(step),
+            *(
+                dg.AssetDep(wanted.table, partition_mapping=partitions.mapping(step, wanted))
+                for wanted in recipe.inputs
+                if wanted.of_texts
+            ),
+        ],
         outs={
             table: dg.AssetOut(
                 code_version=recipe.code, **table_options(table, group, kinds=(kinds or {}).get(table))
@@ -76,8 +83,10 @@ def step_asset(
 
 
 def _recorded(step: str, recipe: Recipe, compute: Compute) -> Compute:
-    """The function; side tables are read for it, outputs encoded, recorded and given a data version."""
-    side = [wanted.table for wanted in recipe.inputs if wanted.side]
+    """The function; side tables and those of raw reports are read for it, outputs encoded, recorded and given
+    a data version.
+    """
+    side = [wanted.table for wanted in recipe.inputs if wanted.side or wanted.of_texts]
 
     @wraps(compute)
     def recorded(

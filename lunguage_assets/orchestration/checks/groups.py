@@ -57,6 +57,7 @@ CHECKS: tuple[Check, ...] = (
 
 QUALITY: dict[str, tuple[str, ...]] = {
     "quality_of_batch": ("report_batch",),
+    "quality_of_structuring": ("structurer", "report_batch"),
     "quality_of_phrases": ("judge", "report_batch"),
     "quality_of_judge": ("judge",),
     "quality_of_ranker": ("ranker",),

@@ -1,0 +1,151 @@
+"""Raw reports of any layout, one after the other, and the compact form in which a home stores them.
+
+A collection of many thousand small files is one Parquet file there; what is read from it is what was read
+from the files. Nothing is held but a few reports.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from array import array
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, fields
+from itertools import zip_longest
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lunguage_assets.corpus.texts import ids
+from lunguage_assets.corpus.texts.files import read_text_files
+from lunguage_assets.corpus.texts.openi import read_openi_table, read_openi_xml
+from lunguage_assets.corpus.texts.raw import RawReport
+from lunguage_assets.corpus.texts.source import Layout, TextSource
+from lunguage_assets.corpus.texts.tables import read_table
+from lunguage_assets.errors import InputError
+
+_TOGETHER = 1000
+"""Reports in one row group: what is held at a time."""
+_TYPES: Mapping[str, pa.DataType] = {"line": pa.int64(), "content": pa.binary()}
+_SCHEMA = pa.schema([(own.name, _TYPES.get(own.name, pa.string())) for own in fields(RawReport)])
+
+
+def raw_reports(source: TextSource) -> Iterator[RawReport]:
+    """The records of a source in the order of reading, those that were chosen.
+
+    Raises:
+        InputError: a table or package is unusable as a whole, or there is no record.
+    """
+    readers: Mapping[Layout, Callable[[], Iterator[RawReport]]] = {
+        "packed": lambda: _read_packed(source.place),
+        "table": lambda: read_table(source.place),
+        "open-i table": lambda: read_openi_table(source.place, source.projections),
+        "open-i XML": lambda: read_openi_xml(source.place),
+        "text files": lambda: read_text_files(source.place),
+    }
+    for number, report in enumerate(readers[source.layout]()):
+        if source.chosen is None or source.chosen[number]:
+            yield report
+
+
+@dataclass(frozen=True)
+class Survey:
+    """A source in parts of about equal size, with a digest of the content of each.
+
+    Args:
+        parts: the part of every record, in the order of reading, from 0.
+        digests: sha256 per part, over the records themselves: the same however they are packed.
+    """
+
+    parts: array[int]
+    digests: tuple[str, ...]
+
+    def chosen(self, part: int) -> bytes | None:
+        """The selection of a part, as `TextSource.chosen`; None for the only one."""
+        return None if len(self.digests) == 1 else bytes(own == part for own in self.parts)
+
+
+def survey(source: TextSource, most: int | None = None) -> Survey:
+    """Look at every record; a part has `most` reports, or a few more: a patient's are in one part.
+
+    Raises:
+        InputError: as `raw_reports`.
+    """
+    parts, digests, counts = array("H"), [hashlib.sha256()], [0]
+    part_of: dict[str, int] = {}
+    for report in raw_reports(source):
+        owner = f"p{report.patient}" if report.patient else f"s{report.study}"
+        if most is not None and counts[-1] >= most and owner not in part_of:
+            counts.append(0)
+            digests.append(hashlib.sha256())
+        part = part_of.setdefault(owner, len(counts) - 1)
+        parts.append(part)
+        counts[part] += 1
+        _digest(digests[part], report)
+    return Survey(parts, tuple(digest.hexdigest() for digest in digests))
+
+
+def pack(source: TextSource, parts: Survey, places: Mapping[int, Path]) -> dict[int, set[str]]:
+    """Store the parts that have a place as one file each; the ids of the studies of each.
+
+    Raises:
+        InputError: as `raw_reports`, or the source is not what was surveyed.
+    """
+    studies: dict[int, set[str]] = {part: set() for part in places}
+    waiting: dict[int, list[RawReport]] = {part: [] for part in places}
+    with ExitStack() as opened:
+        writers = {
+            part: opened.enter_context(pq.ParquetWriter(place, _SCHEMA, compression="zstd"))
+            for part, place in places.items()
+        }
+        for part, report in zip_longest(parts.parts, raw_reports(source)):
+            if part is None or report is None:
+                raise InputError(
+                    source.place.name,
+                    "files that change while they are read",
+                    "a finished delivery",
+                    "Register it again when nothing writes to it any more.",
+                )
+            if part not in places:
+                continue
+            if report.study:
+                studies[part].add(ids.study_of(report.study))
+            waiting[part].append(report)
+            if len(waiting[part]) >= _TOGETHER:
+                _flush(writers[part], waiting[part])
+        for part, writer in writers.items():
+            _flush(writer, waiting[part])
+    return studies
+
+
+def _flush(writer: pq.ParquetWriter, reports: list[RawReport]) -> None:
+    columns = [pa.array([getattr(report, field.name) for report in reports], field.type) for field in _SCHEMA]
+    writer.write_table(pa.table(columns, _SCHEMA))
+    reports.clear()
+
+
+def _read_packed(path: Path) -> Iterator[RawReport]:
+    try:
+        file = pq.ParquetFile(path)
+        if file.schema_arrow.names != _SCHEMA.names:
+            raise pa.ArrowInvalid("other columns")
+        for batch in file.iter_batches(_TOGETHER):
+            for values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                yield RawReport(*values)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise InputError(
+            path.name,
+            f"damaged data ({type(error).__name__})",
+            "raw reports as a home stores them",
+            "Register the delivery again, or restore the file.",
+        ) from None
+
+
+def _digest(digest: hashlib._Hash, report: RawReport) -> None:
+    """Packing changes nothing: `.gz` of a single file does not count."""
+    for name in _SCHEMA.names:
+        value = getattr(report, name) if name != "file" else report.file.removesuffix(".gz")
+        written = value if isinstance(value, bytes) else str(value).encode()
+        digest.update(f"{len(written)}\0".encode())
+        digest.update(written)
