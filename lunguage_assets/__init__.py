@@ -2,4 +2,22 @@
 
 The packages `corpus`, `judges`, `explicit`, `implicit` and `release` hold the method and know nothing of
 Dagster; `orchestration` wires them into assets, checks, partitions and jobs; `cli` is the `lunguage` command.
+`read` and `annotate` are the method for a report or a frame of reports, without any of that (docs/read.md).
 """
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lunguage_assets.annotation import Annotation, annotate, read
+
+__all__ = ["Annotation", "annotate", "read"]
+
+
+def __getattr__(name: str) -> Any:
+    """The public functions, imported when first asked for: `import lunguage_assets` stays instant."""
+    if name in __all__:
+        return getattr(importlib.import_module("lunguage_assets.annotation"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

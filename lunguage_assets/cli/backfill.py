@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lunguage_assets.cli.home_option import HOME_OPTION, Chosen, chosen_home
+from lunguage_assets.cli.home_option import HOME_OPTION, STRUCTURER_OPTION, Chosen, chosen_home
 from lunguage_assets.cli.run import require_checks
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     default=None,
     help="Preset of the judges file. Also $LUNGUAGE_PRESET; a daemon keeps to its own.",
 )
+@STRUCTURER_OPTION
 @click.option(
     "--budget",
     type=click.FloatRange(min=0),
@@ -65,6 +66,7 @@ def backfill(
     rebuild: bool,
     without_phrases: bool,
     preset: str | None,
+    structurer: str | None,
     budget: float | None,
 ) -> None:
     """Make all partitions of one judge: phrases, comparisons, ranking, fits and what follows, release.
@@ -77,7 +79,7 @@ def backfill(
             "--budget holds in this process; for queued work set LUNGUAGE_BUDGET or "
             "LUNGUAGE_DAILY_BUDGET where the daemon runs."
         )
-    chosen = Chosen(chosen_home(home), preset, budget)
+    chosen = Chosen(chosen_home(home), preset, budget, structurer)
     if queue:
         _queued(chosen, judge, batches, rebuild, not without_phrases)
     else:

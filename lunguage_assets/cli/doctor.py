@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lunguage_assets.cli.home_option import HOME_OPTION, Chosen, chosen_home
+from lunguage_assets.cli.home_option import HOME_OPTION, STRUCTURER_OPTION, Chosen, chosen_home
 from lunguage_assets.errors import LunguageError
 
 if TYPE_CHECKING:
@@ -19,19 +19,21 @@ if TYPE_CHECKING:
 @click.command()
 @HOME_OPTION
 @click.option("--preset", default=None, help="Preset to examine; default: the judges file's.")
+@STRUCTURER_OPTION
 @click.option(
     "--data-class",
     type=click.Choice(["synthetic", "credentialed"]),
     default=None,
     help="Default: the home's corpus, else credentialed.",
 )
-def doctor(home: Path, preset: str | None, data_class: Any) -> None:
+def doctor(home: Path, preset: str | None, structurer: str | None, data_class: Any) -> None:
     """Check judges, keys, retirement dates, data policy and storage before anything is sent or spent."""
-    options = Chosen(chosen_home(home), preset)
+    options = Chosen(chosen_home(home), preset, structurer=structurer)
     place = options.home
     from datetime import UTC, datetime
 
     from lunguage_assets.judges.binding_record import BindingRecord
+    from lunguage_assets.judges.configuration import RULES
     from lunguage_assets.judges.examination import examination
     from lunguage_assets.orchestration.runs.instance import examination as instance_examination
 
@@ -43,6 +45,8 @@ def doctor(home: Path, preset: str | None, data_class: Any) -> None:
     )
     for severity, message in lines:
         click.echo(f"{severity:<8} {message}")
+    if configuration.structurer == RULES:
+        click.echo("ok       raw reports are structured by rules in this process: nothing is sent")
     for word, message in (*_calls(options, configuration), *instance_examination(place)):
         click.echo(f"{word:<8} {message}")
     if configuration.models:

@@ -32,6 +32,12 @@ PRESET_OPTION = click.option(
     default=None,
     help="Preset of the judges file; default: what the file says ('offline'). Also $LUNGUAGE_PRESET.",
 )
+STRUCTURER_OPTION = click.option(
+    "--structurer",
+    default=None,
+    help="Who reads findings in raw reports: 'rules' or a language model of the judges file; default: what "
+    "the preset says ('rules'). Also $LUNGUAGE_STRUCTURER.",
+)
 BUDGET_OPTION = click.option(
     "--budget",
     type=click.FloatRange(min=0),
@@ -82,6 +88,7 @@ class Chosen:
     home: Home
     preset: str | None = None
     budget: float | None = None
+    structurer: str | None = None
 
     @property
     def judges_file(self) -> Path | None:
@@ -107,7 +114,11 @@ class Chosen:
         from lunguage_assets.errors import ConfigurationError
         from lunguage_assets.judges.configuration import load_judges
 
-        judges = load_judges(self.judges_file, self.preset or os.environ.get("LUNGUAGE_PRESET") or None)
+        judges = load_judges(
+            self.judges_file,
+            self.preset or os.environ.get("LUNGUAGE_PRESET") or None,
+            self.structurer or os.environ.get("LUNGUAGE_STRUCTURER") or None,
+        )
         if ranker is not None and ranker not in judges.rankers:
             known = ", ".join(judges.rankers)
             raise ConfigurationError(f"ranker {ranker!r} is unknown; expected one of {known}")
@@ -123,7 +134,11 @@ class Chosen:
         """The same for Dagster."""
         from lunguage_assets.orchestration.resources import HomeResource
 
-        fields = {"preset": self.preset, "budget": None if self.budget is None else str(self.budget)}
+        fields = {
+            "preset": self.preset,
+            "structurer_key": self.structurer,
+            "budget": None if self.budget is None else str(self.budget),
+        }
         given = {name: value for name, value in fields.items() if value is not None}
         return HomeResource.from_environment(self.home, **given)
 

@@ -13,6 +13,7 @@ from lunguage_assets.cli.encode import encode
 from lunguage_assets.cli.explain import compare_modes, explain
 from lunguage_assets.cli.land import land
 from lunguage_assets.cli.ledger import ledger
+from lunguage_assets.cli.read import read
 from lunguage_assets.cli.run import analyse, estimate, register, run
 from lunguage_assets.cli.sample import sample
 from lunguage_assets.cli.survey import survey
@@ -78,6 +79,7 @@ for command in (
     explain,
     land,
     ledger,
+    read,
     register,
     run,
     sample,

@@ -13,6 +13,7 @@ from lunguage_assets.cli.home_option import (
     HOME_OPTION,
     PRESET_OPTION,
     RANKER_OPTION,
+    STRUCTURER_OPTION,
     Chosen,
     chosen_home,
     data_options,
@@ -47,6 +48,7 @@ def register(data: Path, batch: str | None, corpus: str | None, data_class: Any,
 )
 @RANKER_OPTION
 @PRESET_OPTION
+@STRUCTURER_OPTION
 @BUDGET_OPTION
 @click.option(
     "--rebuild-ranking",
@@ -62,6 +64,7 @@ def run(
     out: Path | None,
     ranker: str,
     preset: str | None,
+    structurer: str | None,
     budget: float | None,
     rebuild_ranking: bool,
 ) -> None:
@@ -69,7 +72,7 @@ def run(
 
     What is current is left as it is. When everything is, nothing is done.
     """
-    chosen = Chosen(chosen_home(home), preset, budget)
+    chosen = Chosen(chosen_home(home), preset, budget, structurer)
     place = chosen.home
     from lunguage_assets.cli.console import print_outcome, print_release, run_display
     from lunguage_assets.current.plan import Request, plan
@@ -97,6 +100,7 @@ def run(
 @data_options
 @RANKER_OPTION
 @PRESET_OPTION
+@STRUCTURER_OPTION
 @click.option("--rebuild-ranking", is_flag=True, help="As for a run that makes the measuring stick again.")
 @click.option(
     "--json",
@@ -113,11 +117,12 @@ def estimate(
     home: Path,
     ranker: str,
     preset: str | None,
+    structurer: str | None,
     rebuild_ranking: bool,
     file: Path | None,
 ) -> None:
     """Estimate what a run would ask of language models and cost; write and send nothing."""
-    chosen = Chosen(chosen_home(home), preset)
+    chosen = Chosen(chosen_home(home), preset, structurer=structurer)
     from lunguage_assets.cli.console import print_estimate
     from lunguage_assets.data_files import resource
     from lunguage_assets.files import replace_text

@@ -89,8 +89,8 @@ RECIPES: Mapping[str, Recipe] = {
         ("findings", "reports", "rejected", "intake_notes", "terms"),
         (
             Input("report_texts", of_texts=True),
-            Input("rejected_reports", of_texts=True),
-            Input("reading_notes", of_texts=True),
+            Input("rejected_reports", of_texts=True, side=True),
+            Input("reading_notes", of_texts=True, side=True),
             Input("structured_findings", of_texts=True),
         ),
         reads=("delivery", "corpus settings", "terms"),

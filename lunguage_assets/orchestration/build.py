@@ -13,7 +13,7 @@ from lunguage_assets.orchestration.assets.release import release_assets
 from lunguage_assets.orchestration.assets.text import text_assets
 from lunguage_assets.orchestration.automation.conditions import automated, automation_sensor
 from lunguage_assets.orchestration.automation.edited_sensor import edited_sensor
-from lunguage_assets.orchestration.automation.landing_sensor import landing_sensor
+from lunguage_assets.orchestration.automation.landing_sensor import JOB_OF_KIND, landing_sensor
 from lunguage_assets.orchestration.automation.schedules import automation_schedules
 from lunguage_assets.orchestration.checks.groups import all_checks, quality_jobs, quality_schedules
 from lunguage_assets.orchestration.code_links import linked_to_code
@@ -40,7 +40,8 @@ def build_defs(
     withhold_messages(corpus.data_class if corpus is not None else None)
     partitions = build_partitions(chosen.judges)
     automation = chosen.settings.automation
-    checks = all_checks(partitions)
+    checks, jobs = all_checks(partitions), asset_jobs()
+    first_jobs = [job for job in jobs if job.name in JOB_OF_KIND.values()]
     assets = [
         *text_assets(partitions),
         *corpus_assets(partitions),
@@ -55,8 +56,8 @@ def build_defs(
             *linked_to_code(automated(assets, automation, chosen)),
         ],
         asset_checks=checks,
-        jobs=[*asset_jobs(), everything, *quality_jobs(checks, partitions)],
-        sensors=[automation_sensor(automation), edited_sensor(), landing_sensor(place)],
+        jobs=[*jobs, everything, *quality_jobs(checks, partitions)],
+        sensors=[automation_sensor(automation), edited_sensor(), landing_sensor(place, jobs=first_jobs)],
         schedules=[
             *automation_schedules(partitions, automation),
             *quality_schedules(checks, partitions, automation),

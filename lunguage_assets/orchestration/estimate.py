@@ -16,6 +16,7 @@ import dagster as dg
 import pandas as pd
 
 from lunguage_assets.corpus.intake import take_in
+from lunguage_assets.corpus.texts.receiving import receive
 from lunguage_assets.current.plan import STEPS_OF_JOB, Request, Stage, plan
 from lunguage_assets.current.recipes import RECIPES
 from lunguage_assets.errors import MethodError
@@ -39,6 +40,7 @@ from lunguage_assets.judges.slots import ModelSlot
 from lunguage_assets.orchestration.assets.corpus import corpus_assets
 from lunguage_assets.orchestration.assets.edited import edited_assets
 from lunguage_assets.orchestration.assets.explicit import explicit_assets
+from lunguage_assets.orchestration.assets.text import text_assets
 from lunguage_assets.orchestration.io_manager import TableStore
 from lunguage_assets.orchestration.partitions import REPORT_BATCH, build_partitions, partition_key
 from lunguage_assets.orchestration.rehearsed_home import STEPS, RehearsedHome, rehearsed
@@ -80,7 +82,8 @@ def estimate_run(
             rehearsal.execute(rebuild)
         else:
             # unusable files would stop an offline run too
-            take_in(registration.delivery, place.settings.corpus)
+            read = receive if registration.batch.kind == "text" else take_in
+            read(registration.delivery, place.settings.corpus)
             place.remarks.append(
                 "No language model is asked: the judges are rule-based and run in this process. It costs"
                 " nothing."
@@ -118,6 +121,7 @@ class _Rehearsal:
         partitions = build_partitions(self.configuration)
         assets = [
             *edited_assets(partitions),
+            *text_assets(partitions),
             *corpus_assets(partitions),
             *explicit_assets(partitions),
         ]

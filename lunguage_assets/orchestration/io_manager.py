@@ -21,12 +21,14 @@ from upath import UPath
 from lunguage_assets.current.plan import not_there
 from lunguage_assets.home.record import Encoded
 from lunguage_assets.home.store import (
+    PARTITIONED_BY,
     create_catalog,
     partition_path,
     publish_table,
     read_sound_table,
 )
 from lunguage_assets.home.table_place import is_local, open_place
+from lunguage_assets.orchestration.partitions import store_keys
 from lunguage_assets.orchestration.withheld import plain_failures
 from lunguage_assets.tables import TABLES
 
@@ -64,7 +66,8 @@ class ParquetTables(dg.UPathIOManager):
     def get_path_for_partition(
         self, context: dg.InputContext | dg.OutputContext, path: UPath, partition: str
     ) -> UPath:
-        return partition_path(self._root, path.name, *partition.split("/")).with_suffix("")
+        keys = store_keys("|".join(partition.split("/")), PARTITIONED_BY[path.name])
+        return partition_path(self._root, path.name, *keys).with_suffix("")
 
     def get_metadata(self, context: dg.OutputContext, obj: Encoded) -> dict[str, Any]:
         return {"dagster/row_count": len(obj.frame)}

@@ -23,6 +23,8 @@ OWNERS = ["team:radiology-nlp"]
 HALVES = ("explicit", "implicit")
 ASKS_JUDGES = (
     "structured_findings",
+    "sentence_accounts",
+    "refused_values",
     "hedge_phrases",
     "comparison_matches",
     "fitted_probabilities",

@@ -23,6 +23,7 @@ from lunguage_assets.explicit.fit.probability import Anchor, calibrate, load_anc
 from lunguage_assets.home.home import Batch, Home, Registration
 from lunguage_assets.judges.asking.progress import Progress
 from lunguage_assets.judges.binding_record import BindingRecord
+from lunguage_assets.judges.configuration import RULES
 from lunguage_assets.judges.estimating.rehearsal import RehearsalJudge
 from lunguage_assets.judges.ledger.reading import LedgerReader
 from lunguage_assets.judges.opening import make_judge
@@ -30,9 +31,11 @@ from lunguage_assets.judges.prompts import load_prompts
 from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.judges.slots import ModelSlot
 from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.structuring.contract import Structurer
+from lunguage_assets.structuring.rules.structurer import RuleStructurer
 
-STEPS = ("intake", "extraction", "collecting", "comparing", "ranking", "fitting")
-"""The explicit half, upstream first: what asks judges, and what it reads."""
+STEPS = ("reading", "structuring", "intake", "extraction", "collecting", "comparing", "ranking", "fitting")
+"""Up to the end of the explicit half, upstream first: what asks judges, and what it reads."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,17 @@ class RehearsedHome(HomeResource):
     def judge(self, key: str, progress: Callable[[Progress], None] | None = None) -> Judge:
         """The rehearsal judge of a language model; rule-based judges answer themselves."""
         return self._judges_asked.get(key) or make_judge(key, self.judges)
+
+    def structurer(
+        self, key: str, terms: pd.DataFrame, progress: Callable[[Progress], None] | None = None
+    ) -> Structurer:
+        """The offline structurer, which stands in for a language model, too."""
+        if key != RULES:
+            self._remarks.append(
+                f"structurer {key!r} would be asked about every report; its questions are not in these "
+                "numbers, and what it finds is taken from the offline structurer."
+            )
+        return RuleStructurer.bundled(terms if len(terms) else None)
 
     def require_anchors(self, phrases: Collection[str]) -> None:
         """Note a missing anchor: made-up phrases are not those of a run."""

@@ -57,9 +57,9 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
     """The home folder with what differs from one deployment to the next.
 
     `judges_file` and `prompts_folder` are paths (empty: the bundled ones), `preset` one of the judges file
-    (empty: the one it names), `structurer_key` another structurer than the preset's, `ledger` a file or a PostgreSQL URL (empty: in the home), `budget` and
-    `daily_budget` US dollars (empty: none): what this process, and what all who share the ledger within 24
-    hours, may spend.
+    (empty: the one it names), `structurer_key` another structurer than the preset's, `ledger` a file or a
+    PostgreSQL URL (empty: in the home), `budget` and `daily_budget` US dollars (empty: none): what this
+    process, and what all who share the ledger within 24 hours, may spend.
     """
 
     root: str

@@ -109,6 +109,38 @@ def intake_shares(connection: DuckDBPyConnection) -> list[Share]:
     return [Share(label, hits, studies, *before[label]) for label, (hits, studies) in here.items()]
 
 
+def reading_shares(connection: DuckDBPyConnection) -> list[Share]:
+    """Studies with a finding, with a sentence of findings or impression that states nothing or cannot be
+    read, and with a refused value.
+    """
+    here, before = (_reading_counts(connection, is_new) for is_new in (True, False))
+    return [Share(label, hits, studies, *before[label]) for label, (hits, studies) in here.items()]
+
+
+def _reading_counts(connection: DuckDBPyConnection, is_new: bool) -> dict[str, tuple[int, int]]:
+    ((studies, nothing, unreadable),) = connection.execute(
+        """
+        SELECT count(DISTINCT study_id), count(DISTINCT study_id) FILTER (account = 'nothing stated'),
+               count(DISTINCT study_id) FILTER (account = 'unreadable')
+        FROM sentence_accounts WHERE is_new = ? AND section <> 'hist'
+        """,
+        [is_new],
+    ).fetchall()
+    ((found,),) = connection.execute(
+        "SELECT count(DISTINCT study_id) FROM structured_findings WHERE is_new = ? AND section <> 'hist'",
+        [is_new],
+    ).fetchall()
+    ((refused,),) = connection.execute(
+        "SELECT count(DISTINCT study_id) FROM refused_values WHERE is_new = ?", [is_new]
+    ).fetchall()
+    return {
+        "studies with a finding": (found, studies),
+        "studies with a sentence that states nothing": (nothing, studies),
+        "studies with a sentence that cannot be read": (unreadable, studies),
+        "studies with a refused value": (min(refused, studies), studies),
+    }
+
+
 def _intake_counts(connection: DuckDBPyConnection, is_new: bool) -> dict[str, tuple[int, int]]:
     ((rejected, unknown, studies),) = connection.execute(
         """

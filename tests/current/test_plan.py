@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lunguage_assets.current.plan import STEPS_OF_JOB, Request, Stage, plan
-from lunguage_assets.current.recipes import BATCH, RECIPES, RELEASE, STEP_OF, dimensions_of
+from lunguage_assets.current.recipes import BATCH, RECIPES, RELEASE, STEP_OF, STRUCTURER, dimensions_of
 from lunguage_assets.current.standing import CURRENT, MISSING, Standing, Standings
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError, MethodError
@@ -43,6 +43,9 @@ class Supposed(Standings):
         self.by_step = by_step
         self.batches = BATCHES
 
+    def is_text(self, batch: str) -> bool:
+        return batch == "b"  # raw reports; the other one is of findings
+
     def _of(self, table: str, *keys: str) -> Standing:
         return self.by_step.get((STEP_OF[table], *keys), CURRENT)
 
@@ -56,6 +59,7 @@ PLACES = [
     for keys in {
         ("judge", BATCH): [(judge, batch) for judge in OWNERS[:3] for batch in BATCHES],
         ("ranker", BATCH): [(ranker, batch) for ranker in OWNERS for batch in BATCHES],
+        (STRUCTURER, BATCH): [("rules", "b")],
         ("judge",): [(judge,) for judge in OWNERS[:3]],
         ("ranker",): [(ranker,) for ranker in OWNERS],
         (BATCH,): [(batch,) for batch in BATCHES],
@@ -101,7 +105,7 @@ def test_a_backfill_of_a_candidate_touches_no_other_judge_but_for_what_all_share
             plan_backfill(now, "new", sorted(chosen))
         return
     for stage in plan_backfill(now, "new", sorted(chosen), rebuild=rebuild, phrases=phrases):
-        shared = stage.job == "ingest" or (stage.job == "extract_hedges" and stage.keys[0] == "lexicon")
+        shared = stage.job in ("read_reports", "structure", "ingest") or (stage.job == "extract_hedges" and stage.keys[0] == "lexicon")
         collected = stage == Stage("build_vocabulary", ("lexicon",)) and vocabulary == "missing"
         assert "new" in stage.keys or shared or collected, stage
 
@@ -118,6 +122,16 @@ def test_what_is_planned_is_all_there_is_to_do(now: Supposed) -> None:
 def test_everything_that_is_current_is_left_out() -> None:
     assert plan(Supposed({}), Request("panel")) == []
     assert plan_backfill(Supposed({}), "new") == []
+
+
+def test_only_a_batch_of_raw_reports_is_read_and_structured() -> None:
+    missing = Supposed({(step, *keys): MISSING for step, *keys in PLACES})
+    stages = [(stage.job, stage.keys) for stage in plan(missing, Request("panel"))]
+    assert [stage for stage in stages if stage[0] in ("read_reports", "structure")] == [
+        ("read_reports", ("b",)),
+        ("structure", ("rules", "b")),
+    ]
+    assert stages.index(("structure", ("rules", "b"))) < stages.index(("ingest", ("b",)))
 
 
 def test_an_unknown_judge_or_batch_is_refused_with_the_remedy() -> None:

@@ -32,6 +32,7 @@ BATCHES = ("first", "second")
 RESULT = ("merging", "expansion", "resolution", "release")
 ANALYSES = ("agreement_of_judges", "ranking_robustness", "fit_validation", "expert_agreement")
 FOLLOWS = {
+    **dict.fromkeys(("reading", "structuring"), ()),  # of raw reports, which are not in this home
     "intake": ("extraction", "fitting", *RESULT),
     "extraction": ("fitting", *RESULT),  # a vocabulary is collected again on request only
     "collecting": ("comparing", "ranking", "fitting", *RESULT, *ANALYSES),
@@ -44,6 +45,7 @@ FOLLOWS = {
     **dict.fromkeys(("release", *ANALYSES), ()),
 }
 KEYS = {
+    **dict.fromkeys(("reading", "structuring"), []),
     "intake": [(batch,) for batch in BATCHES],
     "extraction": [("lexicon", batch) for batch in BATCHES],
     "collecting": [("lexicon",)],
@@ -479,7 +481,12 @@ def test_every_option_of_the_method_is_read_by_a_step(small: SmallHome) -> None:
     known = small.standings().reads
     for step, recipe in RECIPES.items():
         for name in recipe.reads:
-            keys = {"judge": "lexicon", "ranker": "panel", "report_batch": "first"}
+            keys = {
+                "judge": "lexicon",
+                "ranker": "panel",
+                "structurer": "rules",
+                "report_batch": "first",
+            }
             assert known.of(name, keys), (step, name)
 
 

@@ -106,6 +106,9 @@ def test_tags_tell_what_holds_report_text_and_what_may_cost_money(definitions: d
         "comparison_matches",
         "fitted_probabilities",
         "fit_log",
+        "structured_findings",
+        "sentence_accounts",
+        "refused_values",
     }
     assert (tags["reference_ranking"]["half"], tags["expansions"]["half"]) == ("explicit", "implicit")
 

@@ -70,7 +70,7 @@ def step_asset(
             *(
                 dg.AssetDep(wanted.table, partition_mapping=partitions.mapping(step, wanted))
                 for wanted in recipe.inputs
-                if wanted.of_texts
+                if wanted.of_texts and not wanted.side
             ),
         ],
         outs={

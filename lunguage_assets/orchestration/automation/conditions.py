@@ -22,7 +22,7 @@ from lunguage_assets.orchestration.runs.command_lock import is_at_work
 from lunguage_assets.settings import AutomationSettings
 
 SENSOR = "carry_batches_on"
-CARRIED = ("extraction", "fitting", "merging", "expansion", "resolution")
+CARRIED = ("structuring", "intake", "extraction", "fitting", "merging", "expansion", "resolution")
 """Steps that a new batch goes through, upstream first."""
 
 
@@ -57,6 +57,10 @@ def _is_ready(now: Standings, step: str, keys: tuple[str, ...]) -> bool:
     """Whether everything is current that the step, and those before it in the same run, read of others."""
     if step == "extraction" and not _extracts(now, keys[0]):
         return False
+    if step == "structuring" and keys[0] != now.judges.structurer:
+        return False
+    if step in ("structuring", "intake") and not now.is_text(keys[-1]):
+        return False  # findings are taken in by a person, a command or the landing sensor
     return all(
         _is_ready(now, STEP_OF[wanted.table], place)
         if dimensions_of(wanted.table) == RECIPES[step].dimensions

@@ -1,12 +1,13 @@
-"""The sensor `landing`: every tick makes one pass over the landing folder and asks for one run of `ingest`
-per new batch.
+"""The sensor `landing`: every tick makes one pass over the landing folder and asks for one run per new batch:
+of `ingest`, or of `read_reports` where raw reports were delivered.
 
 Its cursor is the number of the last batch that it asked for. Dagster keeps it together with the runs that it
 has begun to launch: after a kill between registration and launch the next tick asks again, under the same
 run key. Names of files stay out of ticks, logs and tags, because they may name patients.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import dagster as dg
 
@@ -19,6 +20,10 @@ from lunguage_assets.orchestration.partitions import REPORT_BATCH
 from lunguage_assets.orchestration.withheld import plain_failures
 from lunguage_assets.settings import LandingSettings, load_settings
 
+INGEST = "ingest"
+JOB_OF_KIND = {"findings": INGEST, "text": "read_reports"}
+"""Kind of a batch -> the first job that it needs."""
+
 SECONDS_PER_TICK = 20.0
 """After this time a pass begins no further delivery: Dagster waits 60 seconds for a tick."""
 REQUESTS_PER_TICK = 100
@@ -29,20 +34,32 @@ HOW_TO_CONFIGURE = (
 )
 
 
-def landing_sensor(home: Home, clock: Callable[[], tuple[str, float]] = uptime) -> dg.SensorDefinition:
-    """The sensor for a home: running from the start when a landing folder is configured, else stopped."""
+def landing_sensor(
+    home: Home,
+    clock: Callable[[], tuple[str, float]] = uptime,
+    jobs: "Sequence[dg.UnresolvedAssetJobDefinition]" = (),
+) -> dg.SensorDefinition:
+    """The sensor for a home: running from the start when a landing folder is configured, else stopped.
+
+    Args:
+        home: whose landing folder is watched.
+        clock: of this machine.
+        jobs: `ingest` and `read_reports`; none: `ingest` of the same code location, for deliveries of
+            findings.
+    """
     try:
         settings = load_settings(home.settings_file).landing
     except LunguageError:  # the code location must load; every tick reports the error
         settings = LandingSettings()
+    targets: dict[str, Any] = {"jobs": list(jobs)} if jobs else {"job_name": INGEST}
     status = dg.DefaultSensorStatus.RUNNING if landing_url(home, settings) else dg.DefaultSensorStatus.STOPPED
 
     @dg.sensor(
         name="landing",
-        job_name="ingest",
+        **targets,
         minimum_interval_seconds=settings.interval_s,
         default_status=status,
-        description="Registers complete deliveries of the landing folder as batches; one run ingests each "
+        description="Registers complete deliveries of the landing folder as batches; one run reads each "
         "(docs/landing.md).",
     )
     @plain_failures()
@@ -64,22 +81,23 @@ def landing_sensor(home: Home, clock: Callable[[], tuple[str, float]] = uptime) 
 def _requests(home: Home, cursor: str | None, otherwise: str) -> dg.SensorResult:
     """Runs for all batches that were not asked for, whatever came of this pass; without any, why."""
     asked = int(cursor) if cursor and cursor.isdecimal() else 0
-    present = {batch.key for batch in home.registered()}  # an intended batch is not yet there
+    present = {batch.key: batch.kind for batch in home.registered()}  # an intended batch is not yet there
     batches = [batch for batch in load_record(home).batches.values() if batch.key in present]
     new = [batch for batch in sorted(batches, key=lambda batch: batch.number) if batch.number > asked]
     new = new[:REQUESTS_PER_TICK]
     if not new:
         return dg.SensorResult(skip_reason=otherwise, cursor=cursor)
     return dg.SensorResult(
-        run_requests=[run_request(batch) for batch in new],
+        run_requests=[run_request(batch, JOB_OF_KIND[present[batch.key]]) for batch in new],
         dynamic_partitions_requests=[REPORT_BATCH.build_add_request([batch.key for batch in new])],
         cursor=str(new[-1].number),
     )
 
 
-def run_request(batch: LandedBatch) -> dg.RunRequest:
-    """The run that ingests a batch; its tags are counts."""
+def run_request(batch: LandedBatch, job: str = INGEST) -> dg.RunRequest:
+    """The run that reads a batch; its tags are counts."""
     return dg.RunRequest(
+        job_name=job,
         run_key=f"{batch.key}-{batch.sha256[:16]}-{batch.number}",
         partition_key=batch.key,
         tags={

@@ -29,7 +29,7 @@ FIRST = (
     "The p of tentative findings are distributed as in earlier batches of the same ranker and ranking.",
 )
 def p_drift(look: Look) -> Found:
-    with _beside_earlier(look, "fitted_probabilities", same="ranking_version") as (connection, before):
+    with beside_earlier(look, "fitted_probabilities", same="ranking_version") as (connection, before):
         new, earlier = p_samples(connection)
         if new is None or earlier is None:
             return Found(True, {"note": FIRST})
@@ -62,9 +62,9 @@ def p_drift(look: Look) -> Found:
     "Diagnoses expand as often as in earlier batches, where they could and over all studies.",
 )
 def expansion_drift(look: Look) -> Found:
-    with _beside_earlier(look, "pathway_matches") as (connection, before):
+    with beside_earlier(look, "pathway_matches") as (connection, before):
         shares = expansion_shares(connection)
-    return _shares_found(
+    return shares_found(
         look,
         shares,
         before,
@@ -82,9 +82,9 @@ def expansion_drift(look: Look) -> Found:
     "frequent as in earlier batches.",
 )
 def intake_drift(look: Look) -> Found:
-    with _beside_earlier(look, "reports", "findings") as (connection, before):
+    with beside_earlier(look, "reports", "findings") as (connection, before):
         shares = intake_shares(connection)
-    return _shares_found(
+    return shares_found(
         look,
         shares,
         before,
@@ -96,7 +96,7 @@ def intake_drift(look: Look) -> Found:
 
 
 @contextmanager
-def _beside_earlier(
+def beside_earlier(
     look: Look, table: str, *more: str, same: str = ""
 ) -> Iterator[tuple[DuckDBPyConnection, list[str]]]:
     """A connection with a view per table of this batch and earlier ones, and the earlier ones of `table`."""
@@ -115,7 +115,8 @@ def _beside_earlier(
         yield connection, found[0]
 
 
-def _shares_found(look: Look, shares: Sequence[Share], before: Sequence[str], remedy: str) -> Found:
+def shares_found(look: Look, shares: Sequence[Share], before: Sequence[str], remedy: str) -> Found:
+    """What a comparison of shares found."""
     if not before:
         return Found(True, {"note": FIRST})
     shifts = share_shifts(shares, look.limits)

@@ -26,6 +26,13 @@ from lunguage_assets.orchestration.checks.judges import JUDGES_ALIVE, agreement_
 from lunguage_assets.orchestration.checks.look import RULES_TAG, Check, looked_at_together
 from lunguage_assets.orchestration.checks.membership import panel_complete
 from lunguage_assets.orchestration.checks.tables import accounts_balance, conflict_free, expectations
+from lunguage_assets.orchestration.checks.text import (
+    reading_drift,
+    sentences_accounted,
+    sentences_readable,
+    spans_quote_reports,
+    values_believed,
+)
 from lunguage_assets.orchestration.jobs import tables_of_job
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.settings import AutomationSettings
@@ -37,6 +44,11 @@ GROUPS: dict[str, tuple[str, ...]] = {
 
 CHECKS: tuple[Check, ...] = (
     *(expectations(table) for tables in GROUPS.values() for table in tables),
+    spans_quote_reports,
+    sentences_accounted,
+    sentences_readable,
+    values_believed,
+    reading_drift,
     conflict_free,
     accounts_balance,
     intake_accepted,

@@ -26,7 +26,7 @@ from lunguage_assets.tables import COMPARISON_MATCHES, JUDGE_AGREEMENT, TABLES
 
 BATCHES = ("first", "second")
 RESULTS = (*tables_of_job("fit"), *tables_of_job("expand"))
-KEYS = {"judge": "lexicon", "ranker": "panel", "report_batch": "second"}
+KEYS = {"judge": "lexicon", "ranker": "panel", "structurer": "rules", "report_batch": "second"}
 
 Change = Callable[[pd.DataFrame], pd.DataFrame]
 
@@ -379,5 +379,10 @@ def test_every_table_has_rules_and_belongs_to_one_step() -> None:
     tables = [table for group in GROUPS.values() for table in group]
     assert sorted(tables) == sorted(TABLES)
     assert {check.table for check in CHECKS if check.name == "expectations"} == set(TABLES)
-    assert {check.name for check in CHECKS if check.blocking} == {"conflict_free", "accounts_balance"}
+    assert {check.name for check in CHECKS if check.blocking} == {
+        "conflict_free",
+        "accounts_balance",
+        "spans_quote_reports",
+        "sentences_accounted",
+    }
     assert set(GROUPS) == {f"check_{job}" for job in STEPS_OF_JOB if job not in ("refit", "release")}

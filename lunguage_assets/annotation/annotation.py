@@ -1,0 +1,142 @@
+"""The public functions `read` and `annotate`, and what they return (docs/read.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import pandas as pd
+
+from lunguage_assets.annotation.frames import (
+    Names,
+    conflicts_frame,
+    findings_frame,
+    labels_frame,
+    left_out_frame,
+    reports_frame,
+    sentences_frame,
+)
+from lunguage_assets.annotation.given import FRAME, Given, Place, given_ids, given_text, given_views
+from lunguage_assets.annotation.method import bundled_method
+from lunguage_assets.annotation.reading import read_texts
+from lunguage_assets.annotation.spans import spans_frame
+from lunguage_assets.errors import InputError
+
+REPORTS_AT_ONCE = 1000
+"""Reports that go through the method together; memory follows from it, results do not."""
+
+ONE = "report"
+"""How `read` names its report."""
+
+
+@dataclass(frozen=True, repr=False)
+class Annotation:
+    """What reports say and imply. Frames; `study_id` is the caller's, `finding_id` joins them.
+
+    Their columns are those of the tables in `lunguage_assets/tables/annotation.py`.
+
+    Args:
+        reports: one row per report, in the given order: views, notes on the text, the text.
+        sentences: every sentence with its account.
+        findings: Lunguage++ rows: phrase, p, p_low, p_high, status, place; implied rows with pathway and
+            parent.
+        labels: study-level labels, one row per report and label.
+        conflicts: rows about the same finding and place that disagree or repeat each other, before they were
+            resolved.
+        left_out: rows that are not among the findings, with the rule and the row that stands for them.
+        spans: characters of every value that was read.
+    """
+
+    reports: pd.DataFrame
+    sentences: pd.DataFrame
+    findings: pd.DataFrame
+    labels: pd.DataFrame
+    conflicts: pd.DataFrame
+    left_out: pd.DataFrame
+    spans: pd.DataFrame
+
+    def __repr__(self) -> str:
+        """Counts only: the frames hold report text."""
+        counts = ", ".join(f"{part.name}: {len(getattr(self, part.name))}" for part in fields(self))
+        return f"Annotation({counts})"
+
+
+def read(text: str, *, views: str = "") -> Annotation:
+    """What one report says and implies; its `study_id` is "report".
+
+    Args:
+        text: the report, with or without headings.
+        views: projections and postures, such as "PA and lateral"; empty: those that the text names.
+
+    Raises:
+        InputError: `text` is no text or too long, or `views` names no view.
+    """
+    said = given_views(views, Place("read", column="views"))
+    return annotated([given_text(ONE, text, said, Place("read", column="text"))])
+
+
+def annotate(
+    frame: pd.DataFrame, text: str = "report", study_id: str = "study_id", views: str = ""
+) -> Annotation:
+    """What many reports say and imply; each is read alone, whatever the others say.
+
+    Args:
+        frame: one report per row; a missing text is an empty report.
+        text: the column of the texts.
+        study_id: the column of the reports' ids, each once; they are compared as text.
+        views: the column of the views, as for `read`; empty: those that the texts name.
+
+    Raises:
+        InputError: a column is missing, an id is missing or repeated, a cell is no text, too long, or names
+            no view. The message names row (from 0) and column.
+    """
+    for column in filter(None, (text, study_id, views)):
+        if column not in frame.columns:
+            raise InputError(
+                FRAME,
+                f"{len(frame.columns)} columns without it",
+                "one report per row",
+                "Name the column that holds it.",
+                column=column,
+            )
+    names = given_ids(frame[study_id].tolist(), study_id)
+    said = frame[views].tolist() if views else [""] * len(frame)
+    cells = zip(names, frame[text].tolist(), said, strict=True)
+    return annotated(
+        [
+            given_text(name, cell, given_views(view, Place(FRAME, row, views)), Place(FRAME, row, text))
+            for row, (name, cell, view) in enumerate(cells)
+        ]
+    )
+
+
+def annotated(given: Sequence[Given]) -> Annotation:
+    """The same of reports that are checked already; their names differ."""
+    starts = range(0, max(len(given), 1), REPORTS_AT_ONCE)
+    parts = [_part(given[start : start + REPORTS_AT_ONCE], start) for start in starts]
+    if len(parts) == 1:
+        return parts[0]
+    return Annotation(
+        *(
+            pd.concat([getattr(part, frame.name) for part in parts], ignore_index=True)
+            for frame in fields(Annotation)
+        )
+    )
+
+
+def _part(given: Sequence[Given], start: int) -> Annotation:
+    """Some of the reports; the method numbers them by their position among all."""
+    studies = {f"s{number:08d}": one for number, one in enumerate(given, start)}
+    found = read_texts(studies)
+    intake = found.intake
+    outcome = bundled_method().of(intake.findings, intake.reports, intake.rejected)
+    names = Names.of({study: one.name for study, one in studies.items()}, intake.findings)
+    return Annotation(
+        reports=reports_frame(found, names),
+        sentences=sentences_frame(found, names),
+        findings=findings_frame(outcome, names),
+        labels=labels_frame(outcome, names),
+        conflicts=conflicts_frame(outcome, names),
+        left_out=left_out_frame(found, outcome, names),
+        spans=spans_frame(found, outcome, names),
+    )

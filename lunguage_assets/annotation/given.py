@@ -1,0 +1,121 @@
+"""Reports as a caller gives them, checked before anything is read: texts, ids, views."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import pandas as pd
+
+from lunguage_assets.corpus.texts.mending import mended
+from lunguage_assets.corpus.texts.raw import LARGEST
+from lunguage_assets.corpus.views import image_views, written
+from lunguage_assets.errors import InputError
+from lunguage_assets.tables import VIEWS
+
+FRAME = "frame"
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """One report.
+
+    Args:
+        name: what the caller calls it.
+        text: its text, mended as delivered texts are (encoding, markup, ends of lines, blanks around it).
+        notes: codes of what was mended.
+        views: in the written form; empty: those that the text names.
+    """
+
+    name: str
+    text: str = field(repr=False)
+    notes: tuple[str, ...] = ()
+    views: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a value stands, for messages: a file, or a frame's row and column."""
+
+    file: str
+    row: int | None = None
+    column: str | None = None
+
+    def error(self, found: str, expected: str, remedy: str) -> InputError:
+        return InputError(self.file, found, expected, remedy, row=self.row, column=self.column)
+
+
+def given_report(name: str, content: bytes, views: str, place: Place) -> Given:
+    """A report from its bytes; `views` in the written form.
+
+    Raises:
+        InputError: more than one report can be, or no text.
+    """
+    if len(content) > LARGEST:
+        raise place.error(
+            "more than a million bytes", "the text of one report", "Give each report by itself."
+        )
+    text = mended(content)
+    if not text.is_text:
+        raise place.error(
+            "bytes that are no text", "the text of one report", "Give the report as plain text."
+        )
+    return Given(name, text.text, text.notes, views)
+
+
+def given_text(name: str, cell: Any, views: str, place: Place) -> Given:
+    """A report from a value; a missing cell of a frame is an empty report.
+
+    Raises:
+        InputError: as `given_report`, or the value is no `str`.
+    """
+    if place.row is not None and is_missing(cell):
+        return Given(name, "", (), views)
+    if not isinstance(cell, str):
+        raise place.error(f"a {type(cell).__name__}", "the text of a report", "Give the text as str.")
+    return given_report(name, cell.encode("utf-8", "replace"), views, place)
+
+
+def given_views(cell: Any, place: Place) -> str:
+    """Views in the written form, of words such as "PA and lateral"; empty for none.
+
+    Raises:
+        InputError: words that name no view.
+    """
+    words = "" if is_missing(cell) else str(cell).strip()
+    found = _views(words)
+    if words and not found:
+        raise place.error(
+            "words that name no view", f"views out of {', '.join(VIEWS)}", "Correct them, or leave them out."
+        )
+    return found
+
+
+def given_ids(cells: Sequence[Any], column: str) -> list[str]:
+    """The reports' ids as text.
+
+    Raises:
+        InputError: an id is missing or repeated.
+    """
+    rows: dict[str, int] = {}
+    for row, cell in enumerate(cells):
+        own = "" if is_missing(cell) else str(cell).strip()
+        if not own or own in rows:
+            found = f"the id of row {rows[own]}" if own else "nothing"
+            raise Place(FRAME, row, column).error(
+                found, "every id once", "Give each report an id of its own."
+            )
+        rows[own] = row
+    return list(rows)
+
+
+def is_missing(cell: Any) -> bool:
+    """Whether a frame holds nothing there: None, NaN, NA."""
+    return bool(cell is None or cell is pd.NA or cell != cell)
+
+
+@lru_cache(maxsize=1024)
+def _views(words: str) -> str:
+    return written(image_views("", "", words).from_procedure)

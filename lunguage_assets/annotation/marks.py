@@ -1,0 +1,94 @@
+"""A report's text cut into pieces, each with the rows that read it: what terminal and page mark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from lunguage_assets.annotation.spans import PHRASE
+
+FINDING, HEDGE, DETAIL, PLAIN, SILENT, OUTSIDE = "finding", "hedge", "detail", "plain", "silent", "outside"
+"""What a piece is: words of a finding; of a hedging phrase; of a place or attribute; of a sentence with
+findings; of a sentence that states none; of headings and of sections that state none.
+"""
+
+_RANK = {FINDING: 0, HEDGE: 1, DETAIL: 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Characters that a row was read from; `column` as in READ_SPANS."""
+
+    finding_id: str
+    column: str
+    begin: int
+    end: int
+
+    @property
+    def kind(self) -> str:
+        return FINDING if self.column == "ent" else HEDGE if self.column == PHRASE else DETAIL
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence's characters and its account."""
+
+    section: str
+    number: int
+    begin: int
+    end: int
+    account: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Characters of one kind; `rows`: ids of the rows read there, findings before hedges and details."""
+
+    text: str = field(repr=False)
+    kind: str
+    rows: tuple[str, ...] = ()
+    sentence: Sentence | None = None
+
+
+def pieces(text: str, spans: Iterable[Span], sentences: Sequence[Sentence]) -> list[Piece]:
+    """The whole text, in order: the pieces joined are the text.
+
+    A piece that several rows share is of the first kind of finding, hedge, detail.
+    """
+    listed = [span for span in spans if 0 <= span.begin < span.end <= len(text)]
+    borders = {0, len(text)}
+    for begin, end in (*((s.begin, s.end) for s in listed), *((s.begin, s.end) for s in sentences)):
+        borders |= {begin, end}
+    cuts = sorted(border for border in borders if 0 <= border <= len(text))
+    reading = _starting(listed)
+    open_spans: list[Span] = []
+    found: list[Piece] = []
+    waiting = sorted(sentences, key=lambda sentence: sentence.begin, reverse=True)
+    current: Sentence | None = None
+    for begin, end in pairwise(cuts):
+        open_spans = [span for span in open_spans if span.end > begin] + reading.get(begin, [])
+        if current is not None and current.end <= begin:
+            current = None
+        if waiting and waiting[-1].begin <= begin:
+            current = waiting.pop()
+        found.append(_piece(text[begin:end], open_spans, current))
+    return found
+
+
+def _starting(spans: Sequence[Span]) -> Mapping[int, list[Span]]:
+    starting: dict[int, list[Span]] = {}
+    for span in spans:
+        starting.setdefault(span.begin, []).append(span)
+    return starting
+
+
+def _piece(text: str, spans: Sequence[Span], sentence: Sentence | None) -> Piece:
+    if not spans:
+        if sentence is None or sentence.section == "other":
+            return Piece(text, OUTSIDE, (), sentence)
+        return Piece(text, PLAIN if sentence.account == "findings" else SILENT, (), sentence)
+    ordered = sorted(spans, key=lambda span: _RANK[span.kind])
+    rows = tuple(dict.fromkeys(span.finding_id for span in ordered))
+    return Piece(text, ordered[0].kind, rows, sentence)

@@ -1,0 +1,282 @@
+"""What is shown of a report: its pieces, its findings with their reasons, what contradicts, and the labels.
+
+The same content for terminal and page (`terminal.py`, `page.py`); the wording of codes is that of
+`lunguage explain`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from lunguage_assets.annotation.annotation import Annotation
+from lunguage_assets.annotation.marks import Piece, Sentence, Span, pieces
+from lunguage_assets.corpus.reasons import NOTES
+from lunguage_assets.release.explain.explain_wording import RULES, SECTIONS, STATUSES
+from lunguage_assets.tables import ATTRIBUTES
+
+PRESENT, OPEN, ABSENT, PAST, OUT = "present", "open", "absent", "past", "out"
+"""How a row is coloured: certainly present, tentative either way, certainly absent, history, removed."""
+
+NO_VIEWS = (
+    "The views are not known: findings that need them imply nothing (effusion, cardiomegaly). Say which they "
+    'are, such as "PA and lateral".'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRow:
+    """One finding: stated, implied, or left out.
+
+    Args:
+        number: of a row among the findings, from 1; of a merged row that of the row that stands for it; 0 for
+            rows that nothing stands for.
+        tone: how it is coloured.
+        lines: the reasons, in plain words.
+        implied: what it implies, in the order of the pathway.
+    """
+
+    number: int
+    finding_id: str
+    title: str
+    tone: str
+    status: str
+    phrase: str
+    p: float
+    low: float
+    high: float
+    is_bound: bool
+    where: str
+    details: str
+    lines: tuple[str, ...]
+    implied: tuple[ShownRow, ...] = ()
+    is_left_out: bool = False
+
+    @property
+    def claim(self) -> str:
+        """`present`, `absent`, or `present?` where words leave it open."""
+        return (
+            self.status.replace("certainly ", "")
+            .replace("tentatively absent", "absent?")
+            .replace("tentatively present", "present?")
+        )
+
+    @property
+    def believed(self) -> str:
+        """`0.56 (0.49 to 0.62)`; a bound as `≥ 0.56 (0.49 to 1.00)`, or `≤ 0.44` of what is denied."""
+        if self.low == self.high:
+            return f"{self.p:.0f}"
+        if not self.is_bound:
+            return f"{self.p:.2f} ({self.low:.2f} to {self.high:.2f})"
+        if self.low == 0.0:
+            return f"≤ {self.high:.2f}"
+        return f"≥ {self.p:.2f} ({self.low:.2f} to {self.high:.2f})"
+
+    @property
+    def reason(self) -> str:
+        """What a person sees who points at the words: title, p, reasons, what it implies; a line each."""
+        believed = () if self.is_left_out else (f"p {self.believed}",)
+        implied = ", ".join(row.title for row in self.implied)
+        follows = (f"implies {implied}",) if implied else ()
+        return "\n".join((f"{self.title}: {self.status}", *believed, *self.lines, *follows))
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """Rows that say present and absent of the same finding at the same place, and what became of each."""
+
+    title: str
+    sides: tuple[str, ...]
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownReport:
+    """Everything about one report; `rows` has stated findings, what they imply inside them."""
+
+    study_id: str
+    views: str
+    remarks: tuple[str, ...]
+    pieces: tuple[Piece, ...] = field(repr=False)
+    rows: tuple[ShownRow, ...]
+    left_out: tuple[ShownRow, ...]
+    contradictions: tuple[Contradiction, ...]
+    labels: tuple[tuple[str, str, str], ...]
+    """Label, what is known of it, p in words; unmentioned labels are left out."""
+
+    @property
+    def by_id(self) -> Mapping[str, ShownRow]:
+        """Every row, implied and left out ones included."""
+        return {row.finding_id: row for row in (*_all(self.rows), *self.left_out)}
+
+
+def shown_reports(annotation: Annotation) -> list[ShownReport]:
+    """The reports of an annotation, in their order."""
+    parts = {
+        name: _by_report(getattr(annotation, name))
+        for name in ("sentences", "findings", "left_out", "conflicts", "labels", "spans")
+    }
+    return [
+        _shown(report, {name: found.get(report["study_id"], []) for name, found in parts.items()})
+        for report in annotation.reports.to_dict("records")
+    ]
+
+
+_Record = dict[str, Any]
+
+
+def _by_report(frame: pd.DataFrame) -> dict[str, list[_Record]]:
+    found: dict[str, list[_Record]] = {}
+    for record in frame.to_dict("records"):
+        found.setdefault(str(record["study_id"]), []).append({str(k): v for k, v in record.items()})
+    return found
+
+
+def _shown(report: Mapping[Any, Any], parts: Mapping[str, list[_Record]]) -> ShownReport:
+    sentences = [
+        Sentence(s["section"], s["sent_idx"], s["begin"], s["end"], s["account"], s["reason"])
+        for s in parts["sentences"]
+    ]
+    spans = [Span(s["finding_id"], s["column"], s["begin"], s["end"]) for s in parts["spans"]]
+    rows = _Rows(parts)
+    remarks = [NOTES[note] for note in report["notes"] if note != "unknown-view"]
+    if not report["view_information"] and any(r["match_reason"] == "unknown view" for r in parts["findings"]):
+        remarks.append(NO_VIEWS)
+    return ShownReport(
+        report["study_id"],
+        report["view_information"],
+        tuple(remarks),
+        tuple(pieces(report["report"], spans, sentences)),
+        tuple(rows.stated()),
+        tuple(rows.left_out()),
+        tuple(rows.contradictions()),
+        tuple(
+            (row["label"], row["source"], f"{row['p']:.2f}")
+            for row in parts["labels"]
+            if row["source"] != "unmentioned"
+        ),
+    )
+
+
+class _Rows:
+    """The rows of one report as they are shown."""
+
+    def __init__(self, parts: Mapping[str, list[_Record]]) -> None:
+        self._findings, self._out, self._conflicts = parts["findings"], parts["left_out"], parts["conflicts"]
+        self._children: dict[str, list[_Record]] = {}
+        for row in self._findings:
+            if row["source"] == "implied":
+                self._children.setdefault(row["parent_id"], []).append(row)
+        self._already: dict[str, list[_Record]] = {}
+        for row in self._out:
+            if row["event"] == "already stated":
+                self._already.setdefault(row["finding_id"].rpartition("/")[0], []).append(row)
+        self._numbers: dict[str, int] = {}
+        for row in self._findings:
+            if row["source"] == "stated":
+                self._count(row)
+
+    def _count(self, row: _Record) -> None:
+        """Number a row and what it implies, in the order in which they are shown."""
+        self._numbers[row["finding_id"]] = len(self._numbers) + 1
+        for child in self._children.get(row["finding_id"], ()):
+            self._count(child)
+
+    def stated(self) -> Iterator[ShownRow]:
+        """The stated findings with everything that they imply."""
+        return (self._row(row) for row in self._findings if row["source"] == "stated")
+
+    def left_out(self) -> Iterator[ShownRow]:
+        """Stated rows that are not among the findings."""
+        for row in self._out:
+            if row["source"] == "stated":
+                tone = {"merged": _tone(row["status"]), "excluded": PAST}.get(row["event"], OUT)
+                yield ShownRow(
+                    self._numbers.get(row["survivor_id"], 0), row["finding_id"],
+                    titled(row["ent"], row["place"]), tone, STATUSES[row["status"]], "", 0.0, 0.0, 0.0,
+                    False, _where(row), "", (self._fate(row),), is_left_out=True,
+                )  # fmt: skip
+
+    def contradictions(self) -> Iterator[Contradiction]:
+        """Conflicts of polarity."""
+        rows = {row["finding_id"]: row for row in (*self._findings, *self._out)}
+        for conflict in self._conflicts:
+            if conflict["conflict_type"] == "polarity":
+                sides = [rows[own] for own in conflict["finding_ids"] if own in rows]
+                rules = dict.fromkeys(
+                    RULES.get(side["rule"], side["rule"]) for side in sides if "rule" in side
+                )
+                yield Contradiction(
+                    titled(conflict["name"], ", ".join(conflict["location_parts"])),
+                    tuple(map(self._side, sides)),
+                    "; ".join(rules),
+                )
+
+    def _side(self, row: _Record) -> str:
+        said = f"in {_where(row)}" if row["source"] == "stated" else "implied"
+        fate = f"kept, see {self._numbers[row['finding_id']]}" if "rule" not in row else row["event"]
+        return f"{STATUSES[row['status']]} {said} ({fate}{self._at(row) if 'rule' in row else ''})"
+
+    def _row(self, row: _Record) -> ShownRow:
+        children = tuple(map(self._row, self._children.get(row["finding_id"], ())))
+        return ShownRow(
+            self._numbers[row["finding_id"]],
+            row["finding_id"],
+            titled(row["ent"], row["place"]),
+            _tone(row["status"]),
+            STATUSES[row["status"]],
+            row["phrase"],
+            row["p"],
+            row["p_low"],
+            row["p_high"],
+            row["p_is_bound"],
+            _where(row) if row["source"] == "stated" else "",
+            "; ".join(f"{shown}: {row[name]}" for name, shown in ATTRIBUTES.items() if row[name]),
+            tuple(self._reasons(row)),
+            children,
+        )
+
+    def _reasons(self, row: _Record) -> Iterator[str]:
+        if row["source"] == "implied":
+            yield f"implied, pathway {row['implied_by']}"
+        elif row["p_source"] == "definitive":
+            yield "stated without doubt"
+        elif row["p_source"] == "none":
+            yield "stated with doubt, but in no words that say how much"
+        else:
+            yield f"hedged by “{row['phrase']}”" if row["phrase"] else "hedged, in no known phrase"
+        if len(row["merged_ids"]):
+            yield f"said {len(row['merged_ids']) + 1} times"
+        for other in self._already.get(row["finding_id"], ()):
+            yield f"implies {titled(other['ent'], other['place'])}, which is stated{self._at(other)}"
+
+    def _fate(self, row: _Record) -> str:
+        said = RULES.get(row["rule"], row["rule"])
+        return f"{'not a finding' if row['event'] == 'excluded' else row['event']}{self._at(row)}: {said}"
+
+    def _at(self, row: _Record) -> str:
+        """`, see 3`: the row that stands for it."""
+        survivor = row["survivor_id"]
+        return f", see {self._numbers[survivor]}" if survivor in self._numbers else ""
+
+
+def titled(ent: str, place: str) -> str:
+    """Finding and place."""
+    return f"{ent}, {place}" if place else ent
+
+
+def _where(row: Mapping[str, Any]) -> str:
+    return f"{SECTIONS[row['section']]}, sentence {row['sent_idx']}"
+
+
+def _tone(status: str) -> str:
+    return OPEN if status[0] == "t" else PRESENT if status[1] == "p" else ABSENT
+
+
+def _all(rows: Sequence[ShownRow]) -> Iterator[ShownRow]:
+    for row in rows:
+        yield row
+        yield from _all(row.implied)

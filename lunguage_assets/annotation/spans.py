@@ -1,0 +1,67 @@
+"""Where in a report every value was read, and where its hedging phrase stands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import pandas as pd
+
+from lunguage_assets.annotation.frames import Names, phrases_by_row
+from lunguage_assets.annotation.method import Outcome
+from lunguage_assets.annotation.reading import Read
+from lunguage_assets.structuring.rows import read_spans
+from lunguage_assets.tables.annotation import READ_SPANS
+
+PHRASE = "phrase"
+"""Column of READ_SPANS for the words of a hedging phrase."""
+
+_READ = ("finding_id", "study_id", "section", "status", "sent_idx", "ent_idx")
+
+
+def spans_frame(found: Read, outcome: Outcome, names: Names) -> pd.DataFrame:
+    """READ_SPANS: the spans of the structured rows, and those of the hedging phrases of their sentences."""
+    texts = _by(found.read.report_texts, ("study_id",), "report")
+    spans = _by(found.structured.structured_findings, ("study_id", "section", "ent_idx"), "spans")
+    place = ("study_id", "section", "sent_idx")
+    begins, ends = (_by(found.read.report_sentences, place, name) for name in ("begin", "end"))
+    phrases = phrases_by_row(outcome)
+    columns: dict[str, list[Any]] = {name: [] for name in READ_SPANS.names}
+    findings = found.intake.findings
+    for own, study, section, status, sent_idx, ent_idx in zip(
+        *(findings[name].tolist() for name in _READ), strict=True
+    ):
+        read = read_spans(spans[study, section, ent_idx])
+        values = [(column, span.begin, span.end) for column, parts in read.items() for span in parts]
+        where = study, section, sent_idx
+        for phrase in phrases.get(own, ()):
+            values += [
+                (PHRASE, *span)
+                for span in nearest(phrase, texts[study,], begins[where], ends[where], read["ent"][0].begin)
+            ]
+        for column, begin, end in values:
+            row = (study, own, section, status, column, begin, end, texts[study,][begin:end])
+            for cells, value in zip(columns.values(), row, strict=True):
+                cells.append(value)
+    return names.frame(READ_SPANS, columns)
+
+
+def nearest(phrase: str, text: str, begin: int, end: int, place: int) -> list[tuple[int, int]]:
+    """Where characters begin to end of the text have the phrase in whole words, nearest to a place; empty
+    when they have not.
+    """
+    found = [match.span() for match in _words(phrase).finditer(text, begin, end)]
+    return [min(found, key=lambda span: (abs(span[0] - place), span[0]))] if found else []
+
+
+@lru_cache(maxsize=4096)
+def _words(phrase: str) -> re.Pattern[str]:
+    words = r"\s+".join(re.escape(word) for word in phrase.split())
+    return re.compile(rf"(?<!\w){words}(?!\w)", re.IGNORECASE)
+
+
+def _by(frame: pd.DataFrame, key: Sequence[str], value: str) -> dict[tuple[Any, ...], Any]:
+    keys = zip(*(frame[name].tolist() for name in key), strict=True)
+    return dict(zip(keys, frame[value].tolist(), strict=True))

@@ -1,0 +1,85 @@
+"""The `read` command: what a report says, how surely, and why; at once and without a home."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+DEFAULT_PORT = 8642
+
+
+@click.command()
+@click.argument("files", nargs=-1, metavar="FILE...")
+@click.option(
+    "--views", default="", help="Views of the images, such as 'PA and lateral'; default: as the text says."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON (docs/read.md).")
+@click.option(
+    "--html",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=None,
+    help="Write a page that opens without a network, readable by you only.",
+)
+@click.option("--serve", is_flag=True, help="Open a page on this machine to paste reports into.")
+@click.option(
+    "--port", default=DEFAULT_PORT, show_default=True, type=click.IntRange(0, 65535), help="For --serve."
+)
+def read(
+    files: tuple[str, ...], views: str, as_json: bool, html: Path | None, serve: bool, port: int
+) -> None:
+    """Say what the report in FILE states and implies, with what probability, and why; - is standard input.
+
+    Offline rules read the text; nothing is stored or sent. Several files are several reports.
+    """
+    if serve:
+        if files or as_json or html is not None or views:
+            raise click.UsageError(
+                "--serve takes no files, views or formats: reports are pasted into its page."
+            )
+        _serve(port)
+        return
+    if not files:
+        raise click.UsageError("Name a file with a report, or - for standard input, or use --serve.")
+    if as_json and html is not None:
+        raise click.UsageError("Use --json or --html, one at a time.")
+    _show(files, views, as_json, html)
+
+
+def _show(files: tuple[str, ...], views: str, as_json: bool, html: Path | None) -> None:
+    from lunguage_assets.annotation.files import given_files
+
+    given = given_files(files, views)
+    from lunguage_assets.annotation.annotation import annotated
+
+    annotation = annotated(given)
+    if as_json:
+        from lunguage_assets.annotation.document import json_document
+
+        click.echo(json_document(annotation), nl=False)
+        return
+    from lunguage_assets.annotation.shown import shown_reports
+
+    reports = shown_reports(annotation)
+    if html is None:
+        from rich.console import Console
+
+        from lunguage_assets.annotation.terminal import print_report
+
+        console = Console(highlight=False)
+        for report in reports:
+            print_report(report, console)
+        return
+    from lunguage_assets.annotation.page import read_page
+    from lunguage_assets.files import write_private
+
+    write_private(html, read_page(reports).encode("utf-8"))
+    click.echo(f"{html} holds the text of {len(reports)} reports; it is readable by you only (mode 0600)")
+
+
+def _serve(port: int) -> None:
+    from lunguage_assets.annotation.serving import ADDRESS, serve, serving_socket
+
+    with serving_socket(port) as opened:
+        click.echo(f"http://{ADDRESS}:{opened.getsockname()[1]}  (only on this machine; end with Ctrl-C)")
+        serve(opened)
