@@ -64,15 +64,16 @@ def _preface(
     compared = data["comparison_later" if plan.later else "comparison"]
     parts = [("hist", _running(sections["hist"]))]
     if rng.random() < 0.6:
-        parts.insert(0, ("examination", rng.choice(_fitting(data["examinations"], title))))
+        parts.insert(0, ("examination", rng.choice(fitting(data["examinations"], title))))
     if rng.random() < 0.4:
-        parts.append(("technique", rng.choice(_fitting(data["techniques"], title))))
+        parts.append(("technique", rng.choice(fitting(data["techniques"], title))))
     if rng.random() < 0.85:
         parts.append(("comparison", rng.choice(compared)))
     return parts
 
 
-def _fitting(entries: list[tuple[str, list[str]]], title: str) -> list[str]:
+def fitting(entries: list[tuple[str, list[str]]], title: str) -> list[str]:
+    """The texts that fit the title of the study: those of the first entry whose words are in it."""
     return next(texts for words, texts in entries if words in title)
 
 
