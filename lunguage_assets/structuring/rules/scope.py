@@ -52,7 +52,7 @@ def mark_scopes(units: list[Unit]) -> None:
         elif unit.kind == OPEN_AFTER:
             for place in _list_before(units, at):
                 units[place].open = units[place].open or not units[place].denied
-        elif unit.kind == DENY_AFTER:
+        elif unit.kind == DENY_AFTER or (unit.kind == DENY and _answers(units, at)):
             _deny(units, _list_before(units, at), unit.code)
         elif unit.kind == ENDED:
             _end(units, at)
@@ -195,6 +195,12 @@ def _list_before(units: list[Unit], at: int, *, listed: bool = False) -> list[in
         elif unit.kind in (COPULA, LINK, SEEN) and found:
             break
     return found
+
+
+def _answers(units: list[Unit], at: int) -> bool:
+    """Whether a denial is the whole answer to a heading: "effusion: no"."""
+    last = at + 1 == len(units) or units[at + 1].kind == BREAK
+    return last and at > 0 and units[at - 1].kind == COPULA
 
 
 def _deny(units: list[Unit], places: list[int], how: str) -> None:
