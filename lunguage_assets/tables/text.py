@@ -12,6 +12,7 @@ from lunguage_assets.tables.columns import (
     SOME_TEXT,
     STATUSES,
     STUDY,
+    probability,
     text,
     whole,
 )
@@ -133,4 +134,45 @@ REFUSED_VALUES = Table(
         text("reason", "Short reason code, for counting", pattern=SOME_TEXT),
     ),
     ("number",),
+)
+
+AGREEMENT_FIELDS = (
+    "finding",
+    "normed_ent",
+    "cat",
+    "status",
+    "location",
+    *ATTRIBUTES,
+    "evidence",
+    "associate",
+)
+
+STRUCTURING_AGREEMENT = Table(
+    "structuring_agreement",
+    "How far every two structurers agree on the reports of a batch, and with gold rows where there are some.",
+    (
+        text("structurer_1", "A structurer, or gold", pattern=SOME_TEXT),
+        text("structurer_2", "Another structurer", pattern=SOME_TEXT),
+        Column(
+            "field",
+            "string",
+            "What is compared: whether a finding was read at all, or a column of matched rows",
+            choices=AGREEMENT_FIELDS,
+        ),
+        Column("rows", "int", "Matched rows", minimum=0),
+        Column("first", "int", "Values of the first: rows; words of places and attributes; links", minimum=0),
+        Column("second", "int", "Values of the second", minimum=0),
+        Column("agreed", "int", "Values that both have", minimum=0),
+        probability("precision", "agreed / second; null where the second has none", nullable=True),
+        probability("recall", "agreed / first; null where the first has none", nullable=True),
+        probability("f1", "2 agreed / (first + second); null where neither has any", nullable=True),
+        Column(
+            "kappa",
+            "float",
+            "Cohen's kappa over matched rows, of codes; null where it is not defined",
+            nullable=True,
+            maximum=1.0,
+        ),
+    ),
+    ("structurer_1", "structurer_2", "field"),
 )

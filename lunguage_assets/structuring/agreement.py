@@ -1,0 +1,261 @@
+"""How far two readings of the same reports agree: structurers with each other, and with people's own coding
+(structure.md section 8).
+
+Rows are matched first, one to one within a sentence, by the words of the finding; then what the matched rows
+say is compared, column by column. Everything is counted over all studies that both have read.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import linear_sum_assignment
+
+from lunguage_assets.tables.columns import ATTRIBUTES
+from lunguage_assets.tables.text import STRUCTURING_AGREEMENT
+
+GOLD = "gold"
+"""Name of the gold rows among the structurers; they come first, so that recall is the share of them that was
+found.
+"""
+
+CODES = ("normed_ent", "cat", "status")
+"""Columns with one value for each row."""
+
+SETS = ("location", *ATTRIBUTES)
+"""Columns that are compared word by word: "left lower lobe" and "lobe, lower" have two words in common."""
+
+REFERENCES = ("evidence", "associate")
+_KAPPA = ("cat", "status")
+_WORD = re.compile(r"\w+")
+
+_SAME_SENTENCE = 0.5
+"""Two wordings are one sentence when at least this share of their words is common; gold rows come with
+sentences of their own.
+"""
+
+_WORDS, _PLACE, _NAME = 4.0, 2.0, 1.0
+"""What common words of the finding, common words of its place, and one name count for in the matching: the
+words decide, places tell rows of the same words apart.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A row, as far as it is compared. `key`: how other rows of its study refer to it."""
+
+    key: str
+    ent: frozenset[str]
+    codes: tuple[str, ...]
+    words: tuple[frozenset[str], ...]
+    references: tuple[tuple[str, ...], ...]
+
+
+_Sentences = dict[tuple[str, ...], list[_Row]]
+_Study = dict[str, _Sentences]
+
+
+@dataclass
+class _Count:
+    """Of one column: values of either side, how many of them agree, and the pairs of codes."""
+
+    first: int = 0
+    second: int = 0
+    agreed: int = 0
+    pairs: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+
+def structuring_agreement(read: Mapping[str, pd.DataFrame], gold: pd.DataFrame | None = None) -> pd.DataFrame:
+    """`tables.STRUCTURING_AGREEMENT` of every two readings, in the order given, gold first.
+
+    Args:
+        read: `tables.STRUCTURED_FINDINGS` of the same reports, by structurer.
+        gold: rows that people coded, as of `gold_rows`; None or empty: there are none. Only studies that have
+            gold rows count in its comparison.
+    """
+    studies = {key: _studies(frame) for key, frame in read.items()}
+    rows = [
+        row
+        for one, other in itertools.combinations(studies, 2)
+        for row in _compared(
+            one, studies[one], other, studies[other], set(studies[one]) | set(studies[other])
+        )
+    ]
+    if gold is not None and len(gold):
+        coded = _studies(gold)
+        against = (_compared(GOLD, coded, key, own, set(coded)) for key, own in studies.items())
+        rows = [*itertools.chain.from_iterable(against), *rows]
+    return STRUCTURING_AGREEMENT.frame(rows)
+
+
+def gold_rows(findings: pd.DataFrame) -> pd.DataFrame:
+    """`tables.FINDINGS` of delivered Lunguage rows as gold: their canonical names, and references by section
+    and number; a reference to a bare name is left out.
+    """
+    numbers = findings["section"].astype(str) + ":" + findings["ent_idx"].astype(str)
+    key_of = dict(zip(findings["finding_id"].tolist(), numbers.tolist(), strict=True))
+    gold = findings.rename(columns={"name": "normed_ent"})
+    for column in REFERENCES:
+        gold[column] = [[key_of[one] for one in cell if one in key_of] for cell in findings[column].tolist()]
+    return gold
+
+
+# --- rows
+
+
+def _studies(frame: pd.DataFrame) -> dict[str, _Study]:
+    """Study -> section -> words of a sentence -> its rows, in the order of their numbers."""
+    found: dict[str, _Study] = {}
+    ordered = frame.sort_values(["study_id", "section", "ent_idx"], kind="stable")
+    columns = {name: ordered[name].tolist() for name in ("study_id", "section", "sent")}
+    for study, section, sentence, row in zip(*columns.values(), _rows(ordered), strict=True):
+        sentences = found.setdefault(study, {}).setdefault(section, {})
+        sentences.setdefault(_words(sentence), []).append(row)
+    return found
+
+
+def _rows(frame: pd.DataFrame) -> Iterator[_Row]:
+    keys = [f"{s}:{n}" for s, n in zip(frame["section"].tolist(), frame["ent_idx"].tolist(), strict=True)]
+    ents = [frozenset(_words(cell)) for cell in frame["ent"].tolist()]
+    codes = zip(*(frame[name].str.lower().tolist() for name in CODES), strict=True)
+    cells = zip(*(map(frozenset, map(_words, frame[name].tolist())) for name in SETS), strict=True)
+    referred = zip(*([tuple(cell) for cell in frame[name].tolist()] for name in REFERENCES), strict=True)
+    for values in zip(keys, ents, codes, cells, referred, strict=True):
+        yield _Row(*values)
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(_WORD.findall(text.casefold()))
+
+
+# --- matching
+
+
+def _compared(
+    one: str, first: Mapping[str, _Study], other: str, second: Mapping[str, _Study], studies: set[str]
+) -> list[dict[str, object]]:
+    """One line per column of two readings of these studies."""
+    counts = {name: _Count() for name in ("finding", *CODES, *SETS, *REFERENCES)}
+    for study in sorted(studies):
+        mine, theirs = first.get(study, {}), second.get(study, {})
+        matched = [
+            pair
+            for section in sorted(mine.keys() & theirs.keys())
+            for pair in _matched(mine[section], theirs[section])
+        ]
+        found = counts["finding"]
+        found.first += _size(mine)
+        found.second += _size(theirs)
+        found.agreed += len(matched)
+        _count(counts, matched)
+    return [_line(one, other, name, count, counts["finding"]) for name, count in counts.items()]
+
+
+def _size(study: _Study) -> int:
+    return sum(len(rows) for sentences in study.values() for rows in sentences.values())
+
+
+def _matched(mine: _Sentences, theirs: _Sentences) -> Iterator[tuple[_Row, _Row]]:
+    """Rows of the same sentence with a word of the finding in common, so that all together agree best."""
+    for sentence, wording in _same_sentences(list(mine), list(theirs)):
+        rows, others = mine[sentence], theirs[wording]
+        likeness = np.array([[_likeness(row, other) for other in others] for row in rows])
+        for place, partner in zip(*linear_sum_assignment(-likeness), strict=True):
+            if likeness[place, partner] > 0:
+                yield rows[place], others[partner]
+
+
+def _same_sentences(
+    mine: Sequence[tuple[str, ...]], theirs: Sequence[tuple[str, ...]]
+) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """The same wording first; of the others those with the most words in common, each used once."""
+    same = sorted(set(mine) & set(theirs))
+    yield from ((sentence, sentence) for sentence in same)
+    known = set(same)
+    left, right = [s for s in mine if s not in known], [s for s in theirs if s not in known]
+    shares = [
+        (-share, place, partner)
+        for place, sentence in enumerate(left)
+        for partner, other in enumerate(right)
+        if (share := _dice(sentence, other)) >= _SAME_SENTENCE
+    ]
+    for _, place, partner in sorted(shares):
+        if left[place] and right[partner]:
+            yield left[place], right[partner]
+            left[place] = right[partner] = ()
+
+
+def _likeness(row: _Row, other: _Row) -> float:
+    """0 without a common word of the finding."""
+    common = _dice(tuple(row.ent), tuple(other.ent))
+    if not common:
+        return 0.0
+    place = _dice(tuple(row.words[0]), tuple(other.words[0]))
+    return _WORDS * common + _PLACE * place + _NAME * (row.codes[0] == other.codes[0])
+
+
+def _dice(mine: Sequence[str], theirs: Sequence[str]) -> float:
+    """Share of words in common, counted as often as they stand there."""
+    common = sum((Counter(mine) & Counter(theirs)).values())
+    return 2 * common / (len(mine) + len(theirs)) if common else 0.0
+
+
+# --- comparing
+
+
+def _count(counts: Mapping[str, _Count], matched: Sequence[tuple[_Row, _Row]]) -> None:
+    """Add what matched rows of one study say; values of rows without a partner count in `finding` only."""
+    partner = {other.key: row.key for row, other in matched}
+    for row, other in matched:
+        for name, mine, theirs in zip(CODES, row.codes, other.codes, strict=True):
+            counts[name].pairs[mine, theirs] += 1
+            counts[name].agreed += mine == theirs
+        for name, words, others in zip(SETS, row.words, other.words, strict=True):
+            _add(counts[name], words, others)
+        for name, keys, others_keys in zip(REFERENCES, row.references, other.references, strict=True):
+            translated = {(partner.get(key), key if key not in partner else "") for key in others_keys}
+            _add(counts[name], {(key, "") for key in keys}, translated)
+
+
+def _add(count: _Count, mine: Set[Hashable], theirs: Set[Hashable]) -> None:
+    count.first += len(mine)
+    count.second += len(theirs)
+    count.agreed += len(mine & theirs)
+
+
+def _line(one: str, other: str, name: str, count: _Count, found: _Count) -> dict[str, object]:
+    """Codes are judged against all rows of either side: a finding with its right status, say."""
+    first, second = (found.first, found.second) if name in CODES else (count.first, count.second)
+    return {
+        "structurer_1": one,
+        "structurer_2": other,
+        "field": name,
+        "rows": found.agreed,
+        "first": first,
+        "second": second,
+        "agreed": count.agreed,
+        "precision": count.agreed / second if second else None,
+        "recall": count.agreed / first if first else None,
+        "f1": 2 * count.agreed / (first + second) if first + second else None,
+        "kappa": _kappa(count.pairs) if name in _KAPPA else None,
+    }
+
+
+def _kappa(pairs: Mapping[tuple[str, str], int]) -> float | None:
+    """Cohen's kappa; None without pairs, or where both always say the same one code."""
+    total = sum(pairs.values())
+    mine, theirs = Counter[str](), Counter[str]()
+    for (one, other), count in pairs.items():
+        mine[one] += count
+        theirs[other] += count
+    chance = sum(mine[code] * theirs[code] for code in mine) / total**2 if total else 1.0
+    if chance == 1.0:
+        return None
+    agreed = sum(count for (one, other), count in pairs.items() if one == other) / total
+    return (agreed - chance) / (1.0 - chance)
