@@ -9,10 +9,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from another_process import printed_here_and_elsewhere
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from profiles import examples
 
+from lunguage_assets.cli.sample import sample
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.sample import synthetic_studies, write_raw_sample
 from lunguage_assets.sample.raw.anchoring import quotes
@@ -134,3 +136,14 @@ def test_raw_reports_and_truth_never_share_a_folder_or_replace_a_real_delivery(t
     with pytest.raises(ConfigurationError, match="not declared synthetic"):
         write_raw_sample(tmp_path / "raw", tmp_path / "truth", 3)
     assert (tmp_path / "raw" / "reports.csv").read_text() == "study_id,report\n"
+
+
+def test_the_command_writes_raw_reports_and_says_where_the_truth_is(tmp_path: Path) -> None:
+    out = tmp_path / "archive"
+    run = CliRunner().invoke(sample, ["--reports", "4", "--out", str(out), "--as-text", "text"])
+    assert run.exit_code == 0
+    assert run.output.endswith(f"what they say, in {tmp_path / 'archive-truth'}\n")
+    assert len(list(out.glob("s*.txt"))) == 4
+    plain = CliRunner().invoke(sample, ["--reports", "4", "--out", str(tmp_path / "plain")])
+    assert plain.exit_code == 0
+    assert not (tmp_path / "plain-truth").exists()
