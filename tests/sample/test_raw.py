@@ -19,6 +19,7 @@ from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.sample import synthetic_studies, write_raw_sample
 from lunguage_assets.sample.raw.anchoring import quotes
 from lunguage_assets.sample.raw.styles import layouts
+from lunguage_assets.sample.raw_delivery import RawFormat
 from lunguage_assets.sample.records import Study
 
 STUDIES = list(synthetic_studies(400, 3, "varied"))
@@ -79,7 +80,7 @@ def test_a_smaller_varied_sample_is_the_beginning_of_a_larger_one() -> None:
 
 
 @pytest.mark.parametrize("form", ["table", "mimic", "text"])
-def test_raw_reports_and_their_truth_are_of_the_same_studies(form: str, tmp_path: Path) -> None:
+def test_raw_reports_and_their_truth_are_of_the_same_studies(form: RawFormat, tmp_path: Path) -> None:
     out, truth = tmp_path / "raw", tmp_path / "truth"
     summary = write_raw_sample(out, truth, 25, 4, form=form)
     rows = pd.read_csv(truth / "Lunguage.csv", dtype=str, keep_default_na=False)
