@@ -28,7 +28,7 @@ from lunguage_assets.tables import ATTRIBUTES, CATEGORIES
 
 _FILES = ("attributes", "devices", "findings", "places", "scope", "words")
 _COMMAS = (",", "(", ")", "[", "]", "-", "–", "—")
-_STOPS = (";", ".")
+_STOPS = (";", ".", "//")
 _ANDS = ("and", "&", "+", "/")
 
 

@@ -26,7 +26,7 @@ SOMEBODY_ELSE, ARTICLE, AND, COMMA, OTHER = "somebody else", "article", "and", "
 QUESTION = "question"
 
 _TOKEN = re.compile(
-    r"and/or|vs\b\.?|[wc]/o?|[rs]/[op]|[hb]/[ol]|[ctls]\d{1,2}\b|\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)?"
+    r"and/or|//|vs\b\.?|[wc]/o?|[rs]/[op]|[hb]/[ol]|[ctls]\d{1,2}\b|\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)?"
     r"|_+|(?<=\s)[-–]+(?=\s)|—|[;:.,?()/&+\[\]]"
 )
 _ALTERNATIVES = re.compile(r"\(([^()]*)\)")

@@ -36,7 +36,11 @@ _COURSE_OF = {
 }
 """Of a finding, "has increased" is its course; of a part of the body, its size."""
 _JOINS = frozenset({AND, COMMA, ALTERNATIVE})
+_PLACES = frozenset({ANATOMY, PLACE, PREPOSITION})
+_LEVELS = frozenset({"above", "below", "under", "beneath", "behind"})
+"""Prepositions that are a part of the place: "5 cm above the carina"."""
 _DEVICE = "OTH"
+_EVERYWHERE = frozenset({"congestive heart failure", "cardiomegaly", "copd", "fluid overload", "emphysema"})
 _NO_SUPPORT = ("PATIENT INFO.", "OTH")
 _COURSES = frozenset({"no_change", "improved", "worsened"})
 
@@ -78,8 +82,10 @@ class Phrases:
                     self._break(unit)
             if chunk:
                 after = steps[number + 1] if number + 1 < len(steps) else ([], [])
-                self._take(chunk, {unit.kind for unit in between}, after)
+                self._take(chunk, between, after)
         self.drafts = [draft for draft in self.drafts if draft.is_finding or draft.described]
+        for draft in self.drafts:
+            _take_place_of_evidence(draft)
 
     def _begin_clause(self) -> None:
         self._last: list[Draft] = []
@@ -99,12 +105,13 @@ class Phrases:
         self._begin_clause()
         self._topic, self._last = topic, last
 
-    def _take(self, chunk: list[Unit], kinds: set[str], after: _Step) -> None:
+    def _take(self, chunk: list[Unit], between: list[Unit], after: _Step) -> None:
+        kinds = {unit.kind for unit in between}
         heads = any(unit.kind == ANATOMY for unit in chunk)
         if any(unit.kind == FINDING for unit in chunk):
             self._finding(chunk, kinds)
         elif heads or (any(unit.kind == PLACE for unit in chunk) and not self._is_said(chunk, kinds)):
-            self._place(chunk, kinds)
+            self._place([*(unit for unit in between if unit.form in _LEVELS), *chunk], kinds, after)
         elif not heads and COPULA not in kinds and kinds & _JOINS and _goes_on(after):
             self._held = self._held + chunk
         else:
@@ -141,7 +148,7 @@ class Phrases:
             other = Draft(first.unit, [*self._topic, *first.places[1:]], held)
             first.words = [word for word in first.words if word not in held]
             drafts.insert(0, other)
-        elif not first.places and self._topic and not (self._last and kinds & _JOINS):
+        elif not first.places and self._topic and not self._described and not (self._last and kinds & _JOINS):
             for draft in drafts:
                 draft.places = draft.places or self._topic
             self._subjects = []
@@ -153,6 +160,8 @@ class Phrases:
                 draft.links = self._last[-1].links
         joined = bool(self._last) and kinds <= _JOINS and bool(kinds)
         if ALTERNATIVE in kinds and joined:
+            for draft in drafts:
+                draft.places = draft.places or self._last[-1].places
             self._alternatives = [*(self._alternatives or self._last[-1:]), *drafts]
         else:
             self._alternatives = []
@@ -161,9 +170,9 @@ class Phrases:
         self._subjects, self._described = [], []
         self._role = "finding"
 
-    def _place(self, chunk: list[Unit], kinds: set[str]) -> None:
-        places = [unit for unit in chunk if unit.kind in (ANATOMY, PLACE)]
-        words = [unit for unit in chunk if unit.kind not in (ANATOMY, PLACE)]
+    def _place(self, chunk: list[Unit], kinds: set[str], after: _Step) -> None:
+        places = [unit for unit in chunk if unit.kind in _PLACES]
+        words = [unit for unit in chunk if unit.kind not in _PLACES]
         if PREPOSITION in kinds and self._last and self._role in ("finding", "place", "words"):
             for target in self._alternatives or self._last[-1:]:
                 if (self._role == "place" and kinds & _JOINS) or not target.groups:
@@ -173,7 +182,8 @@ class Phrases:
                 target.words = target.words + words
             self._role = "place"
             return
-        if self._role == "place" and kinds and kinds <= _JOINS and self._last and not _says(words):
+        joined = bool(kinds) and kinds <= _JOINS
+        if self._role == "place" and joined and self._last and not _says(words) and not _is_subject(after):
             for target in self._alternatives or self._last[-1:]:
                 target.groups.append(places)
             return
@@ -202,7 +212,6 @@ class Phrases:
             self._subjects = [subject]
             self._described = [*self._described, subject]
         else:
-            joined = kinds <= _JOINS and kinds
             self._subjects = [*self._subjects, subject] if joined else [subject]
             self._described = []
         self._last = []
@@ -261,6 +270,11 @@ def _steps(units: list[Unit]) -> Iterator[_Step]:
     yield between, chunk
 
 
+def _is_subject(after: _Step) -> bool:
+    """Whether a verb follows directly."""
+    return bool(after[0]) and after[0][0].kind == COPULA
+
+
 def _place_follows(after: _Step) -> bool:
     """Whether the words have a place of their own ("moderate on the right and small on the left")."""
     between, chunk = after
@@ -277,6 +291,16 @@ def _goes_on(after: _Step) -> bool:
         and chunk[0].kind in (WORD, ABNORMAL)
         and any(unit.kind in (ANATOMY, FINDING) for unit in chunk)
     )
+
+
+def _take_place_of_evidence(draft: Draft) -> None:
+    """What explains a finding is where the finding is, unless it is a state of the whole heart or lung."""
+    if draft.places or draft.groups or draft.unit.term.name in _EVERYWHERE or draft.unit.denied:
+        return
+    for other in draft.links:
+        if other.places or other.groups:
+            draft.places, draft.groups = other.places, other.groups
+            return
 
 
 def _says(words: list[Unit]) -> bool:

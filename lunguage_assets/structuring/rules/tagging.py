@@ -10,8 +10,10 @@ from lunguage_assets.structuring.rules.lexicon import (
     AIM,
     ARTICLE,
     DENY,
+    ENDED,
     OPEN,
     OTHER,
+    PAST,
     PLACE,
     PREPOSITION,
     QUESTION,
@@ -24,6 +26,10 @@ from lunguage_assets.structuring.rules.lexicon import (
 _UNKNOWN = Term(OTHER)
 _SIZE = Term(WORD, code="measurement")
 _LEVEL = Term(PLACE)
+_DISTANCE = Term(PREPOSITION)
+_FROM = frozenset({"above", "below"})
+_LOOSE = frozenset({"of", "in", "from", "since", "than", "compared"})
+"""Last words of a spelling that only lead on to the finding."""
 _IN_REQUEST, _IN_REPORT = Term(OPEN, "list"), Term(AIM)
 _UNITS_OF_SIZE = frozenset({"cm", "mm", "centimeter", "millimeter", "ml", "cc"})
 _CLEAR, _CLEAR_OF = frozenset({"clear", "grossly", "otherwise"}), frozenset({"of", "from"})
@@ -69,20 +75,33 @@ def tagged(text: str, lexicon: Lexicon, *, request: bool) -> list[Unit]:
             elif _NUMBER.match(token.form):
                 end = _end_of_size(tokens, place)
                 term = _SIZE if end > place + 1 else _UNKNOWN
+                if term is _SIZE and end < last and tokens[end].form in _FROM:
+                    term, token, end = _DISTANCE, tokens[end], end + 1
             else:
                 term = _UNKNOWN
         elif term.kind == QUESTION:
             term = _IN_REQUEST if request else _IN_REPORT
+        elif term.kind == PAST and token.form == "known" and end == place + 1 and not request:
+            term = _UNKNOWN  # "known emphysema" of findings is emphysema now
         elif term.kind == PREPOSITION and units and units[-1].form in _CLEAR and token.form in _CLEAR_OF:
             term = _DENIED
         if token.form == "old" and place and tokens[place - 1].form in _AGE:
             term = _UNKNOWN
         if term.kind != ARTICLE:
-            unit = Unit(term, token.form, token.begin, tokens[end - 1].end)
+            begin = (
+                tokens[place - 1].begin if term is _SIZE and _about(tokens, place) else tokens[place].begin
+            )
+            unit = Unit(term, token.form, begin, tokens[end - 1].end)
             unit.before = tokens[end - 1].form == "of"
+            if term.kind in (WORD, ENDED) and end - 1 > place and tokens[end - 1].form in _LOOSE:
+                unit.end = tokens[end - 2].end
             units.append(unit)
         place = end
     return units
+
+
+def _about(tokens: list[Token], place: int) -> bool:
+    return place > 0 and tokens[place - 1].form in ("approximately", "about")
 
 
 def _end_of_size(tokens: list[Token], place: int) -> int:
