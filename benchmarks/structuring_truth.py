@@ -3,7 +3,8 @@
 
 Writes varied prose, structures its text, and prints F1 of findings with their status by section, of place and
 attributes, and the commonest kinds of disagreement with an invented sentence of each. The structurer and the
-writer of the prose share no words and no rules.
+writer of the prose share no words and no rules. Where a sentence gives a place to the sign alone ("right
+basilar opacity, likely pneumonia"), a diagnosis with that place and one without are both right.
 """
 
 from __future__ import annotations

@@ -12,22 +12,29 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from lunguage_assets.sample.records import Fact, Study
+from lunguage_assets.sample.records import Fact, Sentence, Study
 from lunguage_assets.structuring.contract import SectionedReport, Structurer
 from lunguage_assets.structuring.text.read import sectioned
 from lunguage_assets.tables import ATTRIBUTES
 
 NORMAL = frozenset(
-    "clear normal unremarkable intact sharp midline within limits size not enlarged widened engorged well "
-    "expanded free grossly configuration preserved".split()
-)
-_FUNCTION_WORDS = frozenset("the a an in at of on to its with and is are tip approximately".split())
+    ("clear", "normal", "unremarkable", "intact", "sharp", "midline", "within", "limits", "size", "not",
+     "enlarged", "widened", "engorged", "well", "expanded", "free", "grossly", "configuration", "preserved")
+)  # fmt: skip
+_FUNCTION_WORDS = frozenset(
+    ("the", "a", "an", "in", "at", "of", "on", "to", "its", "with", "and", "is", "are", "tip",
+     "approximately", "below", "above")
+)  # fmt: skip
 _INTERNAL = {published: internal for internal, published in ATTRIBUTES.items()}
 
 
 @dataclass(frozen=True)
 class Row:
-    """A finding as both sides give it; place and attributes as sets of words."""
+    """A finding as both sides give it; place and attributes as sets of words.
+
+    `passed_on`: further places that are as good, because the sentence gives a place to the sign alone and
+    leaves open whether its diagnosis has it too.
+    """
 
     words: str
     name: str
@@ -35,6 +42,7 @@ class Row:
     status: str
     place: frozenset[str]
     attributes: dict[str, frozenset[str]] = field(hash=False)
+    passed_on: tuple[frozenset[str], ...] = ()
 
 
 @dataclass
@@ -126,7 +134,7 @@ def _compare_study(
     for section, sentences in study.sections.items():
         positions = [at for at, one in enumerate(report.sentences) if one.section == section]
         for sentence in sentences:
-            true = [_row(fact) for fact in sentence.facts]
+            true = [_row(fact, sentence) for fact in sentence.facts]
             here = [
                 at
                 for at in positions
@@ -134,8 +142,9 @@ def _compare_study(
             ]
             here = _together(sentence.text, here, report)
             placed.update(here)
-            result.sentences.add(sentence.text, sentence.text if here else "")
-            if not here:
+            if sentence.facts:
+                result.sentences.add(sentence.text, sentence.text if here else "")
+            if sentence.facts and not here:
                 result.note(f"sentence of {section} not found", sentence.text)
             found = [row for at in here for row in read.get(at, [])]
             _compare_rows(section, sentence.text, true, found, result)
@@ -170,10 +179,15 @@ def _overlap(one: str, other: str) -> bool:
     return bool(second) and (first in second or second in first)
 
 
-def _row(fact: Fact) -> Row:
+def _row(fact: Fact, sentence: Sentence) -> Row:
+    signs = [sign for sign in fact.evidence if sign in sentence.facts]
+    beside = [other for other in sentence.facts if other is not fact] if fact.inherited is not None else signs
+    own = {"", *(other.location for other in beside)}
+    open_place = fact.inherited is not None or any(sign.location == fact.location for sign in signs)
     return Row(
         fact.words.lower(), fact.term.canonical, fact.term.cat, fact.status, _words([fact.location]),
         {_INTERNAL[column]: _words([value]) for column, value in fact.attributes.items()},
+        tuple(_words([place]) for place in sorted(own)) if open_place else (),
     )  # fmt: skip
 
 
@@ -203,6 +217,8 @@ def _compare_values(section: str, text: str, one: Row, other: Row, result: Compa
     if section == "hist":
         return
     true, read = one.place - set(other.words.split()), other.place - set(one.words.split())
+    if read in one.passed_on:
+        true = read
     if not result.place.add(true, read):
         result.note(f"place of {one.name}: {_said(true)} read as {_said(read)}", text)
     for column in ATTRIBUTES:
@@ -217,7 +233,7 @@ def _joined(category: str) -> str:
 
 
 def _told(row: Row, column: str, beside: Row) -> frozenset[str]:
-    """The words of an attribute, less those that say 'normal' and those that the other side has in the name."""
+    """The words of an attribute, less those that say 'normal' and those of the name, on either side."""
     return (
         row.attributes.get(column, frozenset()) - NORMAL - set(beside.words.split()) - set(row.words.split())
     )

@@ -155,7 +155,7 @@ REPORTS: tuple[RawReport, ...] = (
         expected=(
             Expected("find", "nodule", "dp", "left upper lobe"),
             Expected("find", "granuloma", "dp", "right lung apex"),
-            Expected("impr", "malignancy", "tp"),
+            Expected("impr", "nodule", "dp", "left upper lobe"),
         ),
     ),
     RawReport(

@@ -35,10 +35,25 @@ def laid_out(
         blocks.append(_findings(sections["find"], layout, rng))
     if sections["impr"]:
         blocks.append(_block("impr", _points(sections["impr"], rng), layout, rng))
-    if rng.random() < 0.06:
-        blocks.append(_block("notification", rng.choice(layout_data()["notifications"]), layout, rng))
+    blocks = _surrounded(blocks, sections, layout, rng)
     blank = " " * layout.margin
     return Page(f"\n{blank}\n".join(blocks) + "\n", sections)
+
+
+def _surrounded(
+    blocks: list[str], sections: dict[str, list[Sentence]], layout: Layout, rng: random.Random
+) -> list[str]:
+    """The report; now and then a wet read stands before it, a notification or an addendum behind it."""
+    data = layout_data()
+    shares = data["shares"]
+    if rng.random() < shares["notification"]:
+        blocks = [*blocks, _block("notification", rng.choice(data["notifications"]), layout, rng)]
+    if rng.random() < shares["addendum"]:
+        blocks = [*blocks, _block("addendum", rng.choice(data["addenda"]), layout, rng)]
+    if sections["impr"] and rng.random() < shares["wet_read"]:
+        first = rng.choice(data["wet_reads"]).format(impr=sections["impr"][0].text)
+        blocks = [_block("wet_read", first, layout, rng), *blocks]
+    return blocks
 
 
 def _preface(
@@ -49,15 +64,16 @@ def _preface(
     compared = data["comparison_later" if plan.later else "comparison"]
     parts = [("hist", _running(sections["hist"]))]
     if rng.random() < 0.6:
-        parts.insert(0, ("examination", rng.choice(_fitting(data["examinations"], title))))
+        parts.insert(0, ("examination", rng.choice(fitting(data["examinations"], title))))
     if rng.random() < 0.4:
-        parts.append(("technique", rng.choice(_fitting(data["techniques"], title))))
+        parts.append(("technique", rng.choice(fitting(data["techniques"], title))))
     if rng.random() < 0.85:
         parts.append(("comparison", rng.choice(compared)))
     return parts
 
 
-def _fitting(entries: list[tuple[str, list[str]]], title: str) -> list[str]:
+def fitting(entries: list[tuple[str, list[str]]], title: str) -> list[str]:
+    """The texts that fit the title of the study: those of the first entry whose words are in it."""
     return next(texts for words, texts in entries if words in title)
 
 

@@ -95,8 +95,9 @@ def _quoted(site: Site) -> Site:
 
 
 def _common(disorder: Disorder) -> Disorder:
-    """The disorder without the rare names that the pathways' tests need."""
-    return replace(disorder, variants=())
+    """The disorder without the rare names that the pathways' tests need, and words that no row records."""
+    extra = tuple(words for words in disorder.extra if words not in ("early", "occult"))
+    return replace(disorder, variants=(), extra=extra)
 
 
 def _unprinted(text: str) -> bool:

@@ -16,7 +16,7 @@ from lunguage_assets.sample.prose.markup import say
 from lunguage_assets.sample.prose.phrasing import Phraser
 from lunguage_assets.sample.prose.repertoire import Desk
 from lunguage_assets.sample.raw.anchoring import anchor
-from lunguage_assets.sample.raw.layout import Page, laid_out
+from lunguage_assets.sample.raw.layout import Page, fitting, laid_out
 from lunguage_assets.sample.raw.styles import layout_data, layouts, varied_knowledge
 from lunguage_assets.sample.records import Sentence, Study, stream
 
@@ -96,6 +96,10 @@ class _VariedDraft(Draft):
             target = self.impr if last and self.impr and self.rng.random() < 0.6 else self.find
             if target:
                 target.insert(len(target) if last else 0, Sentence(remark.texts["text"], [], remark.order))
+        data = layout_data()
+        if self.find and self.rng.random() < data["shares"]["obtained"]:
+            taken = self.rng.choice(fitting(data["obtained"], self.plan.situation.title))
+            self.find.insert(0, Sentence(taken, []))
         sections = {"hist": self._history(), "find": self.find, "impr": self.impr}
         for sentences in sections.values():
             for sentence in sentences:
