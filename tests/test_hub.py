@@ -1,4 +1,4 @@
-"""A model is loaded from a folder of files, whatever it is called; the environment of the process stays as it is."""
+"""A model is loaded from a folder of files, whatever it is called; the process keeps its environment."""
 
 from __future__ import annotations
 
