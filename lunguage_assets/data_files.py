@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 _PACKAGE = Path(__file__).resolve().parent
 
@@ -22,6 +26,20 @@ def _data(name: str) -> Path:
 def resource(*parts: str) -> Path:
     """Path of a file under `resources/`, what the pipeline knows and a person may edit."""
     return _data("resources").joinpath(*parts)
+
+
+def page_template(*parts: str) -> Template:
+    """The Jinja template of an HTML page under `resources/`; whatever is put into it is escaped."""
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    return environment.from_string(resource(*parts).read_text(encoding="utf-8"))
 
 
 def expectation(*parts: str) -> Path:

@@ -6,6 +6,7 @@ the end. Tests marked `lengthy` run in CI only (`CI=true make test`, as `.ci/run
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from profiles import choose_profile
 
 choose_profile()
+gc.set_threshold(100_000, 20, 20)  # as the command has it
 
 # A script started in the background ignores SIGINT; its tests interrupt what they start all the same.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

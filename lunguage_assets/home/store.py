@@ -218,7 +218,8 @@ def create_catalog(connection: Connection, root: UPath | Path) -> None:
     before any does.
     """
     for name, table in TABLES.items():
-        publish(encode(table, table.frame()).content, UPath(root) / name / _EMPTY)
+        if not is_stored(table, UPath(root) / name / _EMPTY):
+            publish(encode(table, table.frame()).content, UPath(root) / name / _EMPTY)
         dimensions = PARTITIONED_BY[name]
         parts = "string_split(filename, '/')"
         keys = [

@@ -48,8 +48,8 @@ extractor = "one"
 
 @pytest.fixture(scope="module")
 def delivery(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("delivered") / "twelve"
-    write_sample(folder, reports=12, seed=3)
+    folder = tmp_path_factory.mktemp("delivered") / "eight"
+    write_sample(folder, reports=8, seed=3)
     return folder
 
 

@@ -292,7 +292,7 @@ def ended(port: int, run: str) -> tuple[str, str]:
     pytest.fail(f"the run does not end: {status}")
 
 
-@pytest.mark.slow
+@pytest.mark.lengthy  # it starts a webserver and two runs
 def test_runs_launched_in_the_ui_tell_and_store_nothing_of_the_words(
     runs: Runs, server: LoopbackServer
 ) -> None:

@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import examples
 from scipy import stats
 from small_homes import store_unchecked
 from statsmodels.stats.multitest import multipletests
@@ -90,7 +91,7 @@ def test_equal_findings_of_a_study_count_once_and_independent_ones_count_all() -
     assert shift(equal, other).p_value > shift(rows(equal["p"].to_numpy()), other).p_value
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(st.tuples(st.integers(0, 6), st.sampled_from([0.1, 0.4, 0.5, 0.9])), min_size=1, max_size=40))
 def test_the_effective_size_lies_between_one_and_the_number_of_values(pairs: list[tuple[int, float]]) -> None:
     frame = rows(np.array([value for _, value in pairs])).assign(study_id=[f"s{study}" for study, _ in pairs])
@@ -113,7 +114,7 @@ def test_distance_and_summary_are_those_of_the_values() -> None:
 counts = st.integers(1, 60).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(st.tuples(counts, counts), min_size=1, max_size=5))
 def test_p_values_are_those_of_fisher_corrected_as_holm_has_it(pairs: list) -> None:
     shares = [Share(str(place), *new, *old) for place, (new, old) in enumerate(pairs)]

@@ -11,8 +11,9 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import examples
 from small_homes import store_unchecked
 
 from lunguage_assets.errors import InvalidTable
@@ -92,7 +93,7 @@ def test_a_row_that_breaks_a_rule_is_refused_by_key_and_nothing_is_stored(
     assert (tmp_path / "t.parquet").read_bytes() == before
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(st.lists(st.floats(0, 1), min_size=3, max_size=3))
 def test_an_interval_is_refused_exactly_when_it_does_not_hold_its_value(values: list[float]) -> None:
     low, middle, high = values
@@ -100,7 +101,7 @@ def test_an_interval_is_refused_exactly_when_it_does_not_hold_its_value(values: 
     assert (SMALL.violations(frame) == []) == (low <= middle <= high)
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(st.text(max_size=12))
 def test_a_form_is_asked_of_the_whole_string(written: str) -> None:
     frame = SMALL.frame([{**HONEST, "key": written}])
@@ -186,7 +187,7 @@ def test_rows_that_break_a_rule_of_the_suite_break_one_of_the_store(table: Table
     frame = spoilt(table, rules)
     broken = [rows for _, rows in table.broken(frame.iloc[: len(rules)])]
     for position, rule in enumerate(rules):
-        assert any(rows.iloc[position] for rows in broken), rule
+        assert any(rows[position] for rows in broken), rule
     twice = table.broken(frame.iloc[len(rules) :])
     assert f"({', '.join(table.key)}) is unique" in [rule for rule, _ in twice]
 

@@ -7,13 +7,13 @@ model's own is run.
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
 from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.hub import snapshot
 
 INSTALL = "pip install 'lunguage-assets[models]'"
 
@@ -78,7 +78,6 @@ def _local(folder: Path, revision: str) -> ModelFolder:
 
 
 def _of_the_hub(name: str, revision: str) -> ModelFolder:
-    prepare_libraries()
     folder, problem = _snapshot(name, revision)
     if folder is None:
         raise ConfigurationError(
@@ -98,32 +97,11 @@ def _of_the_hub(name: str, revision: str) -> ModelFolder:
 
 
 def _snapshot(name: str, revision: str) -> tuple[Path | None, str]:
-    """The folder of a snapshot, named by its commit; or None and the reason.
-
-    A commit that is here already is not asked for.
-    """
-    from huggingface_hub import snapshot_download
-
+    """The folder of a snapshot, named by its commit; or None and the reason."""
     try:
-        found = snapshot_download(
-            name, revision=revision, allow_patterns=list(_READ), ignore_patterns=list(_OTHER_FORMATS)
-        )
-    # the library, its transport and the disk have their own errors; the text of some is a page long
+        return snapshot(name, revision, _OTHER_FORMATS), ""
     except Exception as error:
         return None, type(error).__name__
-    return Path(found), ""
-
-
-def prepare_libraries() -> None:
-    """Switch off the libraries' telemetry and all of their messages but errors."""
-    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
-    os.environ.setdefault(
-        "DISABLE_SAFETENSORS_CONVERSION", "1"
-    )  # else a service is asked to convert other formats
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # its threads do not survive a fork
-    from huggingface_hub.utils import disable_progress_bars
-
-    disable_progress_bars()
 
 
 def _incomplete(folder: Path) -> str:

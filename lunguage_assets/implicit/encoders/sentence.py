@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lunguage_assets.errors import ConfigurationError, MethodError
+from lunguage_assets.hub import quiet_transformers
 from lunguage_assets.implicit.encoders.contract import checked_vectors
-from lunguage_assets.implicit.encoders.model_folder import ModelFolder, prepare_libraries
+from lunguage_assets.implicit.encoders.model_folder import ModelFolder
 
 _MEMORY = ("out of memory", "can't allocate memory", "not enough memory", "alloc_failed")
 _log = logging.getLogger(__name__)
@@ -100,13 +101,10 @@ class SentenceEmbedder:
 
     @cached_property
     def _model(self) -> Any:
-        prepare_libraries()
         import torch
-        import transformers
         from sentence_transformers import SentenceTransformer
 
-        transformers.utils.logging.set_verbosity_error()
-        transformers.utils.logging.disable_progress_bar()
+        quiet_transformers()
         where = self._device if self._device != "auto" else "cuda" if torch.cuda.is_available() else "cpu"
         problem = ""
         try:

@@ -4,35 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from lunguage_assets.judges.providers.clients import PerLoop, http_client, sdk
+from lunguage_assets.judges.providers.clients import SdkProvider
 from lunguage_assets.judges.providers.constrained import answer_schema, bare_label, constrained
-from lunguage_assets.judges.providers.endpoints import Endpoint
 from lunguage_assets.judges.providers.failures import attempt
 from lunguage_assets.judges.providers.metering import tokens, well_formed
-from lunguage_assets.judges.requests import ModelBinding, ProviderFailure, Reply, Request
+from lunguage_assets.judges.requests import ProviderFailure, Reply, Request
 
 
-class AnthropicProvider:
+class AnthropicProvider(SdkProvider):
     """Messages; the judge's parameters are fields of the request body, `max_tokens` among them being
     obligatory.
     """
 
-    def __init__(
-        self, key: str, binding: ModelBinding, endpoint: Endpoint, timeout_s: float, in_flight: int
-    ) -> None:
-        module = sdk(key, "anthropic")
-        self._binding, self._endpoint = binding, endpoint
-        self._timeout_s, self._in_flight = timeout_s, in_flight
-        self._clients: PerLoop[Any] = PerLoop(lambda: self._client(module), lambda client: client.close())
-
-    @property
-    def binding(self) -> ModelBinding:
-        return self._binding
+    module = "anthropic"
 
     async def answer(self, request: Request) -> Reply:
         body = self._body(request)
         limit = body.pop("max_tokens")
-        create = self._clients.here.messages.create
+        create = self.client.messages.create
         response = await attempt(
             lambda: create(
                 model=self._binding.model,
@@ -44,11 +33,6 @@ class AnthropicProvider:
             self._timeout_s,
         )
         return self.reply(response, request)
-
-    @property
-    def client(self) -> Any:
-        """The SDK's client of the running event loop."""
-        return self._clients.here
 
     def body(self, request: Request) -> dict[str, Any]:
         """The whole body of a request, as it stands in a batch."""
@@ -67,18 +51,13 @@ class AnthropicProvider:
         """
         return well_formed(lambda: _reply(response, unpack=constrained(request)))
 
-    async def close(self) -> None:
-        await self._clients.close()
-
-    def _client(self, module: Any) -> Any:
-        return module.AsyncAnthropic(
+    def _client(self) -> Any:
+        return self._module.AsyncAnthropic(
             base_url=self._endpoint.base_url,
             api_key=self._endpoint.api_key,
             timeout=self._timeout_s,
             max_retries=0,
-            http_client=http_client(
-                self._timeout_s, self._in_flight, on_this_machine=self._endpoint.on_this_machine
-            ),
+            http_client=self._http(),
             open_telemetry=False,  # its traces can be told to hold prompts
         )
 

@@ -1,5 +1,5 @@
-"""HTTP clients of the SDKs: one per event loop, without redirects, and silent; and the message for an SDK
-that is not installed.
+"""What the providers with an SDK share: its clients, one per event loop, without redirects, and silent; and
+the message for an SDK that is not installed.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ import math
 import weakref
 from collections.abc import Awaitable, Callable, Sequence
 from types import ModuleType
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 from urllib.request import getproxies
 
 from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.judges.providers.endpoints import Endpoint
+from lunguage_assets.judges.requests import ModelBinding
 
 INSTALL = "pip install 'lunguage-assets[llm]'"
 _TALKATIVE = (
@@ -120,3 +122,35 @@ class PerLoop(Generic[Client]):
         client = self._clients.pop(asyncio.get_running_loop(), None)
         if client is not None:
             await self._close(client)
+
+
+class SdkProvider:
+    """A provider through its SDK, the module `module`: its binding, and a client per event loop."""
+
+    module: ClassVar[str]
+
+    def __init__(
+        self, key: str, binding: ModelBinding, endpoint: Endpoint, timeout_s: float, in_flight: int
+    ) -> None:
+        self._module = sdk(key, self.module)
+        self._binding, self._endpoint = binding, endpoint
+        self._timeout_s, self._in_flight = timeout_s, in_flight
+        self._clients: PerLoop[Any] = PerLoop(self._client, lambda client: client.close())
+
+    @property
+    def binding(self) -> ModelBinding:
+        return self._binding
+
+    @property
+    def client(self) -> Any:
+        """The SDK's client of the running event loop."""
+        return self._clients.here
+
+    async def close(self) -> None:
+        await self._clients.close()
+
+    def _client(self) -> Any:
+        raise NotImplementedError
+
+    def _http(self) -> Any:
+        return http_client(self._timeout_s, self._in_flight, on_this_machine=self._endpoint.on_this_machine)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.providers.clients import PerLoop, http_client, sdk
+from lunguage_assets.judges.providers.clients import SdkProvider, sdk
 from lunguage_assets.judges.providers.constrained import constrained, structured
 from lunguage_assets.judges.providers.endpoints import Endpoint
 from lunguage_assets.judges.providers.failures import attempt
@@ -21,24 +21,20 @@ _FINISHED = frozenset(
 """
 
 
-class GeminiProvider:
+class GeminiProvider(SdkProvider):
     """`generateContent`; the judge's parameters are fields of `GenerateContentConfig`, in the SDK's own
     names.
     """
 
+    module = "google.genai"
+
     def __init__(
         self, key: str, binding: ModelBinding, endpoint: Endpoint, timeout_s: float, in_flight: int
     ) -> None:
-        self._module, self._types = sdk(key, "google.genai"), sdk(key, "google.genai.types")
-        self._binding, self._endpoint = binding, endpoint
-        self._timeout_s, self._in_flight = timeout_s, in_flight
+        super().__init__(key, binding, endpoint, timeout_s, in_flight)
+        self._types = sdk(key, "google.genai.types")
         self._parameters = self._checked(key)
         self._credentials = _default_credentials(key) if binding.provider == "vertex" else None
-        self._clients: PerLoop[Any] = PerLoop(self._client, lambda client: client.close())
-
-    @property
-    def binding(self) -> ModelBinding:
-        return self._binding
 
     async def answer(self, request: Request) -> Reply:
         config = self.config(request)
@@ -75,9 +71,6 @@ class GeminiProvider:
         """
         return well_formed(lambda: _reply(response))
 
-    async def close(self) -> None:
-        await self._clients.close()
-
     def _checked(self, key: str) -> dict[str, Any]:
         parameters = dict(self._binding.parameters)
         try:
@@ -92,7 +85,7 @@ class GeminiProvider:
         return parameters
 
     def _client(self) -> _Client:
-        http = http_client(self._timeout_s, self._in_flight, on_this_machine=self._endpoint.on_this_machine)
+        http = self._http()
         options = self._types.HttpOptions(
             base_url=self._endpoint.base_url,
             timeout=max(1, round(self._timeout_s * 1000)),  # milliseconds

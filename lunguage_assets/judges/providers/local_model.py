@@ -9,8 +9,6 @@ padded on the left and masked, and the random numbers of a sample are a function
 from __future__ import annotations
 
 import hashlib
-import logging
-import os
 import threading
 import weakref
 from collections.abc import Sequence
@@ -19,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.hub import quiet_transformers, snapshot
 from lunguage_assets.judges.ledger.attempts import request_key
 from lunguage_assets.judges.providers.constrained import constrained
 from lunguage_assets.judges.requests import ModelBinding, Prompt, ProviderFailure, Reply, Request
@@ -27,6 +26,8 @@ from lunguage_assets.judges.slots import Generation
 Tokens = list[int]
 
 _BITS = 48
+_NOT_READ = ("*/*", "consolidated*")
+"""Copies of the weights in their authors' own layout, which would be fetched for nothing."""
 
 
 def load_model(key: str, binding: ModelBinding, device: str) -> LocalModel:
@@ -67,23 +68,18 @@ def _load(key: str, name: str, revision: str, dtype: str, device: str) -> Weight
     """Model and tokenizer from a folder, or from the hub or its cache; safetensors only, and no code of the
     model's own is run.
     """
-    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
-    os.environ.setdefault(
-        "DISABLE_SAFETENSORS_CONVERSION", "1"
-    )  # else a service is asked to convert other formats
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # its threads do not survive a fork
     import torch
     import transformers
 
-    _silence(transformers)
-    source = str(Path(name).expanduser()) if name.startswith("~") else name
+    quiet_transformers()
     where = device if device != "auto" else "cuda" if torch.cuda.is_available() else "cpu"
     problem = ""
     try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(source, revision=revision)
-        model = transformers.AutoModelForCausalLM.from_pretrained(
-            source, revision=revision, dtype=dtype, use_safetensors=True
-        )
+        folder = Path(name).expanduser()
+        if not folder.is_dir():
+            folder = snapshot(name, revision, _NOT_READ)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+        model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, use_safetensors=True)
         model = model.to(where).eval()
     except Exception as error:  # each library has its own errors; the text of some is a page long
         problem = type(error).__name__
@@ -106,13 +102,6 @@ def _load(key: str, name: str, revision: str, dtype: str, device: str) -> Weight
     return Weights(
         tokenizer, model, ends, pad, getattr(model.config.get_text_config(), "max_position_embeddings", None)
     )
-
-
-def _silence(transformers: Any) -> None:
-    """No progress bars, no advice, and nothing below an error in the log."""
-    transformers.utils.logging.set_verbosity_error()
-    transformers.utils.logging.disable_progress_bar()
-    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
 
 
 def _ends(model: Any, tokenizer: Any) -> Tokens:

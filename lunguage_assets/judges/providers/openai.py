@@ -4,36 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from lunguage_assets.judges.providers.clients import PerLoop, http_client, sdk
+from lunguage_assets.judges.providers.clients import SdkProvider
 from lunguage_assets.judges.providers.constrained import answer_schema, bare_label, constrained
-from lunguage_assets.judges.providers.endpoints import Endpoint
 from lunguage_assets.judges.providers.failures import attempt, code_of
 from lunguage_assets.judges.providers.metering import tokens, well_formed
-from lunguage_assets.judges.requests import ModelBinding, ProviderFailure, Reply, Request
+from lunguage_assets.judges.requests import ProviderFailure, Reply, Request
 
 _NO_KEY = "none"  # the client insists on a key; a server without one ignores it
 
 
-class OpenAIProvider:
+class OpenAIProvider(SdkProvider):
     """Chat completions; the judge's parameters are fields of the request body.
 
     An Azure `model` is a deployment's name; the model that answers under it must be listed among the aliases.
     """
 
-    def __init__(
-        self, key: str, binding: ModelBinding, endpoint: Endpoint, timeout_s: float, in_flight: int
-    ) -> None:
-        module = sdk(key, "openai")
-        self._binding, self._endpoint = binding, endpoint
-        self._timeout_s, self._in_flight = timeout_s, in_flight
-        self._clients: PerLoop[Any] = PerLoop(lambda: self._client(module), lambda client: client.close())
-
-    @property
-    def binding(self) -> ModelBinding:
-        return self._binding
+    module = "openai"
 
     async def answer(self, request: Request) -> Reply:
-        create, body = self._clients.here.chat.completions.create, self._body(request)
+        create, body = self.client.chat.completions.create, self._body(request)
         response = await attempt(
             lambda: create(model=self._binding.model, messages=_messages(request), extra_body=body),
             self._timeout_s,
@@ -44,11 +33,6 @@ class OpenAIProvider:
                 "", self._binding.model, 0, 0, refused=True, metered=False
             )  # Azure may bill a prompt that it filters
         return self.reply(response, request)
-
-    @property
-    def client(self) -> Any:
-        """The SDK's client of the running event loop."""
-        return self._clients.here
 
     def body(self, request: Request) -> dict[str, Any]:
         """The whole body of a request, as it stands in a batch."""
@@ -66,11 +50,8 @@ class OpenAIProvider:
             )
         )
 
-    async def close(self) -> None:
-        await self._clients.close()
-
-    def _client(self, module: Any) -> Any:
-        http = http_client(self._timeout_s, self._in_flight, on_this_machine=self._endpoint.on_this_machine)
+    def _client(self) -> Any:
+        http = self._http()
         shared = {
             "api_key": self._endpoint.api_key or _NO_KEY,
             "timeout": self._timeout_s,
@@ -78,10 +59,10 @@ class OpenAIProvider:
             "http_client": http,
         }
         if self._binding.provider == "azure-openai":
-            return module.AsyncAzureOpenAI(
+            return self._module.AsyncAzureOpenAI(
                 azure_endpoint=self._endpoint.base_url, api_version=self._endpoint.api_version, **shared
             )
-        return module.AsyncOpenAI(base_url=self._endpoint.base_url, **shared)
+        return self._module.AsyncOpenAI(base_url=self._endpoint.base_url, **shared)
 
     def _body(self, request: Request) -> dict[str, Any]:
         body: dict[str, Any] = {"store": False} if self._binding.provider == "openai" else {}

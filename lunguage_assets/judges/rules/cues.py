@@ -9,18 +9,13 @@ it can disagree with the `lexicon` judge for reasons: it averages where that one
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import exp
-from typing import Self
+from typing import Any, Self
 
-import yaml
-
-from lunguage_assets.data_files import resource
-from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.protocol import (
     MASK,
     ComparisonAnswer,
@@ -35,6 +30,7 @@ from lunguage_assets.judges.rules.reading import (
     denies_list,
     is_predicate,
 )
+from lunguage_assets.judges.rules.words import read_words, words_identity
 
 VERSION = "1"
 """Part of the judge's identity: raise it with every change of rules that changes an answer."""
@@ -90,16 +86,13 @@ def bundled_words() -> Words:
     Raises:
         ConfigurationError: the file cannot be read.
     """
-    file = resource("cues.yaml")
-    try:
-        content = yaml.safe_load(file.read_text(encoding="utf-8"))
-        tables = (content[table] for table in ("cues", "negations", "context"))
-        return Words(*({str(word): float(weight) for word, weight in table.items()} for table in tables))
-    except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ConfigurationError(
-            f"{file}: not readable as cues ({type(error).__name__}). Give every word a weight in logits, and "
-            'quote words such as "no" and "?".'
-        ) from None
+    remedy = 'Give every word a weight in logits, and quote words such as "no" and "?".'
+    return read_words("cues.yaml", "cues", remedy, _words)
+
+
+def _words(content: Mapping[str, Any]) -> Words:
+    tables = (content[table] for table in ("cues", "negations", "context"))
+    return Words(*({str(word): float(weight) for word, weight in table.items()} for table in tables))
 
 
 class CuesJudge:
@@ -119,17 +112,9 @@ class CuesJudge:
 
     @cached_property
     def identity(self) -> str:
-        entries = repr(
-            (
-                sorted(self._words.cues.items()),
-                sorted(self._words.negations.items()),
-                sorted(self._words.context.items()),
-                _GRAMMAR.pattern,
-                _FADE,
-                _OTHER_SIDE,
-            )
-        )
-        return f"cues/{VERSION}/{hashlib.blake2b(entries.encode(), digest_size=6).hexdigest()}"
+        words = (self._words.cues, self._words.negations, self._words.context)
+        tables = [sorted(table.items()) for table in words]
+        return words_identity("cues", VERSION, *tables, _GRAMMAR.pattern, _FADE, _OTHER_SIDE)
 
     def extract(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
         """Cue words near the finding, with the small words that belong to them ("may be due to").

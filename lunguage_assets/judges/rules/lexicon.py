@@ -12,16 +12,11 @@ context, and the weights of distance and of alternatives are the author's own es
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
-import yaml
-
-from lunguage_assets.data_files import resource
-from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.protocol import (
     MASK,
     ComparisonAnswer,
@@ -37,6 +32,7 @@ from lunguage_assets.judges.rules.reading import (
     denies_list,
     is_predicate,
 )
+from lunguage_assets.judges.rules.words import read_words, words_identity
 
 VERSION = "1"
 """Part of the judge's identity: raise it with every change of rules that changes an answer."""
@@ -91,30 +87,19 @@ def bundled_lexicon() -> Lexicon:
     Raises:
         ConfigurationError: a published phrase without a side, or an entry that cannot be read.
     """
-    file = resource("hedges.yaml")
-    try:
-        content: dict[str, Any] = yaml.safe_load(file.read_text(encoding="utf-8"))
-        side_of = {str(phrase): side for side in _SIDES for phrase in content["published"][side]}
-        published = [
-            Hedge(e.phrase, tuple(e.phrase.split()), e.mu, side_of[e.phrase]) for e in published_ranking()
-        ]
-        rarer = [
-            Hedge(e["phrase"], tuple(e["phrase"].split()), float(e["place"]), e["side"])
-            for e in content["rarer"]
-        ]
-        shifts = {str(word): float(shift) for word, shift in content["shifts"].items()}
-    except (yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ConfigurationError(
-            f"{file}: not readable as a lexicon ({type(error).__name__}: {error}). Give every "
-            "phrase a side and a place, and every shift a number."
-        ) from None
-    hedges = (*published, *rarer)
-    wrong = [hedge.phrase for hedge in hedges if hedge.side not in _SIDES]
-    if wrong:
-        raise ConfigurationError(
-            f"{file}: phrases {wrong} have no known side; expected one of {list(_SIDES)}."
-        )
-    return Lexicon(hedges, shifts)
+    remedy = f"Give every phrase a place and a side, one of {list(_SIDES)}, and every shift a number."
+    return read_words("hedges.yaml", "a lexicon", remedy, _lexicon)
+
+
+def _lexicon(content: Mapping[str, Any]) -> Lexicon:
+    side_of = {str(phrase): side for side in _SIDES for phrase in content["published"][side]}
+    hedges = [Hedge(e.phrase, tuple(e.phrase.split()), e.mu, side_of[e.phrase]) for e in published_ranking()]
+    for entry in content["rarer"]:
+        if entry["side"] not in _SIDES:
+            raise ValueError(f"{entry['phrase']!r} has side {entry['side']!r}")
+        words = tuple(entry["phrase"].split())
+        hedges.append(Hedge(entry["phrase"], words, float(entry["place"]), entry["side"]))
+    return Lexicon(tuple(hedges), {str(word): float(shift) for word, shift in content["shifts"].items()})
 
 
 class LexiconJudge:
@@ -137,13 +122,8 @@ class LexiconJudge:
 
     @cached_property
     def identity(self) -> str:
-        entries = repr(
-            (
-                sorted((hedge.phrase, hedge.place, hedge.side) for hedge in self._lexicon.hedges),
-                sorted(self._lexicon.shifts.items()),
-            )
-        )
-        return f"lexicon/{VERSION}/{hashlib.blake2b(entries.encode(), digest_size=6).hexdigest()}"
+        hedges = sorted((hedge.phrase, hedge.place, hedge.side) for hedge in self._lexicon.hedges)
+        return words_identity("lexicon", VERSION, hedges, sorted(self._lexicon.shifts.items()))
 
     def extract(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
         """The governing hedge, hedges that it is chained to, and the connectors of the list that the finding

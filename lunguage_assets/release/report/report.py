@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from lunguage_assets.data_files import resource
+from lunguage_assets.data_files import page_template
 from lunguage_assets.documents import cell_text, is_numeric
 from lunguage_assets.implicit.pathways.pathway_tree import Branch, pathway_tree
 from lunguage_assets.release.bundle.costs import ANSWER_COSTS
@@ -96,16 +96,7 @@ def report_sections(material: Material) -> list[Section]:
 
 def report_page(material: Material, sections: Sequence[Section], version: str) -> str:
     """The page. Whatever it shows is escaped; it loads nothing, and no browser may let it load anything."""
-    from jinja2 import Environment, StrictUndefined
-
-    environment = Environment(
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    template = environment.from_string(resource("release", "report.html.j2").read_text(encoding="utf-8"))
+    template = page_template("release", "report.html.j2")
     return template.render(
         version=version,
         material=material,

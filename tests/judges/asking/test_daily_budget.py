@@ -112,7 +112,7 @@ def test_one_process_alone_never_passes_the_ceiling(calls: list[tuple[float, flo
             if ledger.spend(budget, worst, cost):
                 spent += worst if cost is None else cost
         except BudgetExceeded:
-            assert spent + worst > 3.0
+            assert spent + worst > 3.0 - 1e-9, "sums differ in the last bits by their order"
     assert spent <= 3.0 + 1e-9
 
 

@@ -157,15 +157,7 @@ def _phrases(
 ) -> tuple[str, str] | None:
     """The two phrases of a row; None for a row that cannot be used, which is noted."""
     if record.broken:
-        problems.append(
-            InputError(
-                file,
-                record.found,
-                f"{len(names)} values",
-                "Mend the commas and quotes of the row.",
-                row=record.number,
-            )
-        )
+        problems.append(_broken(record, names, file))
         return None
     first, second = (normal_phrase(record.values[names.index(name)]) for name in PHRASE_COLUMNS)
     column = "phrase_1" if not first else "phrase_2"
@@ -246,15 +238,7 @@ def _expert(
     record: Record, names: Sequence[str], described: dict[str, Expert], file: str, problems: list[InputError]
 ) -> Expert | None:
     if record.broken:
-        problems.append(
-            InputError(
-                file,
-                record.found,
-                f"{len(names)} values",
-                "Mend the commas and quotes of the row.",
-                row=record.number,
-            )
-        )
+        problems.append(_broken(record, names, file))
         return None
     values = dict(zip(names, (value.strip() for value in record.values), strict=True))
     name, role = values["expert"], values["role"].lower()
@@ -325,3 +309,8 @@ def _folded(name: str) -> str:
 
 def _first(problems: Sequence[InputError]) -> str:
     return f" The first problem is: {problems[0]}" if problems else ""
+
+
+def _broken(record: Record, names: Sequence[str], file: str) -> InputError:
+    remedy = "Mend the commas and quotes of the row."
+    return InputError(file, record.found, f"{len(names)} values", remedy, row=record.number)

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from lunguage_assets.data_files import resource
+from lunguage_assets.data_files import page_template, resource
 from lunguage_assets.draws import mix, text_hash, text_hashes
 from lunguage_assets.errors import ConfigurationError, MethodError
 from lunguage_assets.explicit.analysis.experts.experts import EXPERT_COLUMNS
@@ -204,16 +204,7 @@ def response_rows(survey: Survey, experts: int) -> list[list[str]]:
 
 def form(survey: Survey, *, restrict: bool = False) -> str:
     """The survey as one HTML page that needs nothing else: to fill in on screen, or to print."""
-    from jinja2 import Environment, StrictUndefined
-
-    environment = Environment(
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    template = environment.from_string(resource("survey", "form.html.j2").read_text(encoding="utf-8"))
+    template = page_template("survey", "form.html.j2")
     paragraphs = resource("survey", "instructions.txt").read_text(encoding="utf-8").strip().split("\n\n")
     return template.render(questions=survey.questions, instructions=paragraphs, restrict=restrict)
 

@@ -1,0 +1,49 @@
+"""Models of the Hugging Face hub: their files on this machine, and libraries that keep quiet.
+
+Its libraries are told what to do by their own means: the environment of the process stays as it is.
+"""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+_READ = ("*.json", "*.txt", "*.model", "*.jinja", "*.safetensors")
+
+
+def snapshot(name: str, revision: str, left_out: tuple[str, ...] = ()) -> Path:
+    """The folder of a model's files, named by its commit; fetched unless they are on this machine.
+
+    Only safetensors and text are fetched, and a commit that is here already is not asked for. A model is
+    loaded from this folder, never by its name: for a name without safetensors transformers would ask a
+    service on the hub to convert its other formats.
+
+    Raises:
+        Exception: whatever the library, its transport and the disk raise; the text of some is a page long.
+    """
+    from huggingface_hub import snapshot_download
+
+    quiet_hub()
+    found = snapshot_download(
+        name, revision=revision, allow_patterns=list(_READ), ignore_patterns=list(left_out)
+    )
+    return Path(found)
+
+
+def quiet_hub() -> None:
+    """Switch off the hub library's telemetry and all of its messages but errors."""
+    from huggingface_hub import constants
+    from huggingface_hub.utils import disable_progress_bars
+
+    constants.HF_HUB_DISABLE_TELEMETRY = True
+    disable_progress_bars()
+    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
+
+
+def quiet_transformers() -> None:
+    """The same for transformers: no progress bars, no advice, and nothing below an error in the log."""
+    import transformers
+
+    quiet_hub()
+    transformers.utils.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()

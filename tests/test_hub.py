@@ -1,0 +1,66 @@
+"""A model is loaded from a folder of files, whatever it is called; the process keeps its environment."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+import tiny_encoder
+import tiny_model
+
+from lunguage_assets.implicit.encoders.model_folder import find_model
+from lunguage_assets.implicit.encoders.sentence import SentenceEmbedder
+from lunguage_assets.judges.providers import local_model
+
+if (reason := tiny_model.missing() or tiny_encoder.missing()) is not None:
+    pytest.skip(reason, allow_module_level=True)
+
+COMMIT = "89abcdef0123456789abcdef0123456789abcdef"
+SWITCHES = ("HF_HUB_DISABLE_TELEMETRY", "DISABLE_SAFETENSORS_CONVERSION", "TOKENIZERS_PARALLELISM")
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The hub's cache, and an environment without the libraries' switches."""
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr(constants, "HF_HUB_DISABLE_TELEMETRY", False)
+    for name in SWITCHES:
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path / "hub"
+
+
+def kept(cache: Path, name: str) -> Path:
+    """Where the cache has the files of a model's branch `main`."""
+    place = cache / f"models--invented--{name}"
+    (place / "refs").mkdir(parents=True)
+    (place / "refs" / "main").write_text(COMMIT)
+    (place / "snapshots").mkdir()
+    return place / "snapshots" / COMMIT
+
+
+def test_a_judge_named_as_on_the_hub_is_loaded_from_its_files(cache: Path) -> None:
+    files = tiny_model.save(kept(cache, "judge"))
+    before = dict(os.environ)
+    by_name, by_folder = (
+        tiny_model.made(path, {"do_sample": False}) for path in (Path("invented/judge"), files)
+    )
+    question = tiny_model.question(1)
+    answer, same = (tiny_model.answers(judge, question)[0].text for judge in (by_name, by_folder))
+    assert answer == same
+    loaded = local_model._LOADED["invented/judge", "main", "auto", "cpu"]
+    assert loaded.model.config._name_or_path == str(files), "a name would let the library convert its weights"
+    assert dict(os.environ) == before
+
+
+def test_an_encoder_leaves_the_environment_as_it_is(cache: Path, tmp_path: Path) -> None:
+    from huggingface_hub import constants
+
+    shutil.copytree(tiny_encoder.save(tmp_path / "tiny"), kept(cache, "encoder"))
+    before = dict(os.environ)
+    SentenceEmbedder(find_model("invented/encoder", "main"), "cpu").encode(["opacity"])
+    assert dict(os.environ) == before
+    assert constants.HF_HUB_DISABLE_TELEMETRY
