@@ -29,7 +29,7 @@ import numpy as np
 import pandas as pd
 
 from lunguage_assets.implicit.rows import CLAIM_DECIMALS, collector_paused, column_values
-from lunguage_assets.release.labels.label_file import LabelList, Meaning
+from lunguage_assets.implicit.statements.label_file import LabelList, Meaning, read_as
 from lunguage_assets.tables.labels import LABELS
 
 _PREFERRED = {"dp": 0, "tp": 1, "tn": 2, "dn": 3}
@@ -152,7 +152,7 @@ def _said(rows: pd.DataFrame, matches: pd.DataFrame, listed: LabelList) -> dict[
         for meaning in meanings:
             if meaning.label in taken or not meaning.holds_at(", ".join((location, *parts))):
                 continue
-            reading = _reading(meaning, status, f"{measurement}, {morphology}", listed)
+            reading = read_as(meaning, status, f"{measurement}, {morphology}", listed)
             if reading is None:
                 continue
             taken.add(meaning.label)
@@ -166,19 +166,6 @@ def _said(rows: pd.DataFrame, matches: pd.DataFrame, listed: LabelList) -> dict[
                     )
                 )
     return said
-
-
-def _reading(meaning: Meaning, status: str, measured: str, listed: LabelList) -> bool | None:
-    """True when the row is read as it stands, False when the other way round, None when it says nothing of
-    the label.
-
-    Of a size, "normal" denies in either polarity: reports are annotated both ways (heart size, negative,
-    normal).
-    """
-    if meaning.reads != "size":
-        return meaning.reads == "presence"
-    enlarged = listed.is_enlarged(measured)
-    return None if enlarged is None else enlarged or status[1] == "n"
 
 
 def _claim(

@@ -11,8 +11,8 @@ import pandas as pd
 
 from lunguage_assets.documents import markdown_table
 from lunguage_assets.files import replace_text, write_csv
+from lunguage_assets.implicit.statements.label_file import load_label_list
 from lunguage_assets.release.growing import Append, growing_csv, growing_parquet
-from lunguage_assets.release.labels.label_file import load_label_list
 from lunguage_assets.release.labels.labels import study_labels
 from lunguage_assets.release.report.paper_tables import PaperTables
 from lunguage_assets.tables.labels import LABELS

@@ -19,7 +19,7 @@ from invented_reports import Said, dictionary, frames, in_mode, run, said
 from profiles import examples
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.release.labels.label_file import LabelList, load_label_list
+from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
 from lunguage_assets.release.labels.labels import study_labels
 from lunguage_assets.release.report.documents import writing_labels
 from lunguage_assets.tables.labels import LABELS

@@ -1,7 +1,7 @@
 """The closed list of study-level labels (`resources/labels.yaml`): its form, its checks, and which findings
 belong to which label.
 
-What a study says of a label is decided in `labels.py`.
+What a study says of a label is decided in `release/labels/labels.py`.
 """
 
 from __future__ import annotations
@@ -124,16 +124,37 @@ class LabelList:
         return self._sizes[measurement]
 
 
-def load_label_list(path: Path | None = None) -> LabelList:
+def read_as(meaning: Meaning, status: str, measured: str, listed: LabelList) -> bool | None:
+    """True when a row is read as it stands, False when the other way round, None when it says nothing of the
+    label.
+
+    Of a size, "normal" denies in either polarity: reports are annotated both ways (heart size, negative,
+    normal).
+
+    Args:
+        meaning: the finding as a label.
+        status: of the row.
+        measured: its measurement and morphology, comma-separated.
+        listed: the labels.
+    """
+    if meaning.reads != "size":
+        return meaning.reads == "presence"
+    enlarged = listed.is_enlarged(measured)
+    return None if enlarged is None else enlarged or status[1] == "n"
+
+
+def load_label_list(path: Path | None = None, dictionary: PathwayDictionary | None = None) -> LabelList:
     """The packaged list, or the file at `path`, checked; raises `ConfigurationError` naming line and
     field.
+
+    `dictionary` is the one whose diagnoses and directions count, by default the packaged one.
     """
     source = read_annotated(path if path is not None else resource("labels.yaml"))
     content = source.validated(_File)
     vocabulary = Vocabulary.from_terms(TERMS.frame())
-    dictionary = load_dictionary(None, vocabulary)
-    _check(source, content.labels, dictionary)
-    return LabelList(content.labels, vocabulary, dictionary)
+    packaged = load_dictionary(None, vocabulary)
+    _check(source, content.labels, packaged)
+    return LabelList(content.labels, vocabulary, dictionary or packaged)
 
 
 def _check(source: AnnotatedYaml, labels: list[Label], dictionary: PathwayDictionary) -> None:
