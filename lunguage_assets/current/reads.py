@@ -62,6 +62,7 @@ class Reads:
             "blacklist": lambda: _of_file(home.blacklist_file or resource("blacklist.yaml")),
             "pathways": lambda: _of_file(home.pathways_file or resource("pathways.yaml")),
             "labels": lambda: _of_file(resource("labels.yaml")),
+            "statements": lambda: _of_file(resource("statements.yaml")),
             "expert responses": lambda: _of_file(home.expert_responses) + _of_file(home.expert_descriptions),
             "release settings": lambda: fingerprint(
                 self.settings.release.model_dump(include={"small_cells"})

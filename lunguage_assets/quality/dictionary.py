@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from lunguage_assets.home.store import PARTITIONED_BY
 from lunguage_assets.tables import RELEASE, TABLES
-from lunguage_assets.tables.labels import LABELS
+from lunguage_assets.tables.labels import CHEXPERT_LABELS, CHEXPERT_PROBABILITIES, LABELS
 from lunguage_assets.tables.schema import Column, Table
 
 _HEAD = """# Data dictionary
@@ -17,12 +17,18 @@ not mention is not thereby absent.**
 """
 
 
-_FILES = {RELEASE.name: "Lunguage_plus_plus.parquet", LABELS.name: "labels.parquet"}
+_FILES = {
+    RELEASE.name: "Lunguage_plus_plus.parquet",
+    LABELS.name: "labels.parquet",
+    CHEXPERT_LABELS.name: "labels_chexpert.csv",
+    CHEXPERT_PROBABILITIES.name: "labels_probability.csv",
+}
 
 
 def data_dictionary() -> str:
     """All tables with their columns, as Markdown."""
-    return "\n".join([_HEAD, *(_section(table) for table in (LABELS, *TABLES.values(), RELEASE))])
+    of_labels = (LABELS, CHEXPERT_LABELS, CHEXPERT_PROBABILITIES)
+    return "\n".join([_HEAD, *(_section(table) for table in (*of_labels, *TABLES.values(), RELEASE))])
 
 
 def _section(table: Table) -> str:

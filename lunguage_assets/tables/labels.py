@@ -2,15 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from lunguage_assets.tables.columns import P_SOURCES, STATUSES, STUDY, probability, text
 from lunguage_assets.tables.schema import Column, Present, Table
 
-LABEL_SOURCES = ("stated", "implied", "denied", "unmentioned")
+LABEL_SOURCES = ("stated", "implied", "denied", "contradictory", "unmentioned")
+WITH_IMPLIED = "with_implied_"
+"""Prefix of the targets that count implied labels as present."""
 
 
 def _target(name: str, description: str) -> Column:
-    return Column(name, "int", f"{description}; null when unmentioned", nullable=True, minimum=0, maximum=1)
+    return Column(
+        name,
+        "int",
+        f"{description}; null when unmentioned or contradictory",
+        nullable=True,
+        minimum=0,
+        maximum=1,
+    )
 
+
+def _policies(prefix: str, of_implied: str) -> tuple[Column, ...]:
+    return (
+        _target(f"{prefix}uncertain_as_one", f"Target: present or uncertain 1, denied 0{of_implied}"),
+        _target(f"{prefix}uncertain_as_zero", f"Target: present 1, denied or uncertain 0{of_implied}"),
+        _target(
+            f"{prefix}uncertain_ignored",
+            f"Target: present 1, denied 0, uncertain left out as null{of_implied}",
+        ),
+        probability(
+            f"{prefix}soft",
+            f"Target: p, whatever was claimed; null when unmentioned or contradictory, or when p has no "
+            f"ground (p_source none){of_implied}",
+            nullable=True,
+        ),
+    )
+
+
+_TARGETS = (
+    *_policies("", "; implied labels left out as null"),
+    *_policies(WITH_IMPLIED, "; implied labels count"),
+)
 
 LABELS = Table(
     "labels",
@@ -26,7 +59,8 @@ LABELS = Table(
             "source",
             "string",
             "stated: the report says so; implied: a pathway of a stated diagnosis does; denied: the report "
-            "denies it; unmentioned: nothing is known, and that is not absence",
+            "denies it, or calls it resolved; contradictory: the report says both; unmentioned: nothing is "
+            "known, and that is not absence",
             choices=LABEL_SOURCES,
         ),
         probability(
@@ -53,14 +87,7 @@ LABELS = Table(
             nullable=True,
             choices=STATUSES,
         ),
-        _target("uncertain_as_one", "Target: present or uncertain 1, denied 0"),
-        _target("uncertain_as_zero", "Target: present 1, denied or uncertain 0"),
-        _target("uncertain_ignored", "Target: present 1, denied 0, uncertain left out as null"),
-        probability(
-            "soft",
-            "Target: p, whatever was claimed; null when unmentioned, or when p has no ground (p_source none)",
-            nullable=True,
-        ),
+        *_TARGETS,
         Column("denied_at_place", "bool", "Denied only at a place: nothing is said of the rest of the chest"),
         Column("past", "bool", "The report names the finding as past; that alone does not make it mentioned"),
         text("finding_id", "Row of Lunguage++ that decided; null when unmentioned", nullable=True),
@@ -71,4 +98,47 @@ LABELS = Table(
         Present(name, "source", ("stated", "implied", "denied"))
         for name in ("p", "p_low", "p_high", "p_source", "status", "finding_id")
     ),
+)
+
+CHEXPERT = (
+    "Atelectasis", "Cardiomegaly", "Consolidation", "Edema", "Enlarged Cardiomediastinum", "Fracture",
+    "Lung Lesion", "Lung Opacity", "No Finding", "Pleural Effusion", "Pleural Other", "Pneumonia",
+    "Pneumothorax", "Support Devices",
+)  # fmt: skip
+"""Columns of `mimic-cxr-2.0.0-chexpert.csv` behind the two identifiers, in its order."""
+
+NO_FINDING = "No Finding"
+
+
+def _chexpert(name: str, description: str, cell: Callable[[str], Column]) -> Table:
+    """One row per study and one column per label, as in MIMIC-CXR's files of labels."""
+    identifiers = (
+        Column("subject_id", "int", "Patient: the digits of the patient's identifier", minimum=0),
+        Column("study_id", "int", "Study: the digits of the study's identifier", minimum=0),
+    )
+    return Table(name, description, (*identifiers, *map(cell, CHEXPERT)), ("study_id",))
+
+
+def _statement(label: str) -> Column:
+    said = "1: stated; -1: stated with doubt, in either direction; 0: denied; blank: not stated"
+    if label == NO_FINDING:
+        said = "1: nothing else is stated, nor implied, with or without doubt, but for devices; else blank"
+    return Column(label, "float", said, nullable=True, minimum=-1.0, maximum=1.0)
+
+
+def _p(label: str) -> Column:
+    return probability(label, "p of this label in labels.csv; blank: unmentioned", nullable=True)
+
+
+CHEXPERT_LABELS = _chexpert(
+    "labels_chexpert",
+    "BLANK IS NOT ABSENT. What the report itself states of the 14 CheXpert labels, with the columns and "
+    "values of `mimic-cxr-2.0.0-chexpert.csv`; what a pathway implies is blank here.",
+    _statement,
+)
+CHEXPERT_PROBABILITIES = _chexpert(
+    "labels_probability",
+    "BLANK IS NOT ABSENT. The probabilities of the 14 CheXpert labels in the shape of `labels_chexpert.csv`, "
+    "implied ones included.",
+    _p,
 )

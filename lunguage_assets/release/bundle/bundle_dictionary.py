@@ -19,7 +19,7 @@ from lunguage_assets.tables import (
     RELEASE,
     RESOLUTION_LOG,
 )
-from lunguage_assets.tables.labels import LABELS
+from lunguage_assets.tables.labels import CHEXPERT_LABELS, CHEXPERT_PROBABILITIES, LABELS
 from lunguage_assets.tables.paper import CERTAINTY_TABLE, CONFLICT_TABLE, CORPUS_FIGURES, EXPANSION_TABLE
 from lunguage_assets.tables.schema import Column, Table
 
@@ -68,6 +68,8 @@ RESTRICTED_TABLES: Mapping[str, Table] = {
     "rejected.csv": _over_batches(REJECTED),
     "labels.csv": LABELS,
     "labels.parquet": LABELS,
+    "labels_chexpert.csv": CHEXPERT_LABELS,
+    "labels_probability.csv": CHEXPERT_PROBABILITIES,
 }
 COUNTED_TABLES: Mapping[str, Table] = {
     "table_certainty.csv": CERTAINTY_TABLE,

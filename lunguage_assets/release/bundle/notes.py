@@ -28,7 +28,7 @@ Markers to Implicit Reasoning Pathways" (arXiv 2511.04506).
 | | |
 |---|---|
 | `open/` | no row of any report: `report.html` (tables and figures, opens offline), `ranking.csv`, the paper's tables, pathways and blacklist, analyses, figures, `data_dictionary.md`, `provenance.json` |
-| `restricted/` | rows of single studies: `Lunguage_plus_plus.csv` and `.parquet`, labels, resolution log, conflicts, pathway matches, accounts, rejected rows, exact counts |
+| `restricted/` | rows of single studies: `Lunguage_plus_plus.csv` and `.parquet`, labels (also in the shape of MIMIC-CXR's CheXpert file), resolution log, conflicts, pathway matches, accounts, rejected rows, exact counts |
 | `SHA256SUMS` | checksums of everything: `sha256sum -c SHA256SUMS`; each part has its own, so that it can be passed on alone |
 
 What each part may be used for is in its `USE.md`. {counts} {against}

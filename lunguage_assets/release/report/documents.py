@@ -13,7 +13,8 @@ from lunguage_assets.documents import markdown_table
 from lunguage_assets.files import replace_text, write_csv
 from lunguage_assets.implicit.statements.label_file import load_label_list
 from lunguage_assets.release.growing import Append, growing_csv, growing_parquet
-from lunguage_assets.release.labels.labels import study_labels
+from lunguage_assets.release.labels.chexpert import chexpert_labels, chexpert_probabilities
+from lunguage_assets.release.labels.labels import label_frame, what_is_said
 from lunguage_assets.release.report.paper_tables import PaperTables
 from lunguage_assets.tables.labels import LABELS
 from lunguage_assets.tables.paper import CERTAINTY_TABLE, CONFLICT_TABLE, EXPANSION_TABLE
@@ -39,6 +40,24 @@ names of CheXpert).
 - Targets: `uncertain_as_one`, `uncertain_as_zero`, `uncertain_ignored` (empty where the report hedges: status tp or tn), `soft` (p itself).
 - "no finding" is stated only by words such as "no acute cardiopulmonary process", and denied by whatever else is present.
 - What counts as which label is listed in `resources/labels.yaml`.
+
+## In place of CheXpert's labels
+
+`labels_chexpert.csv` has the columns and values of `mimic-cxr-2.0.0-chexpert.csv`, one row per study, so that code written for that file reads it
+unchanged; `labels_probability.csv` has the same shape with p.
+
+| cell | `labels_chexpert.csv`: what the report itself says |
+|---|---|
+| `1.0` | stated without doubt |
+| `-1.0` | stated with doubt, in either direction ("may be", "is unlikely"), whatever p is; p is in the other file |
+| `0.0` | denied without doubt, also at one place only (`denied_at_place`) |
+| blank | not mentioned, mentioned as past, contradictory and left open, or only implied. **Not absent** |
+
+- What is only implied by a pathway is blank, and never 1: a bound is no statement. Its p is in `labels_probability.csv`, where a blank means
+  unmentioned. To train on implied labels, take `labels.csv` with source `implied`.
+- Of contradictory statements the rules above decide; those that they leave undecided are blank.
+- "No Finding" is as in the former file 1 or blank, and follows its definition: the study says something, nothing in another column but "Support Devices"
+  is 1 or -1, and no other label is present. In `labels.csv` and `labels_probability.csv` it is only what the report says in so many words.
 
 ## Counts
 
@@ -75,12 +94,16 @@ _TABLES_PAGE = """# The paper's tables on this corpus
 
 @contextmanager
 def writing_labels(folder: Path) -> Iterator[LabelFiles]:
-    """`labels.parquet` and `labels.csv`, written some studies after others, and the page `LABELS.md`."""
+    """`labels.parquet`, `labels.csv`, `labels_chexpert.csv` and `labels_probability.csv`, written some
+    studies after others, and the page `LABELS.md`.
+    """
     with (
         growing_csv(folder / "labels.csv") as csv,
         growing_parquet(LABELS, folder / "labels.parquet") as parquet,
+        growing_csv(folder / "labels_chexpert.csv") as chexpert,
+        growing_csv(folder / "labels_probability.csv") as probability,
     ):
-        files = LabelFiles(csv, parquet)
+        files = LabelFiles(csv, parquet, chexpert, probability)
         yield files
     replace_text(folder / "LABELS.md", files.page())
 
@@ -88,20 +111,24 @@ def writing_labels(folder: Path) -> Iterator[LabelFiles]:
 class LabelFiles:
     """The labels of some studies after those of others (`writing_labels`)."""
 
-    TABLES = ("lunguage_plus_plus", "pathway_matches", "reports")
+    TABLES = ("lunguage_plus_plus", "pathway_matches", "reports", "resolution_log")
 
-    def __init__(self, csv: Append, parquet: Append) -> None:
+    def __init__(self, csv: Append, parquet: Append, chexpert: Append, probability: Append) -> None:
         self._csv, self._parquet = csv, parquet
+        self._chexpert, self._probability = chexpert, probability
         self._listed = load_label_list()
         self._studies = 0
         self._counts: Counter[tuple[str, str]] = Counter()
 
     def add(self, tables: Mapping[str, pd.DataFrame]) -> None:
         """Write the labels of some studies, whole ones, whose tables are named in `TABLES`."""
-        rows, matches, reports = (tables[name] for name in self.TABLES)
-        labels = study_labels(rows, matches, reports, self._listed)
+        rows, matches, reports, log = (tables[name] for name in self.TABLES)
+        said = what_is_said(rows, matches, self._listed, log)
+        labels = label_frame(said, reports, self._listed)
         self._parquet(labels)
         self._csv(labels)
+        self._chexpert(chexpert_labels(said, reports, self._listed))
+        self._probability(chexpert_probabilities(labels))
         self._studies += labels["study_id"].nunique()
         self._counts.update(zip(labels["label"].tolist(), labels["source"].tolist(), strict=True))
 

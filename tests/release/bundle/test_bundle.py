@@ -81,8 +81,8 @@ def test_latest_names_the_version_and_its_files_have_the_names_that_they_always_
     expected = {
         "Lunguage_plus_plus.csv", "Lunguage_plus_plus.parquet", "resolution_log.csv", "conflicts.csv",
         "pathway_matches.csv", "accounting.csv", "rejected.csv", "labels.parquet", "labels.csv", "LABELS.md",
-        "TABLES.md", "table_certainty.csv", "table_expansion.csv", "table_conflicts.csv", "table_figures.csv",
-        "summary.json",
+        "labels_chexpert.csv", "labels_probability.csv", "TABLES.md", "table_certainty.csv",
+        "table_expansion.csv", "table_conflicts.csv", "table_figures.csv", "summary.json",
     }  # fmt: skip
     current = current_version(version.parent)
     assert current == version

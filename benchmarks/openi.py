@@ -1,0 +1,347 @@
+"""Labels against what people coded: `python benchmarks/openi.py indiana_reports.csv [--picture PNG]
+[--errors FILE]`.
+
+Takes the reports of the open chest X-ray collection of Indiana University as the web has them (columns `uid,
+MeSH, Problems, image, indication, comparison, findings, impression`), reads them with
+`lunguage_assets.annotate`, and compares with the terms that people coded. Reports without codes ("no
+indexing") are left out. A diagnosis counts as present when the report states it without doubt or p is at
+least 0.5; what a pathway implies does not count, because people coded what the report says. Nothing is
+written but the picture and counts of errors by kind: never text, never a report's id.
+
+`F1` over all diagnoses is macro (mean of the diagnoses) and micro (all decisions together), with 95%
+intervals from resampled reports. AUROC and Brier score use p, and 0 for what is not mentioned. Hedged
+statements are sorted by p into fifths: the share that people coded should rise with p.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+COLUMNS = ("uid", "MeSH", "Problems", "indication", "comparison", "findings", "impression")
+READ = ("indication", "comparison", "findings", "impression")
+NOT_CODED = "no indexing"
+FIFTHS = 5
+
+Reader = Callable[[pd.DataFrame], pd.DataFrame]
+"""From `study_id, report` to labels: `study_id, label, source, status, p, past`, one row per both."""
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """A label of resources/labels.yaml and what people coded for it.
+
+    Args:
+        label: name of the label.
+        coded: terms that people coded, before the first '/', lower case.
+        near: terms, up to any '/', with which people code what others would call the diagnosis.
+        words: beginnings of words that name it, to tell a finding that was overlooked from one that has no
+            word in the report.
+    """
+
+    label: str
+    coded: tuple[str, ...]
+    near: tuple[str, ...] = ()
+    words: str = ""
+
+
+_FILLED = ("airspace disease", "infiltrate", "opacity")
+DIAGNOSES = (
+    Diagnosis(
+        "atelectasis", ("pulmonary atelectasis",), ("volume loss", "opacity"), r"\b(atelecta|collapse)"
+    ),
+    Diagnosis(
+        "cardiomegaly",
+        ("cardiomegaly",),
+        ("cardiac shadow", "heart"),
+        r"\b(cardiomegal|(enlarge|prominen)\w*[^.]{0,40}(heart|cardi)|(heart|cardi)[^.]{0,40}(enlarge|prominen))",
+    ),
+    Diagnosis(
+        "pleural effusion",
+        ("pleural effusion", "hydropneumothorax"),
+        ("costophrenic angle", "thickening"),
+        r"\b(effusion|pleural fluid|hydropneumo)",
+    ),
+    Diagnosis(
+        "pulmonary edema", ("pulmonary edema",), ("pulmonary congestion", "heart failure"), r"\b(o?edema)"
+    ),
+    Diagnosis("consolidation", ("consolidation",), (*_FILLED, "pneumonia"), r"\bconsolidat"),
+    Diagnosis("pneumonia", ("pneumonia",), (*_FILLED, "consolidation"), r"\b(pneumonia|bronchopneumonia)"),
+    Diagnosis("pneumothorax", ("pneumothorax", "hydropneumothorax"), (), r"\b(hydro)?pneumothora"),
+    Diagnosis(
+        "emphysema",
+        ("emphysema", "pulmonary emphysema", "bullous emphysema"),
+        ("lung, hyperlucent", "lung/hyperdistention", "pulmonary disease, chronic obstructive"),
+        r"\bemphysem",
+    ),
+    Diagnosis("fracture", ("fractures, bone",), ("deformity",), r"\bfracture"),
+    Diagnosis(
+        "copd",
+        ("pulmonary disease, chronic obstructive",),
+        ("lung/hyperdistention", "emphysema", "pulmonary emphysema"),
+        r"\b(copd|chronic obstructive|obstructive (pulmonary|lung|airway))",
+    ),
+)
+"""People's codes to labels. Subcutaneous emphysema is none of the lung; "Cardiac Shadow/enlarged" is near
+cardiomegaly and not the same code, so it counts as not coded.
+"""
+
+
+def read_collection(file: Path) -> pd.DataFrame:
+    """The coded reports: `study_id`, `report`, `body` (findings and impression), `codes` (a set per report).
+
+    Raises:
+        SystemExit: the file has not the columns of the collection.
+    """
+    frame = pd.read_csv(file, dtype=str, keep_default_na=False)
+    missing = [name for name in COLUMNS if name not in frame.columns]
+    if missing:
+        raise SystemExit(f"{file}: columns {missing} are missing; expected {', '.join(COLUMNS)}")
+    codes = [
+        frozenset(term.strip().lower() for cell in cells for term in cell.split(";") if term.strip())
+        for cells in zip(frame["MeSH"], frame["Problems"], strict=True)
+    ]
+    report = [
+        "\n\n".join(f"{name.upper()}: {cell}" for name, cell in zip(READ, cells, strict=True) if cell.strip())
+        for cells in zip(*(frame[name] for name in READ), strict=True)
+    ]
+    body = frame["findings"] + "\n" + frame["impression"]
+    read = pd.DataFrame({"study_id": frame["uid"], "report": report, "body": body, "codes": codes})
+    return read[[NOT_CODED not in found and bool(found) for found in codes]].reset_index(drop=True)
+
+
+def is_coded(codes: frozenset[str], terms: Sequence[str]) -> bool:
+    """Whether one of the terms was coded, with any qualifiers behind it."""
+    return any(code == term or code.startswith(f"{term}/") for code in codes for term in terms)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What people coded and what was read; arrays have the shape (reports, diagnoses)."""
+
+    coded: NDArray[np.bool_]
+    present: NDArray[np.bool_]
+    p: NDArray[np.float64]
+    hedged: NDArray[np.bool_]
+    kinds: NDArray[np.object_]
+    """What was read, in words."""
+
+    @property
+    def scores(self) -> pd.DataFrame:
+        """Per diagnosis: reports coded, precision, recall, F1, AUROC, Brier score."""
+        rows = []
+        for number, diagnosis in enumerate(DIAGNOSES):
+            coded, present, p = self.coded[:, number], self.present[:, number], self.p[:, number]
+            hit = float((coded & present).sum())
+            rows.append(
+                {
+                    "diagnosis": diagnosis.label,
+                    "n": int(coded.sum()),
+                    "read": int(present.sum()),
+                    "precision": _ratio(hit, present.sum()),
+                    "recall": _ratio(hit, coded.sum()),
+                    "F1": _ratio(2 * hit, present.sum() + coded.sum()),
+                    "AUROC": auroc(p, coded),
+                    "Brier": float(((p - coded) ** 2).mean()),
+                }
+            )
+        return pd.DataFrame(rows)
+
+    def f1(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Macro and micro F1, shape (samples, 2), with reports weighted as in `weights` (samples, reports).
+
+        A diagnosis that a sample has not is left out of its mean.
+        """
+        hit = weights @ (self.coded & self.present)
+        there = weights @ self.coded.astype(float) + weights @ self.present.astype(float)
+        with np.errstate(invalid="ignore"):
+            macro = np.nanmean(2 * hit / there, axis=1)
+            micro = 2 * hit.sum(axis=1) / there.sum(axis=1)
+        return np.stack([macro, micro], axis=1)
+
+    def intervals(self, resamples: int, seed: int = 0) -> NDArray[np.float64]:
+        """95% intervals of macro and micro F1 over resampled reports, shape (2, 2): lower, upper."""
+        size = len(self.coded)
+        weights = np.random.default_rng(seed).multinomial(size, np.full(size, 1 / size), size=resamples)
+        return np.quantile(self.f1(weights.astype(float)), (0.025, 0.975), axis=0)
+
+    def fifths(self) -> pd.DataFrame:
+        """Hedged statements by fifth of p: how many, mean p, share that people coded."""
+        p, coded = self.p[self.hedged], self.coded[self.hedged]
+        order = np.argsort(p, kind="stable")
+        rows = [
+            {
+                "fifth": number + 1,
+                "n": len(part),
+                "p from": p[part].min(),
+                "p to": p[part].max(),
+                "mean p": p[part].mean(),
+                "coded": coded[part].mean(),
+            }
+            for number, part in enumerate(np.array_split(order, FIFTHS))
+            if len(part)
+        ]
+        return pd.DataFrame(rows, columns=["fifth", "n", "p from", "p to", "mean p", "coded"])
+
+    def errors(self) -> pd.DataFrame:
+        """Decisions that differ from people's, by diagnosis and kind: counts alone."""
+        counts: Counter[tuple[str, str, str]] = Counter()
+        for row, number in zip(*np.nonzero(self.coded != self.present), strict=True):
+            what = "missed" if self.coded[row, number] else "not coded"
+            counts[DIAGNOSES[number].label, what, str(self.kinds[row, number])] += 1
+        rows = [
+            (*kind, count) for kind, count in sorted(counts.items(), key=lambda one: (one[0][:2], -one[1]))
+        ]
+        return pd.DataFrame(rows, columns=["diagnosis", "error", "kind", "n"])
+
+
+def _ratio(part: float, whole: float) -> float:
+    return float(part / whole) if whole else float("nan")
+
+
+def auroc(score: NDArray[np.float64], truth: NDArray[np.bool_]) -> float:
+    """Chance that a true one scores above a false one, ties half; nan when there are only such or such."""
+    positives, negatives = int(truth.sum()), int((~truth).sum())
+    if not positives or not negatives:
+        return float("nan")
+    ranks = pd.Series(score).rank().to_numpy()
+    return float((ranks[truth].sum() - positives * (positives + 1) / 2) / (positives * negatives))
+
+
+def compare(collection: pd.DataFrame, labels: pd.DataFrame) -> Compared:
+    """What was read (`Reader`) against the codes of `read_collection`."""
+    shape = len(collection), len(DIAGNOSES)
+    coded, present, hedged = (np.zeros(shape, dtype=bool) for _ in range(3))
+    p, kinds = np.zeros(shape), np.full(shape, "", dtype=object)
+    by_label: Mapping[str, pd.DataFrame] = {
+        str(label): rows.set_index("study_id") for label, rows in labels.groupby("label")
+    }
+    for number, diagnosis in enumerate(DIAGNOSES):
+        found = by_label[diagnosis.label].loc[collection["study_id"].tolist()]
+        said = found["source"].isin(["stated", "denied"]).to_numpy(dtype=bool)
+        status = found["status"].fillna("").to_numpy(dtype=object)
+        coded[:, number] = [is_coded(codes, diagnosis.coded) for codes in collection["codes"]]
+        p[:, number] = np.where(said, found["p"].fillna(0.0).to_numpy(dtype=float), 0.0)
+        present[:, number] = said & ((p[:, number] >= 0.5) | (status == "dp"))
+        hedged[:, number] = said & np.isin(status, ("tp", "tn"))
+        kinds[:, number] = [
+            _kind(diagnosis, *values)
+            for values in zip(
+                found["source"],
+                status,
+                found["past"],
+                present[:, number],
+                collection["codes"],
+                collection["body"],
+                strict=True,
+            )
+        ]
+    return Compared(coded, present, p, hedged, kinds)
+
+
+def _kind(
+    diagnosis: Diagnosis,
+    source: str,
+    status: str,
+    past: bool,
+    present: bool,
+    codes: frozenset[str],
+    body: str,
+) -> str:
+    """What was read of a diagnosis, as a kind of error if people coded otherwise."""
+    doubt = "with doubt" if status[:1] == "t" else "without doubt"
+    if present:
+        if is_coded(codes, diagnosis.near):
+            return f"stated {doubt}, a near term coded"
+        return f"stated {doubt}, {'coded normal' if is_coded(codes, ('normal',)) else 'other terms coded'}"
+    if source == "implied":
+        return "implied only"
+    if source in ("stated", "denied"):
+        return f"{source} {doubt}"
+    if past:
+        return "past only"
+    named = re.search(diagnosis.words, body, re.IGNORECASE)
+    return "unmentioned, but its word is there" if named else "unmentioned, and no word for it"
+
+
+def by_annotate(frame: pd.DataFrame) -> pd.DataFrame:
+    """Labels by the public functions of the package."""
+    from lunguage_assets import annotate
+
+    return annotate(frame[["study_id", "report"]]).labels
+
+
+def picture(fifths: pd.DataFrame) -> bytes:
+    """PNG: share that people coded over mean p, with 95% intervals (Wilson)."""
+    from lunguage_assets.pictures.canvas import bare_figure, plain, png
+
+    figure = bare_figure(4.6, 4.2)
+    axes = figure.add_subplot()
+    share, size, z = fifths["coded"].to_numpy(), fifths["n"].to_numpy(), 1.96
+    middle = (share + z**2 / (2 * size)) / (1 + z**2 / size)
+    half = z * np.sqrt(share * (1 - share) / size + z**2 / (4 * size**2)) / (1 + z**2 / size)
+    reach = np.clip([share - middle + half, middle + half - share], 0, None)
+    axes.plot([0, 1], [0, 1], color="0.7", linestyle="--", label="as often as p says")
+    axes.errorbar(
+        fifths["mean p"], share, yerr=reach, fmt="o-", capsize=3, label="hedged statements, by fifth"
+    )
+    axes.set(xlabel="p", ylabel="share that people coded", xlim=(0, 1), ylim=(0, 1))
+    axes.legend(loc="upper left", frameon=False)
+    plain(axes)
+    return png(figure)
+
+
+def report(compared: Compared, resamples: int) -> str:
+    """All figures as text."""
+    macro, micro = compared.f1(np.ones((1, len(compared.coded))))[0]
+    (low_macro, low_micro), (high_macro, high_micro) = compared.intervals(resamples)
+    hedged = compared.hedged
+    p, coded = compared.p[hedged], compared.coded[hedged]
+    share = coded.mean() if len(coded) else float("nan")
+    return "\n".join(
+        [
+            f"{len(compared.coded)} coded reports",
+            compared.scores.round(3).to_string(index=False),
+            f"macro F1 {macro:.3f} ({low_macro:.3f} to {high_macro:.3f}), "
+            f"micro F1 {micro:.3f} ({low_micro:.3f} to {high_micro:.3f})",
+            f"all decisions: AUROC {auroc(compared.p.ravel(), compared.coded.ravel()):.3f}, "
+            f"Brier {((compared.p - compared.coded) ** 2).mean():.4f}, "
+            f"of yes and no instead of p {(compared.present != compared.coded).mean():.4f}",
+            "",
+            f"{len(p)} hedged statements, {share:.2f} of them coded: AUROC {auroc(p, coded):.3f}, Brier "
+            f"{((p - coded) ** 2).mean() if len(p) else float('nan'):.3f}, of their share as a constant "
+            f"{share * (1 - share):.3f}",
+            compared.fifths().round(3).to_string(index=False),
+        ]
+    )
+
+
+def main(arguments: Sequence[str], reader: Reader = by_annotate) -> None:
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("file", type=Path, help="indiana_reports.csv")
+    options.add_argument("--picture", type=Path, default=None, help="PNG of the hedged statements")
+    options.add_argument("--errors", type=Path, default=None, help="counts of errors by kind, as CSV")
+    options.add_argument("--resamples", type=int, default=2000)
+    chosen = options.parse_args(arguments)
+    collection = read_collection(chosen.file)
+    compared = compare(collection, reader(collection))
+    print(report(compared, chosen.resamples))
+    if chosen.picture is not None:
+        chosen.picture.write_bytes(picture(compared.fifths()))
+    if chosen.errors is not None:
+        compared.errors().to_csv(chosen.errors, index=False)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,122 @@
+"""The comparison with people's codes, on an invented file of the collection's columns."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pandas as pd
+import pytest
+
+FILE = Path(__file__).parents[2] / "benchmarks" / "openi.py"
+
+REPORTS = [
+    # uid, MeSH, Problems, findings
+    ("1", "Cardiomegaly/mild;Pleural Effusion/left", "Cardiomegaly;Pleural Effusion", "The heart is big."),
+    ("2", "normal", "normal", "Nothing to see."),
+    ("3", "Pneumonia", "Pneumonia", "Pneumonia may be there."),
+    ("4", "Cardiac Shadow/enlarged", "Cardiac Shadow", "Wide cardiac shadow."),
+    ("5", "no indexing", "no indexing", "Left out."),
+    ("6", "Fractures, Bone/ribs", "Fractures, Bone", "Ribs."),
+]
+READ = [
+    # uid, label, source, status, p
+    ("1", "cardiomegaly", "stated", "dp", 1.0),
+    ("1", "pleural effusion", "denied", "dn", 0.0),
+    ("2", "pneumonia", "stated", "tp", 0.3),
+    ("3", "pneumonia", "stated", "tp", 0.7),
+    ("4", "cardiomegaly", "stated", "dp", 1.0),
+    ("6", "consolidation", "implied", "dp", 0.9),
+]
+
+
+@pytest.fixture(scope="module")
+def openi() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("openi", FILE)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["openi"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    frame = pd.DataFrame(REPORTS, columns=["uid", "MeSH", "Problems", "findings"])
+    others = dict.fromkeys(("image", "indication", "comparison", "impression"), "")
+    frame.assign(**others).to_csv(tmp_path / "indiana_reports.csv", index=False)
+    return tmp_path / "indiana_reports.csv"
+
+
+def labels_of(openi: ModuleType, collection: pd.DataFrame) -> pd.DataFrame:
+    """Labels as `annotate` gives them: every report with every label."""
+    said = {(uid, label): rest for uid, label, *rest in READ}
+    nothing = ["unmentioned", None, None]
+    return pd.DataFrame(
+        [
+            (uid, diagnosis.label, *said.get((uid, diagnosis.label), nothing), False)
+            for uid in collection["study_id"]
+            for diagnosis in openi.DIAGNOSES
+        ],
+        columns=["study_id", "label", "source", "status", "p", "past"],
+    )
+
+
+def test_reports_that_nobody_coded_are_left_out_and_sections_keep_their_headings(
+    openi: ModuleType, file: Path
+) -> None:
+    collection = openi.read_collection(file)
+    assert collection["study_id"].tolist() == ["1", "2", "3", "4", "6"]
+    assert collection["report"].iloc[0] == "FINDINGS: The heart is big."
+
+
+def test_a_file_of_other_columns_is_refused_by_their_names(openi: ModuleType, tmp_path: Path) -> None:
+    (tmp_path / "other.csv").write_text("uid,text\n1,a\n")
+    with pytest.raises(SystemExit, match="MeSH"):
+        openi.read_collection(tmp_path / "other.csv")
+
+
+def test_scores_count_definite_and_probable_statements_and_nothing_implied(
+    openi: ModuleType, file: Path
+) -> None:
+    collection = openi.read_collection(file)
+    compared = openi.compare(collection, labels_of(openi, collection))
+    scores = compared.scores.set_index("diagnosis")
+    assert scores.loc["cardiomegaly", ["n", "read", "precision", "recall"]].tolist() == [1, 2, 0.5, 1.0]
+    assert scores.loc["pneumonia", ["precision", "recall", "AUROC"]].tolist() == [1.0, 1.0, 1.0]
+    assert scores.loc["consolidation", "read"] == 0
+    # Coded: five of four diagnoses; of three that were read two were coded.
+    assert compared.f1(np.ones((1, 5)))[0, 1] == pytest.approx(2 * 2 / (3 + 4))
+    low, high = compared.intervals(50)
+    assert (low <= compared.f1(np.ones((1, 5)))[0]).all()
+    assert (low <= high).all()
+
+
+def test_errors_are_kinds_and_counts_without_a_word_of_a_report(openi: ModuleType, file: Path) -> None:
+    collection = openi.read_collection(file)
+    errors = openi.compare(collection, labels_of(openi, collection)).errors()
+    assert errors.values.tolist() == [
+        ["cardiomegaly", "not coded", "stated without doubt, a near term coded", 1],
+        ["fracture", "missed", "unmentioned, and no word for it", 1],
+        ["pleural effusion", "missed", "denied without doubt", 1],
+    ]
+
+
+def test_the_figures_are_printed_and_the_picture_is_drawn(
+    openi: ModuleType, file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = [str(file), "--picture", str(tmp_path / "a.png"), "--errors", str(tmp_path / "e.csv")]
+    openi.main([*arguments, "--resamples", "20"], lambda frame: labels_of(openi, frame))
+    printed = capsys.readouterr().out
+    assert "macro F1" in printed
+    assert "2 hedged statements, 0.50 of them coded: AUROC 1.000" in printed
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    assert len(pd.read_csv(tmp_path / "e.csv")) == 3
+
+
+def test_a_tie_counts_half_for_the_area_under_the_curve(openi: ModuleType) -> None:
+    assert openi.auroc(np.array([0.2, 0.5, 0.5, 0.9]), np.array([False, False, True, True])) == 0.875
