@@ -32,12 +32,14 @@ names of CheXpert).
 | `stated` | the report says that the finding is present, or may be |
 | `implied` | a pathway of a stated diagnosis says so; p is a bound (`p_is_bound`) |
 | `denied` | the report says that it is absent, or probably is; with `denied_at_place` only at one place |
+| `contradictory` | the report says both; no target |
 | `unmentioned` | nothing is known |
 
 - p is the probability that the finding is present anywhere in the study. Rows of several places count together: one place is enough, and the denial
-  of one place does not deny another. Of contradictory rows the report outranks what was generated, then the higher support decides.
-- Past findings do not count as present (`past` says that there are some).
-- Targets: `uncertain_as_one`, `uncertain_as_zero`, `uncertain_ignored` (empty where the report hedges: status tp or tn), `soft` (p itself).
+  of one place does not deny another. What the report says outranks what was generated. Where it says both, the label is `contradictory`.
+- Past findings do not count as present (`past` says that there are some); what the report calls resolved is denied.
+- Targets: `uncertain_as_one`, `uncertain_as_zero`, `uncertain_ignored` (empty where the report hedges: status tp or tn), `soft` (p itself). Implied
+  labels are empty there; the same columns with the prefix `with_implied_` count them as present.
 - "no finding" is stated only by words such as "no acute cardiopulmonary process", and denied by whatever else is present.
 - What counts as which label is listed in `resources/labels.yaml`.
 
