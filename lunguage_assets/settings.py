@@ -154,6 +154,9 @@ class CheckSettings(_Options):
     rejected_share: float = Field(
         default=0.05, ge=0.0, le=1.0, description="Share of a batch's rows that may be rejected"
     )
+    contradicted_share: float = Field(
+        default=0.10, ge=0.0, le=1.0, description="Share of reports that may contradict themselves"
+    )
     recent_calls: int = Field(default=1000, ge=1, description="Latest calls of a judge that are looked at")
     failed_call_share: float = Field(default=0.2, ge=0.0, le=1.0, description="Share of them that may fail")
     agreement_low: float = Field(

@@ -14,7 +14,7 @@ import pandas as pd
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.implicit.expansion.belief import derive_belief
-from lunguage_assets.implicit.pathways.match import Match, diagnosis_of, is_elsewhere, match
+from lunguage_assets.implicit.pathways.match import Match, is_elsewhere, match
 from lunguage_assets.implicit.pathways.pathways import Edge, MatchedPathway, PathwayDictionary
 from lunguage_assets.implicit.rows import (
     ATTRIBUTE_NAMES,
@@ -107,13 +107,9 @@ class _StudyExpander:
     @cached_property
     def _statements(self) -> Statements:
         """What the report says now, merged rows included."""
-        statements = Statements(self._listed, self._diagnoses)
+        statements = Statements(self._listed)
         statements.add(row for row in self._study if row.disposition != "excluded")
         return statements
-
-    @cached_property
-    def _diagnoses(self) -> dict[str, str]:
-        return {row.finding_id: diagnosis_of(row, self._dictionary) or "" for row in self._study}
 
     @cached_property
     def _keys(self) -> frozenset[Key]:
@@ -149,7 +145,7 @@ class _StudyExpander:
         edge_of = found.matched.edges
         for child in self._distinct_children(parent, found.matched, root_id, depth):
             child_match = match(child, self._dictionary)
-            child.outcome, child.linked_to = self._outcome(child, child_match.diagnosis, edge_of[child.edge])
+            child.outcome, child.linked_to = self._outcome(child, edge_of[child.edge])
             if child.outcome != "generated":
                 yield child
                 continue
@@ -223,7 +219,7 @@ class _StudyExpander:
             )
         return found
 
-    def _outcome(self, child: _Child, diagnosis: str, edge: Edge) -> tuple[str, str | None]:
+    def _outcome(self, child: _Child, edge: Edge) -> tuple[str, str | None]:
         """Whether a child is generated, and the stated row that it is linked to or that speaks against it."""
         stating = self._stating(child, edge)
         if child.mode == PAPER:
@@ -232,7 +228,7 @@ class _StudyExpander:
         as_sure = [row for row in stating if row.support >= child.support]
         if as_sure:
             return "already stated", min(as_sure, key=claim_preference).finding_id
-        against = self._statements.against(child, diagnosis)
+        against = self._statements.against(child)
         if against is not None:
             return "spoken against", against.finding_id
         weaker = min(stating, key=claim_preference, default=None)

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from lunguage_assets.implicit.pathways.match import diagnosis_of
-from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
 from lunguage_assets.implicit.rows import PAPER, Row
 from lunguage_assets.implicit.statements.against import Statements
 from lunguage_assets.implicit.statements.keys import Key
@@ -86,9 +84,7 @@ def suppressed(children: Sequence[tuple[Row, Row]]) -> list[Conflict]:
     ]
 
 
-def stated_contradictions(
-    rows: Sequence[Row], dictionary: PathwayDictionary, listed: LabelList
-) -> list[Conflict]:
+def stated_contradictions(rows: Sequence[Row], listed: LabelList) -> list[Conflict]:
     """Stated rows of a resolved study that contradict each other by containment: both stay (implicit.md
     section 5).
 
@@ -97,7 +93,7 @@ def stated_contradictions(
     stated = [row for row in rows if row.source == "original"]
     if not stated or stated[0].mode == PAPER or all(row.positive == stated[0].positive for row in stated):
         return []
-    statements = Statements(listed, {row.finding_id: diagnosis_of(row, dictionary) or "" for row in stated})
+    statements = Statements(listed)
     statements.add(stated)
     found = {
         tuple(sorted((denial.finding_id, presence.finding_id))): presence

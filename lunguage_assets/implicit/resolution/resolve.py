@@ -102,7 +102,7 @@ def resolve(
         conflicts += detect(resolver.groups)
         conflicts += suppressed([(one.child, one.stating) for one in linked if one.outcome == STATED])
         study_rows = resolver.run()
-        conflicts += stated_contradictions(study_rows, dictionary, listed)
+        conflicts += stated_contradictions(study_rows, listed)
         resolved += study_rows
         log += _log_of(study, linked, resolver)
     return _resolution(resolved, log, conflicts)

@@ -7,7 +7,7 @@ cardiomegaly (`label_file.py`). What the report calls resolved is absent now. (i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from lunguage_assets.implicit.rows import Row, claim_preference
@@ -45,11 +45,10 @@ class Statements:
 
     Args:
         listed: labels and what findings mean of them.
-        diagnoses: finding id -> diagnosis, as matched; rows without one are left out.
     """
 
-    def __init__(self, listed: LabelList, diagnoses: Mapping[str, str]) -> None:
-        self._listed, self._diagnoses = listed, diagnoses
+    def __init__(self, listed: LabelList) -> None:
+        self._listed = listed
         self._of: dict[tuple[str, Subject], list[Assertion]] = {}
 
     def add(self, rows: Iterable[Row]) -> None:
@@ -58,12 +57,11 @@ class Statements:
             for assertion in self.of(row):
                 self._of.setdefault((row.currency, assertion.subject), []).append(assertion)
 
-    def of(self, row: Row, diagnosis: str | None = None) -> Iterator[Assertion]:
+    def of(self, row: Row) -> Iterator[Assertion]:
         """What a row says: of its own name, and of the diagnoses that it means."""
         present, place = is_present(row), row.location_parts
         yield Assertion(row, row.name, present, place)
-        found = self._diagnoses.get(row.finding_id, "") if diagnosis is None else diagnosis
-        for meaning in self._listed.meanings(row.name, row.ent, found):
+        for meaning in self._listed.meanings(row.name, row.ent, self._listed.diagnosis(row)):
             label = self._listed.labels[meaning.label]
             if not label.diagnoses or not meaning.holds_at(", ".join((row.location, *row.location_parts))):
                 continue
@@ -73,11 +71,11 @@ class Statements:
                 says = (status[1] == "p") == reading
                 yield Assertion(row, meaning.label, says, () if meaning.placeless else place)
 
-    def against(self, row: Row, diagnosis: str) -> Row | None:
+    def against(self, row: Row) -> Row | None:
         """The statement that speaks against a row most strongly; None without one."""
         found = {
             said.row.finding_id: said.row
-            for own in self.of(row, diagnosis)
+            for own in self.of(row)
             for said in self._of.get((row.currency, own.subject), ())
             if own.contradicts(said)
         }

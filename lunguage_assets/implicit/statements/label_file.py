@@ -16,7 +16,9 @@ from pydantic import BaseModel, ConfigDict
 from lunguage_assets.corpus.vocabulary import Vocabulary, plain
 from lunguage_assets.data_files import resource
 from lunguage_assets.implicit.pathways.annotated_yaml import AnnotatedYaml, read_annotated
+from lunguage_assets.implicit.pathways.match import diagnosis_of
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
+from lunguage_assets.implicit.rows import Row
 from lunguage_assets.implicit.words import tokens, word_forms
 from lunguage_assets.tables import TERMS
 
@@ -112,6 +114,10 @@ class LabelList:
             *self._of_name.get(self._vocabulary.finding(ent), ()),
         )
         return tuple(dict.fromkeys(found))
+
+    def diagnosis(self, row: Row) -> str:
+        """The diagnosis that a row names at its place, or empty."""
+        return diagnosis_of(row, self._dictionary) or ""
 
     def is_enlarged(self, measurement: str) -> bool | None:
         """Whether measurements, comma-separated, say that something is large; None when it says neither that
