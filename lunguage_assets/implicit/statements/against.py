@@ -1,6 +1,7 @@
 """Which statement of a report speaks against a row: one rule for sub-findings, conflicts and labels.
 
-A denial speaks against a presence when its place contains the other's; no place contains every place. Two
+A denial speaks against a presence when its place contains the other's; no place contains every place. It
+denies no more than it says: neither "no loculated effusion" nor "no other effusion" denies a simple one. Two
 rows speak of the same when they have one name, or mean one diagnosis: a heart of normal size denies
 cardiomegaly (`label_file.py`). What the report calls resolved is absent now. (implicit.md sections 4 and 5.)
 """
@@ -10,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from lunguage_assets.implicit.rows import Row, claim_preference
-from lunguage_assets.implicit.statements.label_file import LabelList, read_as
-from lunguage_assets.implicit.statements.places import anatomy, says_resolved
+from lunguage_assets.implicit.rows import Row, attribute_values, claim_preference
+from lunguage_assets.implicit.statements.label_file import REFINING, LabelList, read_as
+from lunguage_assets.implicit.statements.places import anatomy, denies_only_more, says_resolved
+
+_REFINING_OF = attribute_values(REFINING)
 
 Subject = str | int
 """A canonical name, or the number of a label that has a diagnosis."""
@@ -26,12 +29,15 @@ class Assertion:
     subject: Subject
     present: bool
     place: tuple[str, ...]
+    refinements: frozenset[str] = frozenset()
 
     def contradicts(self, other: Assertion) -> bool:
         """Whether one denies, at a place that contains it, what the other says is present."""
         if self.present == other.present:
             return False
         denial, presence = (other, self) if self.present else (self, other)
+        if not denial.refinements <= presence.refinements or denies_only_more(denial.row.sent):
+            return False
         return bool(anatomy().covers(denial.place, presence.place))
 
 
@@ -61,7 +67,8 @@ class Statements:
         """What a row says: of its own name, and of the diagnoses that it means."""
         present, place = is_present(row), row.location_parts
         yield Assertion(row, row.name, present, place)
-        for meaning in self._listed.meanings(row.name, row.ent, self._listed.diagnosis(row)):
+        diagnosis = self._listed.diagnosis(row)
+        for meaning in self._listed.meanings(row.name, row.ent, diagnosis):
             label = self._listed.labels[meaning.label]
             if not label.diagnoses or not meaning.holds_at(", ".join((row.location, *row.location_parts))):
                 continue
@@ -69,7 +76,11 @@ class Statements:
             reading = read_as(meaning, status, f"{row.measurement}, {row.morphology}", self._listed)
             if reading is not None:
                 says = (status[1] == "p") == reading
-                yield Assertion(row, meaning.label, says, () if meaning.placeless else place)
+                refinements = self._listed.refinements(
+                    diagnosis, row.name, row.ent, (row.location, *place), _REFINING_OF(row)
+                )
+                at = () if meaning.placeless else place
+                yield Assertion(row, meaning.label, says, at, refinements)
 
     def against(self, row: Row) -> Row | None:
         """The statement that speaks against a row most strongly; None without one."""

@@ -22,6 +22,9 @@ from lunguage_assets.implicit.rows import Row
 from lunguage_assets.implicit.words import tokens, word_forms
 from lunguage_assets.tables import TERMS
 
+REFINING = ("morphology", "distribution", "severity", "onset")
+"""Attributes that may name a refinement of a diagnosis."""
+
 Reading = Literal["presence", "size", "denial"]
 
 
@@ -99,6 +102,7 @@ class LabelList:
                 for form in {vocabulary.finding(name) for name in entry.names}:
                     self._of_name.setdefault(form, []).append(Meaning(number, entry.reads, at, not_at))
         self._sizes: dict[str, bool | None] = {}
+        self._refinements: dict[tuple[object, ...], frozenset[str]] = {}
 
     @property
     def names(self) -> list[str]:
@@ -118,6 +122,29 @@ class LabelList:
     def diagnosis(self, row: Row) -> str:
         """The diagnosis that a row names at its place, or empty."""
         return diagnosis_of(row, self._dictionary) or ""
+
+    def refinements(
+        self, diagnosis: str, name: str, ent: str, location: tuple[str, ...], attributes: tuple[str, ...]
+    ) -> frozenset[str]:
+        """Refinements of a diagnosis that a row states: a denial of a loculated effusion denies no other.
+
+        Args:
+            diagnosis: of the row, or empty.
+            name: canonical.
+            ent: as worded.
+            location: the location and its parts.
+            attributes: cells of `REFINING`.
+        """
+        if not diagnosis:
+            return frozenset()
+        asked = diagnosis, name, ent, location, attributes
+        found = self._refinements.get(asked)
+        if found is None:
+            wording = (name, plain(ent))
+            spelled = self._dictionary.spelled_refinements(wording)
+            rule = self._dictionary.rules[diagnosis]
+            found = self._refinements[asked] = frozenset(rule.stated(wording, location, attributes, spelled))
+        return found
 
     def is_enlarged(self, measurement: str) -> bool | None:
         """Whether measurements, comma-separated, say that something is large; None when it says neither that

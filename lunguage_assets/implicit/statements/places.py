@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import pairwise
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -54,6 +55,7 @@ class StatementsFile(_Entry):
     sides: Sides
     regions: list[Region]
     fillers: list[str]
+    narrowing: list[str]
     resolved: ResolvedWords
 
 
@@ -174,6 +176,15 @@ def says_resolved(improved: str) -> bool:
         gone.intersection(words) and not back.intersection(words)
         for words in map(tokens, improved.split(","))
     )
+
+
+@lru_cache(maxsize=100_000)
+def denies_only_more(sentence: str) -> bool:
+    """Whether a sentence denies only what is besides or since: "no other fracture" denies no fracture that is
+    stated elsewhere.
+    """
+    words, narrowing = tokens(sentence), frozenset(_content().narrowing)
+    return any(word in ("no", "without") and after in narrowing for word, after in pairwise(words))
 
 
 def place_parts(location_parts: Sequence[str]) -> tuple[str, ...]:

@@ -29,8 +29,8 @@ import pandas as pd
 
 from lunguage_assets.implicit.resolution.conflict_rules import RULES
 from lunguage_assets.implicit.rows import CLAIM_DECIMALS, collector_paused, column_values
-from lunguage_assets.implicit.statements.label_file import LabelList, Meaning, read_as
-from lunguage_assets.implicit.statements.places import anatomy, says_resolved
+from lunguage_assets.implicit.statements.label_file import REFINING, LabelList, Meaning, read_as
+from lunguage_assets.implicit.statements.places import anatomy, denies_only_more, says_resolved
 from lunguage_assets.tables.labels import LABELS, WITH_IMPLIED
 
 _PREFERRED = {"dp": 0, "tp": 1, "tn": 2, "dn": 3}
@@ -40,18 +40,19 @@ _COLUMNS = (
     "finding_id",
     "name",
     "ent",
+    "sent",
     "location",
     "location_parts",
     "measurement",
-    "morphology",
     "improved",
     "status",
     "currency",
+    *REFINING,
 )
 _BELIEF = ("prob", "p_low", "p_high", "support", "p_source", "prob_is_bound", "source")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Claim:
     """What one row says of one label; `order` is the place of the row's own status in rule 3."""
 
@@ -66,6 +67,9 @@ class Claim:
     p_source: str
     is_bound: bool
     place: tuple[str, ...] = ()
+    refinements: frozenset[str] = frozenset()
+    denies_only_more: bool = False
+    """"No other fracture": denies nothing that is stated elsewhere."""
     by_other: bool = False
     """Concluded from another label."""
 
@@ -82,14 +86,20 @@ class Claim:
 
     def overrules(self, claim: Claim) -> bool:
         """Whether this denial leaves nothing of a claim of presence that the report does not state too."""
-        if not anatomy().covers(self.place, claim.place):
+        if not self._reaches(claim):
             return False
         return self.stated if self.stated != claim.stated else self.strength > claim.strength
 
     def disputes(self, claim: Claim) -> bool:
         """Whether the report says both."""
         said = self.stated and claim.stated and not (self.by_other or claim.by_other)
-        return said and anatomy().covers(self.place, claim.place)
+        return said and self._reaches(claim)
+
+    def _reaches(self, claim: Claim) -> bool:
+        """Whether this denial is about what the claim says, at its place."""
+        if self.denies_only_more or not self.refinements <= claim.refinements:
+            return False
+        return anatomy().covers(self.place, claim.place)
 
 
 @dataclass(slots=True)
@@ -218,7 +228,8 @@ def _said(rows: pd.DataFrame, diagnosis: Mapping[str, str], listed: LabelList) -
     for values, belief in zip(
         zip(*(column_values(rows, name) for name in _COLUMNS), strict=True), beliefs, strict=True
     ):
-        study, own, name, ent, location, parts, measurement, morphology, improved, status, currency = values
+        study, own, name, ent, sent, location, parts, measurement, improved, status, currency = values[:11]
+        refining: tuple[str, ...] = values[11:]
         wording = name, ent, diagnosis.get(own, "")
         meanings = known.get(wording)
         if meanings is None:
@@ -227,7 +238,7 @@ def _said(rows: pd.DataFrame, diagnosis: Mapping[str, str], listed: LabelList) -
         for meaning in meanings:
             if meaning.label in taken or not meaning.holds_at(", ".join((location, *parts))):
                 continue
-            reading = read_as(meaning, status, f"{measurement}, {morphology}", listed)
+            reading = read_as(meaning, status, f"{measurement}, {refining[0]}", listed)
             if reading is None:
                 continue
             taken.add(meaning.label)
@@ -237,7 +248,10 @@ def _said(rows: pd.DataFrame, diagnosis: Mapping[str, str], listed: LabelList) -
             if currency != "current dx":
                 about.past |= (status[1] == "p") == reading
             else:
-                about.add(_claim(own, status, reading, () if meaning.placeless else parts, belief))
+                claim = _claim(own, status, reading, () if meaning.placeless else parts, belief)
+                claim.refinements = listed.refinements(wording[2], name, ent, (location, *parts), refining)
+                claim.denies_only_more = denies_only_more(sent)
+                about.add(claim)
     return said
 
 

@@ -499,3 +499,16 @@ def test_a_removed_row_cannot_be_brought_back_by_an_encoder_that_finds_all_alike
 def test_resolve_takes_the_empty_expansion() -> None:
     expansion = expand(DEDUPLICATED_FINDINGS.frame(), dictionary(), dictionary()._vocabulary)
     assert len(resolve(DEDUPLICATED_FINDINGS.frame(), expansion, dictionary()).rows) == 0
+
+
+@pytest.mark.parametrize(
+    ("denial", "presence"),
+    [
+        (said("loculated pleural effusion", "dn"), said("effusion", location="left")),
+        (said("acute fracture", "dn"), said("fracture", onset="old", location="left rib")),
+        (said("fracture", "dn", sent="No other fracture is seen."), said("fracture", location="left rib")),
+        (said("opacity", "dn", sent="No new opacity."), said("opacity", location="apex")),
+    ],
+)
+def test_a_denial_denies_no_more_than_it_says(denial: Any, presence: Any) -> None:
+    assert conflicts(run([denial, presence])) == set()
