@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import TypeVar
 
 import pandas as pd
-from lunguage_assets.structuring.rows import StructuredRows
-from lunguage_assets.structuring.rules.structurer import RuleStructurer
-from lunguage_assets.structuring.text.read import sectioned
 
 from lunguage_assets.collector import collector_seldom
 from lunguage_assets.sample import write_raw_sample
+from lunguage_assets.structuring.rows import StructuredRows
+from lunguage_assets.structuring.rules.structurer import RuleStructurer
+from lunguage_assets.structuring.text.read import sectioned
 
 T = TypeVar("T")
 

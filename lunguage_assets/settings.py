@@ -166,6 +166,9 @@ class CheckSettings(_Options):
         le=1.0,
         description="Share of sentences that a structurer may not be able to read",
     )
+    contradicted_share: float = Field(
+        default=0.10, ge=0.0, le=1.0, description="Share of reports that may contradict themselves"
+    )
     recent_calls: int = Field(default=1000, ge=1, description="Latest calls of a judge that are looked at")
     failed_call_share: float = Field(default=0.2, ge=0.0, le=1.0, description="Share of them that may fail")
     agreement_low: float = Field(

@@ -31,7 +31,7 @@ from lunguage_assets.implicit.resolution.resolve import Resolution, resolve
 from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
-from lunguage_assets.release.labels.label_file import LabelList, load_label_list
+from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
 from lunguage_assets.release.labels.labels import study_labels
 from lunguage_assets.settings import Settings, load_settings
 from lunguage_assets.tables import HEDGE_PHRASES, TERMS
@@ -78,10 +78,11 @@ class Method:
         )
         merged = deduplicate(findings, fitted, self.embedder, self.blacklist, self.settings.implicit)
         expansion = expand(merged, self.dictionary, self.vocabulary)
-        resolution = resolve(merged, expansion, self.dictionary, str(self.ranking["ranking_version"].iloc[0]))
+        version = str(self.ranking["ranking_version"].iloc[0])
+        resolution = resolve(merged, expansion, self.dictionary, version, blacklist=self.blacklist)
         accounts = account(reports, rejected, merged, expansion, resolution)
         refuse_violations(resolution.rows, accounts, reports)
-        labels = study_labels(resolution.rows, expansion.matches, reports, self.labels)
+        labels = study_labels(resolution.rows, expansion.matches, reports, self.labels, resolution.log)
         return Outcome(hedges, expansion, resolution, labels)
 
 

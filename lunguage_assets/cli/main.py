@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sqlite3
 import sys
 
@@ -20,18 +19,14 @@ from lunguage_assets.cli.sample import sample
 from lunguage_assets.cli.survey import survey
 from lunguage_assets.cli.tables import tables
 from lunguage_assets.cli.ui import ui
+from lunguage_assets.collector import collect_seldom
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.interruption import answering_signals
-
-_COLLECTED_AFTER = (100_000, 20, 20)
-"""Objects made between two searches for unused cycles: with Python's 700 the objects of the libraries are
-looked through so often that it costs a small batch a twelfth of its time.
-"""
 
 
 def main() -> None:
     """Entry point: one line on stderr and a non-zero status for any error that a person can act on."""
-    gc.set_threshold(*_COLLECTED_AFTER)
+    collect_seldom()
     try:
         with answering_signals():
             commands(standalone_mode=False)

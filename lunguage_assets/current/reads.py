@@ -69,6 +69,7 @@ class Reads:
             "pathways": lambda: _of_file(home.pathways_file or resource("pathways.yaml")),
             "labels": lambda: _of_file(resource("labels.yaml")),
             "gold findings": lambda: _of_file(home.gold_findings),
+            "statements": lambda: _of_file(resource("statements.yaml")),
             "expert responses": lambda: _of_file(home.expert_responses) + _of_file(home.expert_descriptions),
             "release settings": lambda: fingerprint(
                 self.settings.release.model_dump(include={"small_cells"})

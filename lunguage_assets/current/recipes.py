@@ -129,11 +129,13 @@ RECIPES: Mapping[str, Recipe] = {
         ("deduplicated_findings",),
         (Input("findings"), Input("terms", side=True), Input("fitted_probabilities")),
         ("merge settings", "encoder", "blacklist"),
+        code="2",
     ),
     "expansion": Recipe(
         ("pathway_matches", "expansions"),
         (Input("terms", side=True), Input("deduplicated_findings")),
-        ("pathways",),
+        ("pathways", "labels", "statements"),
+        code="2",
     ),
     "resolution": Recipe(
         ("lunguage_plus_plus", "resolution_log", "conflicts", "accounting"),
@@ -147,7 +149,8 @@ RECIPES: Mapping[str, Recipe] = {
             Input("pathway_matches", side=True),
             Input("expansions"),
         ),
-        ("pathways",),
+        ("pathways", "blacklist", "labels", "statements"),
+        code="2",
     ),
     "structuring_agreement": Recipe(
         ("structuring_agreement",),
@@ -201,7 +204,8 @@ RECIPES: Mapping[str, Recipe] = {
             Input("fit_validation", side=True, optional=True),
             Input("expert_agreement", side=True, optional=True),
         ),
-        ("release settings", "labels"),
+        ("release settings", "labels", "statements"),
+        code="2",
     ),
 }
 """Step -> recipe, upstream first."""

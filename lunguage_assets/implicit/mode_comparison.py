@@ -1,8 +1,7 @@
 """The differences between mode `paper` and the method, row by row, with their cause (implicit.md section 6).
 
-The three departures meet: a row that one of them keeps may be the parent, the stand-in or the neighbour of
-another. Such a row is counted under `follows from another row`, never under a departure that did not touch
-it.
+The departures meet: a row that one of them keeps may be the parent, the stand-in or the neighbour of another.
+Such a row is counted under `follows from another row`, never under a departure that did not touch it.
 """
 
 from __future__ import annotations
@@ -27,7 +26,8 @@ from lunguage_assets.tables.paper import MODE_DIFFERENCES
 
 _BELIEF = ("prob", "p_low", "p_high")
 _CONTENT = ("parent_id", "evidence", "associate", "merged_ids", *ATTRIBUTES)
-_GONE = ("merged", "removed", "discarded")
+_GONE = ("merged", "removed", "discarded", "already stated", "spoken against")
+_NOT_GENERATED = {"stated against": "spoken against", "already stated": "already stated"}
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,7 @@ def compare_modes(method: ModeResult, paper: ModeResult) -> pd.DataFrame:
         elif other is None:
             difference, cause = "only in method", _absence(own, of_paper, of_method)
         elif any(one[name] != other[name] for name in _BELIEF):
-            is_denied_sign = row["source"] == "expansion" and row["status"][1] == "n"
-            difference, cause = "probability", "denied sign" if is_denied_sign else "follows from another row"
+            difference, cause = "probability", _belief(one, other)
         elif any(one[name] != other[name] for name in _CONTENT):
             difference, cause = "content", _content(own, of_method, of_paper)
         else:
@@ -110,11 +109,20 @@ def causes(differences: pd.DataFrame) -> pd.DataFrame:
     return grouped.rename(columns={"size": "rows", "nunique": "studies"}).reset_index()
 
 
+def _belief(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+    """Why a row of both modes has two probabilities or intervals."""
+    if one["source"] == "original" or one["parent_id"] != other["parent_id"]:
+        return "follows from another row"
+    if one["status"][1] == "n":
+        return "denied sign"
+    return "bounds of an edge" if one["prob"] == other["prob"] else "follows from another row"
+
+
 class _Mode:
     """The rows of a mode by id, their groups before merging, and the fate of lost rows."""
 
     def __init__(self, result: ModeResult) -> None:
-        names = ("finding_id", "study_id", "name", "status", "source", *_BELIEF, *_CONTENT)
+        names = ("finding_id", "study_id", "name", "status", "source", "match_reason", *_BELIEF, *_CONTENT)
         lines = zip(*(column_values(result.rows, name) for name in names), strict=True)
         self.rows: dict[str, Mapping[str, Any]] = {
             line[0]: dict(zip(names, line, strict=True)) for line in lines
@@ -126,8 +134,18 @@ class _Mode:
         for own, survivor in self._survivor.items():
             self._groups.setdefault(survivor, set()).add(own)
         log = result.log[result.log["event"].isin(_GONE)]
-        columns = (column_values(log, name) for name in ("finding_id", "stage", "rule"))
-        self.fate = {own: (stage, rule) for own, stage, rule in zip(*columns, strict=True)}
+        names = ("finding_id", "stage", "rule", "survivor_id", "location_parts")
+        columns = (column_values(log, name) for name in names)
+        self.fate = {own: fate for own, *fate in zip(*columns, strict=True)}
+        apart = result.log[result.log["event"] == "cell kept apart"]
+        self.kept_apart = set(column_values(apart, "survivor_id"))
+        self.places = dict(
+            zip(
+                column_values(result.rows, "finding_id"),
+                column_values(result.rows, "location_parts"),
+                strict=True,
+            )
+        )
 
     def group(self, own: str) -> set[str]:
         """The rows that were merged with this one; empty for a generated row."""
@@ -136,12 +154,24 @@ class _Mode:
 
 def _absence(own: str, absent: _Mode, present: _Mode) -> str:
     """Why a row is missing from one mode and not from the other."""
-    stage, rule = absent.fate.get(own, ("", ""))
+    stage, rule, survivor, place = absent.fate.get(own, ("", "", "", ()))
     if stage == "deduplicate":
         return "highest p" if absent.group(own) == present.group(own) else "blacklist"
-    return "highest p" if rule.startswith("rule 3") else "follows from another row"
+    if rule in _NOT_GENERATED:
+        return _NOT_GENERATED[rule]
+    if survivor and tuple(absent.places.get(survivor, place)) != tuple(place):
+        return "same place"
+    if rule.startswith(("rule 1", "rule 2")) and own in present.rows:
+        return "same place"
+    if rule.startswith("rule 3"):
+        return "highest p"
+    parent = absent.rows.get(own.rpartition("/")[0])
+    resolved = parent is not None and parent["match_reason"] == "resolved"
+    return "resolved" if resolved else "follows from another row"
 
 
 def _content(own: str, method: _Mode, paper: _Mode) -> str:
     """Why a row of both modes differs: other rows were merged into it, or a row around it changed."""
-    return "blacklist" if method.group(own) != paper.group(own) else "follows from another row"
+    if method.group(own) != paper.group(own):
+        return "blacklist"
+    return "attributes kept apart" if own in method.kept_apart else "follows from another row"

@@ -200,20 +200,32 @@ def report_position(row: Row) -> Position:
     return row.position
 
 
-def claim_preference(row: Row) -> tuple[float, int, Any]:
+def claim_preference(row: Row) -> tuple[bool, float, int, Any]:
     """Sort key, preferred row first (implicit.md section 2).
 
-    Highest claim, then impression before findings, then report order.
+    A row without information last, then highest claim, impression before findings, report order.
     """
-    return -row.claim, _SECTION_PREFERENCE[row.section], report_position(row)
+    return _uninformed(row), -row.claim, _SECTION_PREFERENCE[row.section], report_position(row)
 
 
-def resolution_preference(row: Row) -> tuple[float, int, int, Any]:
+def resolution_preference(row: Row) -> tuple[bool, float, int, int, Any]:
     """Sort key, preferred row first (implicit.md section 5).
 
-    Highest claim, then dp > tp > tn > dn, then impression before findings, then report order.
+    A row without information last, then highest claim, dp > tp > tn > dn, impression before findings, report
+    order.
     """
-    return -row.claim, _STATUS_ORDER[row.status], _SECTION_PREFERENCE[row.section], report_position(row)
+    return (
+        _uninformed(row),
+        -row.claim,
+        _STATUS_ORDER[row.status],
+        _SECTION_PREFERENCE[row.section],
+        report_position(row),
+    )
+
+
+def _uninformed(row: Row) -> bool:
+    """Whether nothing is known of the row's certainty: p 0.5 in [0, 1] never wins against an estimate."""
+    return row.p_source == "none" and row.mode != PAPER
 
 
 def attribute_values(names: Sequence[str]) -> Callable[[Row], tuple[str, ...]]:

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from lunguage_assets.errors import InvalidTable
 from lunguage_assets.explicit.fit.probability import Anchor, calibrate
 
 TOLERANCE = 1e-9
@@ -75,6 +76,14 @@ def broken_beliefs(rows: pd.DataFrame) -> list[Broken]:
     return [*_broken(rows, _stated_rules(rows), _REEXPAND), *_broken(rows, _generated_rules(rows), _REEXPAND)]
 
 
+def refuse_broken_beliefs(rows: pd.DataFrame) -> None:
+    """Raise `InvalidTable` when a probability of `LUNGUAGE_PLUS_PLUS` is not what the method says."""
+    broken = broken_beliefs(rows)
+    if broken:
+        named = "; ".join(f"{one.rule} ({', '.join(one.finding_ids[:5])})" for one in broken[:5])
+        raise InvalidTable(f"lunguage_plus_plus: {len(broken)} rules broken, nothing stored: {named}")
+
+
 def _stated_rules(rows: pd.DataFrame) -> list[tuple[str, NDArray[np.bool_]]]:
     p, low, high, support = _columns(rows)
     stated, positive = _is(rows, "source", "original"), rows["status"].isin(["dp", "tp"]).to_numpy(dtype=bool)
@@ -108,7 +117,11 @@ def _generated_rules(rows: pd.DataFrame) -> list[tuple[str, NDArray[np.bool_]]]:
     )
     as_the_paper = _is(rows, "mode", PAPER)
     denied = generated & ~positive & ~as_the_paper
-    bounds = _near(p, (1.0 - support) / 2.0) & _near(low, 0.0) & _near(high, 1.0 - support)
+    bounds = _near(p, (1.0 - support) / 2.0) & _near(low, 0.0) & (high >= 1.0 - support - TOLERANCE)
+    low_by_id = dict(zip(rows["finding_id"].tolist(), low.tolist(), strict=True))
+    low_of_parent = np.array(
+        [low_by_id.get(parent, np.nan) for parent in rows["parent_id"].tolist()], dtype=np.float64
+    )
     return [
         (
             "a generated row has p by its pathway, and says that it is a bound",
@@ -121,6 +134,10 @@ def _generated_rules(rows: pd.DataFrame) -> list[tuple[str, NDArray[np.bool_]]]:
         (
             "an implied finding is at least as probable as its parent is supported: p = support",
             generated & (positive | as_the_paper) & ~_near(p, support),
+        ),
+        (
+            "the lower end of an implied finding is not above its parent's",
+            generated & positive & (low > low_of_parent + TOLERANCE),
         ),
         ("a sign that is implied to be absent has p half way from 0 to 1 - support", denied & ~bounds),
     ]

@@ -21,6 +21,7 @@ CONFLICT_TYPES = (
     "duplicate_neg",
     "repeat_dp",
     "repeat_dn",
+    "stated_contradiction",
 )
 CONFLICT_SOURCES = ("original-original", "original-expansion", "expansion-expansion")
 MATCH_REASONS = (
@@ -29,6 +30,7 @@ MATCH_REASONS = (
     "history section",
     "past diagnosis",
     "negative",
+    "resolved",
     "merged",
     "no information on certainty",
     "device",

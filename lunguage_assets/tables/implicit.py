@@ -84,12 +84,14 @@ EXPANSIONS = Table(
         Column(
             "outcome",
             "string",
-            "generated: a new row; already stated: suppressed by an existing row",
-            choices=("generated", "already stated"),
+            "generated: a new row; already stated: an existing row says it; spoken against: an existing row "
+            "says the opposite",
+            choices=("generated", "already stated", "spoken against"),
         ),
         text(
             "linked_to",
-            "Finding id of the existing row that already states it; null when generated",
+            "Finding id of the existing row that states it, less surely if it was generated all the same, or "
+            "that speaks against it",
             nullable=True,
             pattern=whole(A_STATED_ROW),
         ),
@@ -101,7 +103,6 @@ EXPANSIONS = Table(
     ),
     ("finding_id",),
     ordered=(INTERVAL,),
-    present=(Present("linked_to", "outcome", ("already stated",)),),
 )
 
 CONFLICTS = Table(
@@ -138,7 +139,16 @@ RESOLUTION_LOG = Table(
             "event",
             "string",
             "What happened to the row",
-            choices=("merged", "removed", "excluded", "discarded", "already stated", "reference lost"),
+            choices=(
+                "merged",
+                "removed",
+                "excluded",
+                "discarded",
+                "already stated",
+                "spoken against",
+                "cell kept apart",
+                "reference lost",
+            ),
         ),
         Column("stage", "string", "Where it happened", choices=("deduplicate", "expand", "resolve")),
         Column(
@@ -153,7 +163,10 @@ RESOLUTION_LOG = Table(
                 "rule 2: definite contradiction",
                 "rule 3: highest support",
                 "rule 3: highest p",
+                "parent merged",
                 "parent gone",
+                "stated against",
+                "attributes exclude each other",
                 "target gone",
             ),
         ),
@@ -169,7 +182,11 @@ RESOLUTION_LOG = Table(
         Column("status", "string", "Status of the row", choices=STATUSES),
         Column("location_parts", "strings", "Location set"),
         probability("support", "Support of the row", nullable=True),
-        text("reference", "For a lost reference: the finding id that the row referred to; else empty"),
+        text(
+            "reference",
+            "For a lost reference: the finding id that the row referred to; for a cell kept apart: "
+            "column and words; else empty",
+        ),
     ),
     ("number",),
 )
@@ -238,6 +255,7 @@ ACCOUNTING = Table(
                 "generated": "Rows generated from pathways",
                 "discarded": "Generated rows discarded by conflict resolution",
                 "already_stated": "Implied sub-findings that the report already states",
+                "spoken_against": "Implied sub-findings that the report speaks against",
                 "rows_out": "Rows in the result",
             }.items()
         ),

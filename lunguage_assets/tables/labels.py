@@ -7,12 +7,43 @@ from collections.abc import Callable
 from lunguage_assets.tables.columns import P_SOURCES, STATUSES, STUDY, probability, text
 from lunguage_assets.tables.schema import Column, Present, Table
 
-LABEL_SOURCES = ("stated", "implied", "denied", "unmentioned")
+LABEL_SOURCES = ("stated", "implied", "denied", "contradictory", "unmentioned")
+WITH_IMPLIED = "with_implied_"
+"""Prefix of the targets that count implied labels as present."""
 
 
 def _target(name: str, description: str) -> Column:
-    return Column(name, "int", f"{description}; null when unmentioned", nullable=True, minimum=0, maximum=1)
+    return Column(
+        name,
+        "int",
+        f"{description}; null when unmentioned or contradictory",
+        nullable=True,
+        minimum=0,
+        maximum=1,
+    )
 
+
+def _policies(prefix: str, of_implied: str) -> tuple[Column, ...]:
+    return (
+        _target(f"{prefix}uncertain_as_one", f"Target: present or uncertain 1, denied 0{of_implied}"),
+        _target(f"{prefix}uncertain_as_zero", f"Target: present 1, denied or uncertain 0{of_implied}"),
+        _target(
+            f"{prefix}uncertain_ignored",
+            f"Target: present 1, denied 0, uncertain left out as null{of_implied}",
+        ),
+        probability(
+            f"{prefix}soft",
+            f"Target: p, whatever was claimed; null when unmentioned or contradictory, or when p has no "
+            f"ground (p_source none){of_implied}",
+            nullable=True,
+        ),
+    )
+
+
+_TARGETS = (
+    *_policies("", "; implied labels left out as null"),
+    *_policies(WITH_IMPLIED, "; implied labels count"),
+)
 
 LABELS = Table(
     "labels",
@@ -28,7 +59,8 @@ LABELS = Table(
             "source",
             "string",
             "stated: the report says so; implied: a pathway of a stated diagnosis does; denied: the report "
-            "denies it; unmentioned: nothing is known, and that is not absence",
+            "denies it, or calls it resolved; contradictory: the report says both; unmentioned: nothing is "
+            "known, and that is not absence",
             choices=LABEL_SOURCES,
         ),
         probability(
@@ -55,14 +87,7 @@ LABELS = Table(
             nullable=True,
             choices=STATUSES,
         ),
-        _target("uncertain_as_one", "Target: present or uncertain 1, denied 0"),
-        _target("uncertain_as_zero", "Target: present 1, denied or uncertain 0"),
-        _target("uncertain_ignored", "Target: present 1, denied 0, uncertain left out as null"),
-        probability(
-            "soft",
-            "Target: p, whatever was claimed; null when unmentioned, or when p has no ground (p_source none)",
-            nullable=True,
-        ),
+        *_TARGETS,
         Column("denied_at_place", "bool", "Denied only at a place: nothing is said of the rest of the chest"),
         Column("past", "bool", "The report names the finding as past; that alone does not make it mentioned"),
         text("finding_id", "Row of Lunguage++ that decided; null when unmentioned", nullable=True),

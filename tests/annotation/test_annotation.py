@@ -119,8 +119,8 @@ def test_a_report_is_read_alone_whatever_stands_beside_it(monkeypatch: pytest.Mo
 
 
 def test_reports_that_cannot_say_anything_are_noted_and_stop_nobody() -> None:
-    odd = ("", None, "!", "<p>No <b>pleural</b> effusion.</p>", "Le cœur est de taille normale, sans épanchement "
-           "pleural, et les poumons sont clairs dans les deux champs.", "There is no effusion. " * 300)  # fmt: skip
+    foreign = "Le cœur est de taille normale, sans épanchement pleural, et les poumons sont clairs dans les deux champs."
+    odd = ("", None, "!", "<p>No <b>pleural</b> effusion.</p>", foreign, "There is no effusion. " * 300)
     found = lunguage_assets.annotate(_texts(*odd))
     notes = found.reports["notes"].tolist()
     assert "empty" in notes[0]
@@ -162,7 +162,9 @@ def test_neither_an_annotation_nor_an_error_shows_what_a_report_says() -> None:
 
 def test_no_reports_are_no_rows() -> None:
     found = lunguage_assets.annotate(_texts())
-    assert {part.name: len(getattr(found, part.name)) for part in fields(Annotation)} == dict.fromkeys(TABLES, 0)
+    assert {part.name: len(getattr(found, part.name)) for part in fields(Annotation)} == dict.fromkeys(
+        TABLES, 0
+    )
 
 
 def test_importing_the_package_is_instant_and_reading_needs_no_dagster() -> None:

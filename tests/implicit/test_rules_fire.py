@@ -21,6 +21,7 @@ from lunguage_assets.implicit.merging.refinements import RefinementRule, TokenRe
 from lunguage_assets.implicit.pathways import match
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
 from lunguage_assets.implicit.resolution.study_resolver import StudyResolver
+from lunguage_assets.implicit.statements.against import Statements
 from lunguage_assets.implicit.words import tokens
 
 Seen = Callable[[Outcome], Any]
@@ -136,8 +137,23 @@ RULES: list[Any] = [
     pytest.param(
         PathwayDictionary, "contradictory", without(False),
         [said("cardiomegaly"), said("heart size", location="cardiothoracic", measurement="normal")],
-        outcome_of_child("/0"), "generated", "already stated",
-        id="a contradicting measurement does not state",
+        outcome_of_child("/0"), "spoken against", "generated",
+        id="a contradicting measurement speaks against",
+    ),
+    pytest.param(
+        Statements, "against", without(None),
+        [said("consolidation"), said("opacity", "dn")],
+        outcome_of_child("/0"), "spoken against", "generated", id="what is denied is not generated",
+    ),
+    pytest.param(
+        expand, "defines", without(True),
+        [said("lung cancer"), said("opacity", location="right")],
+        outcome_of_child("/0"), "generated", "already stated", id="defining attributes",
+    ),
+    pytest.param(
+        match, "says_resolved", without(False),
+        [said("pneumonia", improved="resolved")], reason_of(0), "resolved", "matched",
+        id="what has resolved does not expand",
     ),
 ]  # fmt: skip
 
@@ -182,7 +198,7 @@ def test_a_child_of_two_parents_stays_with_the_weaker_claim(
     kept = run(held_by_two()).row(child)
     assert (kept["parent_id"], kept["support"]) == (identity(2), 0.2)
     with monkeypatch.context() as patched:
-        patched.setattr(StudyResolver, "_limit_support", without(None))
+        patched.setattr(StudyResolver, "_derive_again", without(None))
         assert run(held_by_two()).row(child)["support"] == 0.3
     monkeypatch.setattr(StudyResolver, "_other_holder", without(None))
     assert child not in run(held_by_two()).ids()

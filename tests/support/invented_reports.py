@@ -58,6 +58,7 @@ class Said:
     attributes: dict[str, str] = field(default_factory=dict)
     sent_idx: int | None = None
     row: int | None = None
+    sent: str = "invented"
 
 
 def said(ent: str, status: str = "dp", **options: Any) -> Said:
@@ -89,7 +90,7 @@ def frames(rows: Iterable[Said]) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFra
             }
             | {
                 "sent_idx": number if row.sent_idx is None else row.sent_idx,
-                "sent": "invented",
+                "sent": row.sent,
                 "ent_idx": number,
                 "ent": row.ent,
             }

@@ -1,5 +1,5 @@
-"""Invented reports for the tests of `read`: one that hedges, implies and contradicts, and sentences to compose
-others of; no tests here.
+"""Invented reports for the tests of `read`: one that hedges, implies and contradicts, and sentences to
+compose others of; no tests here.
 """
 
 from __future__ import annotations

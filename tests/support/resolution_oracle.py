@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from invented_reports import Outcome
 
+from lunguage_assets.implicit.statements.places import place_parts
+
 
 def oracle_violations(outcome: Outcome) -> list[str]:
     """The rules of implicit.md section 5 for keys that the report itself speaks of, told independently of the
@@ -11,20 +13,27 @@ def oracle_violations(outcome: Outcome) -> list[str]:
     """
     kept = outcome.deduplicated[outcome.deduplicated["disposition"] == "kept"]
     keys: dict[tuple[object, ...], list[tuple[str, float, str]]] = {}
-    for study, currency, name, parts, status, support, own in zip(
-        *(
-            kept[c]
-            for c in ("study_id", "currency", "name", "location_parts", "status", "support", "finding_id")
-        ),
-        strict=True,
+    columns = (
+        "study_id",
+        "currency",
+        "name",
+        "location_parts",
+        "status",
+        "support",
+        "p_source",
+        "finding_id",
+    )
+    for study, currency, name, parts, status, support, p_source, own in zip(
+        *(kept[c] for c in columns), strict=True
     ):
-        keys.setdefault((study, currency, name, tuple(parts)), []).append((status, support, own))
+        strength = -1.0 if p_source == "none" else support  # no information never wins
+        keys.setdefault((study, currency, name, place_parts(parts)), []).append((status, strength, own))
     result: dict[tuple[object, ...], list[str]] = {}
     for study, currency, name, parts, own in zip(
         *(outcome.rows[c] for c in ("study_id", "currency", "name", "location_parts", "finding_id")),
         strict=True,
     ):
-        result.setdefault((study, currency, name, tuple(parts)), []).append(own)
+        result.setdefault((study, currency, name, place_parts(parts)), []).append(own)
     found = []
     for key, stated in keys.items():
         statuses = {status for status, _, _ in stated}

@@ -13,11 +13,11 @@ from functools import cached_property
 import pandas as pd
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
+from lunguage_assets.implicit.expansion.belief import derive_belief
 from lunguage_assets.implicit.pathways.match import Match, is_elsewhere, match
 from lunguage_assets.implicit.pathways.pathways import Edge, MatchedPathway, PathwayDictionary
 from lunguage_assets.implicit.rows import (
     ATTRIBUTE_NAMES,
-    CLAIM_DECIMALS,
     CLINICAL_ATTRIBUTES,
     PAPER,
     Row,
@@ -28,7 +28,11 @@ from lunguage_assets.implicit.rows import (
     read_rows,
     write_rows,
 )
-from lunguage_assets.implicit.words import united_cells
+from lunguage_assets.implicit.statements.against import Statements, is_present
+from lunguage_assets.implicit.statements.keys import Key, key_of
+from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
+from lunguage_assets.implicit.statements.places import place_parts
+from lunguage_assets.implicit.words import tokens, united_cells, word_forms
 from lunguage_assets.tables import DEDUPLICATED_FINDINGS, EXPANSIONS, PATHWAY_MATCHES
 
 _ATTRIBUTES_OF = attribute_values(ATTRIBUTE_NAMES)
@@ -65,15 +69,16 @@ def expand(deduplicated: pd.DataFrame, dictionary: PathwayDictionary, vocabulary
     """DEDUPLICATED_FINDINGS to PATHWAY_MATCHES and EXPANSIONS.
 
     Both are sorted by study and report order, each child after its parent. A sub-finding that the report
-    already states is in EXPANSIONS with outcome `already stated` and the row that states it; it has no row in
-    PATHWAY_MATCHES, because it is not a finding of its own.
+    already states, or speaks against, is in EXPANSIONS with that outcome and the stated row; it has no row in
+    PATHWAY_MATCHES, because it is not a finding of its own. In mode `paper` nothing is spoken against.
     """
     rows = read_rows(deduplicated, DEDUPLICATED_FINDINGS.names)
     matches: list[Match] = []
     children: list[_Child] = []
     places: _Places = {}
+    listed = load_label_list(dictionary=dictionary)
     for study in by_study(rows):
-        expander = _StudyExpander(study, dictionary, vocabulary, places)
+        expander = _StudyExpander(study, dictionary, vocabulary, listed, places)
         for row in study:
             found = match(row, dictionary)
             matches.append(found)
@@ -85,14 +90,31 @@ class _StudyExpander:
     """Expands the rows of one study, with knowledge of its stated rows."""
 
     def __init__(
-        self, study: Sequence[Row], dictionary: PathwayDictionary, vocabulary: Vocabulary, places: _Places
+        self,
+        study: Sequence[Row],
+        dictionary: PathwayDictionary,
+        vocabulary: Vocabulary,
+        listed: LabelList,
+        places: _Places,
     ) -> None:
-        self._dictionary, self._vocabulary = dictionary, vocabulary
+        self._dictionary, self._vocabulary, self._listed = dictionary, vocabulary, listed
         self._study, self._places = study, places
 
     @cached_property
     def _by_id(self) -> dict[str, Row]:
         return {row.finding_id: row for row in self._study}
+
+    @cached_property
+    def _statements(self) -> Statements:
+        """What the report says now, merged rows included."""
+        statements = Statements(self._listed)
+        statements.add(row for row in self._study if row.disposition != "excluded")
+        return statements
+
+    @cached_property
+    def _keys(self) -> frozenset[Key]:
+        """Keys that a stated row has already."""
+        return frozenset(key_of(row) for row in self._study if row.disposition == "kept")
 
     @cached_property
     def _stated(self) -> dict[tuple[str, str, bool], list[Row]]:
@@ -120,13 +142,13 @@ class _StudyExpander:
         """The sub-findings of a matched row, each followed by its own; nothing when no pathway matched."""
         if found.matched is None:
             return
+        edge_of = found.matched.edges
         for child in self._distinct_children(parent, found.matched, root_id, depth):
-            stating = self._already_stated(child)
-            if stating is not None:
-                child.outcome, child.linked_to = "already stated", stating.finding_id
+            child_match = match(child, self._dictionary)
+            child.outcome, child.linked_to = self._outcome(child, edge_of[child.edge])
+            if child.outcome != "generated":
                 yield child
                 continue
-            child_match = match(child, self._dictionary)
             matches.append(child_match)
             yield child
             yield from self.children(child, child_match, root_id, depth + 1, matches)
@@ -146,10 +168,7 @@ class _StudyExpander:
         return list(children.values())
 
     def _child(self, parent: Row, edge: Edge, number: int, root_id: str, depth: int) -> _Child:
-        positive = edge.status == "dp"
-        certainty = parent.status[0]  # a sub-finding is as certain as its parent
         location, parts = ("", ()) if edge.is_symptom else self._place(parent, edge)
-        support = round(parent.support * edge.strength, CLAIM_DECIMALS)
         child = _Child(
             finding_id=f"{parent.finding_id}/{number}",
             subject_id=parent.subject_id,
@@ -162,7 +181,7 @@ class _StudyExpander:
             ent=edge.ent,
             name=edge.name,
             cat=edge.category,
-            status=certainty + edge.status[1],
+            status=edge.status,
             location=location,
             location_parts=parts,
             **_NO_ATTRIBUTES,  # type: ignore[arg-type]  # set below, by name
@@ -170,7 +189,6 @@ class _StudyExpander:
             associate=(parent.finding_id,),
             currency=parent.currency,
             view_information=parent.view_information,
-            support=support,
             p_source="pathway",
             prob_is_bound=True,
             encoder=parent.encoder,
@@ -182,15 +200,7 @@ class _StudyExpander:
             depth=depth,
         )
         _inherit_attributes(child, parent, edge)
-        low, high = (round(p * edge.strength, CLAIM_DECIMALS) for p in (parent.p_low, parent.p_high))
-        if positive:  # present at least as surely as the parent: it may be there for other reasons
-            child.prob, child.p_low, child.p_high = support, low, 1.0
-        elif child.mode == PAPER:  # the parent's p, although the sign is denied
-            child.prob, child.p_low, child.p_high = support, low, high
-        # absent at least as surely as the parent is present: P(present) is anywhere in [0, 1 - support]
-        else:
-            child.p_high = round(1.0 - support, CLAIM_DECIMALS)
-            child.prob, child.p_low = child.p_high / 2.0, 0.0
+        derive_belief(child, parent, edge.strength)
         return child
 
     def _place(self, parent: Row, edge: Edge) -> tuple[str, tuple[str, ...]]:
@@ -209,19 +219,54 @@ class _StudyExpander:
             )
         return found
 
-    def _already_stated(self, child: _Child) -> Row | None:
-        """The row with the strongest claim that states the child already.
+    def _outcome(self, child: _Child, edge: Edge) -> tuple[str, str | None]:
+        """Whether a child is generated, and the stated row that it is linked to or that speaks against it."""
+        stating = self._stating(child, edge)
+        if child.mode == PAPER:
+            first = min(stating, key=claim_preference, default=None)
+            return ("already stated", first.finding_id) if first is not None else ("generated", None)
+        as_sure = [row for row in stating if row.support >= child.support]
+        if as_sure:
+            return "already stated", min(as_sure, key=claim_preference).finding_id
+        against = self._statements.against(child)
+        if against is not None:
+            return "spoken against", against.finding_id
+        weaker = min(stating, key=claim_preference, default=None)
+        if weaker is None:
+            return "generated", None
+        return ("generated" if key_of(child) not in self._keys else "already stated"), weaker.finding_id
 
-        A merged row counts through its survivor.
-        """
+    def _stating(self, child: _Child, edge: Edge) -> list[Row]:
+        """The rows that state the child, however surely; a merged row counts through its survivor."""
         found = {}
         for row in self._stated.get((child.name, child.currency, child.positive), ()):
-            if compatible_places(
-                frozenset(row.location_parts), frozenset(child.location_parts)
-            ) and not self._dictionary.contradictory(row.measurement, child.measurement):
+            if self._states(row, child, edge):
                 stating = self._by_id[row.merged_into] if row.merged_into is not None else row
                 found[stating.finding_id] = stating
-        return min(found.values(), key=claim_preference, default=None)
+        return list(found.values())
+
+    def _states(self, row: Row, child: _Child, edge: Edge) -> bool:
+        if self._dictionary.contradictory(row.measurement, child.measurement):
+            return False
+        if child.mode == PAPER:
+            return compatible_places(frozenset(row.location_parts), frozenset(child.location_parts))
+        return (
+            is_present(row) == row.positive
+            and compatible_places(
+                frozenset(place_parts(row.location_parts)), frozenset(place_parts(child.location_parts))
+            )
+            and all(
+                defines(getattr(row, name), cell)
+                or (name == "measurement" and self._dictionary.agree(row.measurement, cell))
+                for name, cell in edge.attributes.items()
+            )
+        )
+
+
+def defines(stated: str, wanted: str) -> bool:
+    """Whether a cell says all that a pathway's attribute says ("nodular" within "small nodular")."""
+    said = {form for token in tokens(stated) for form in word_forms(token)}
+    return said.issuperset(tokens(wanted))
 
 
 def compatible_places(existing: frozenset[str], child: frozenset[str]) -> bool:

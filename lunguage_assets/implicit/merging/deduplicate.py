@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import pandas as pd
 
 from lunguage_assets.implicit.encoders import Embedder, pair_cosines
+from lunguage_assets.implicit.merging.attributes import unite_attributes
 from lunguage_assets.implicit.merging.blacklist import Blacklist, BlacklistMarks
 from lunguage_assets.implicit.merging.distinctions import NO_COURSE, NO_MARKS, Course, Marks, course, marks
 from lunguage_assets.implicit.merging.linearise import linearised
 from lunguage_assets.implicit.rows import (
-    ATTRIBUTE_NAMES,
     BARE,
     CLAIM_DECIMALS,
     CLINICAL_ATTRIBUTES,
@@ -31,7 +31,7 @@ from lunguage_assets.implicit.rows import (
     read_rows,
     write_rows,
 )
-from lunguage_assets.implicit.words import united_cells, united_tokens
+from lunguage_assets.implicit.words import united_tokens
 from lunguage_assets.settings import ImplicitSettings
 from lunguage_assets.tables import DEDUPLICATED_FINDINGS, FINDING_COLUMNS
 
@@ -66,6 +66,7 @@ def deduplicate(
             _merge(
                 [block[number] for number in group],
                 {(block[a].finding_id, block[b].finding_id): cosine for a, b, cosine in pairs},
+                blacklist,
             )
     for study in studies:
         _move_references(study)
@@ -246,17 +247,16 @@ def complete_link(size: int, pairs: Sequence[Pair]) -> list[list[int]]:
     return sorted(distinct.values())
 
 
-def _merge(group: Sequence[Row], cosines: dict[tuple[str, str], float]) -> None:
-    """Merge a group into its survivor, which takes over the others' attributes and references.
+def _merge(group: Sequence[Row], cosines: dict[tuple[str, str], float], blacklist: Blacklist) -> None:
+    """Merge a group into its survivor, which takes over the others' references, and the attributes that its
+    own do not exclude.
 
     It keeps its wording, place, sentence and probability.
     """
     survivor = min(group, key=claim_preference)
     others = [row for row in group if row is not survivor]
-    for name in ATTRIBUTE_NAMES:
-        setattr(
-            survivor, name, united_cells([getattr(survivor, name), *(getattr(row, name) for row in others)])
-        )
+    for row in others:
+        unite_attributes(survivor, row, blacklist.separates_phrases)
     survivor.evidence = united_tokens(survivor.evidence, *(row.evidence for row in others))
     survivor.associate = united_tokens(survivor.associate, *(row.associate for row in others))
     survivor.merged_ids = tuple(sorted(row.finding_id for row in others))

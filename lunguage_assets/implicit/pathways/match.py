@@ -1,8 +1,8 @@
 """The pathway of a finding, or the reason for none (implicit.md section 3).
 
 Precedence of the reasons, first that applies: the row takes no part (history section, merged); it is no
-diagnosis; it is about a device; it is past; it is negative; nothing is known of its certainty; and only then
-what the pathways say (refinement, unknown view, view not covered).
+diagnosis; it is about a device; it is past; it is negative; the report calls it resolved; nothing is known of
+its certainty; and only then what the pathways say (refinement, unknown view, view not covered).
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from functools import lru_cache
 
 from lunguage_assets.corpus.vocabulary import plain
 from lunguage_assets.implicit.pathways.pathways import MatchedPathway, PathwayDictionary
-from lunguage_assets.implicit.rows import ATTRIBUTE_NAMES, Row, attribute_values
+from lunguage_assets.implicit.rows import ATTRIBUTE_NAMES, PAPER, Row, attribute_values
+from lunguage_assets.implicit.statements.places import says_resolved
 from lunguage_assets.tables import VIEWS
 
 ABOUT_THE_EXAMINATION = frozenset({"comparison", "other_source", "assessment_limitations"})
@@ -89,6 +90,8 @@ def _not_expanding(row: Row) -> str:
         return "past diagnosis"
     if not row.positive:
         return "negative"
+    if row.mode != PAPER and says_resolved(row.improved):
+        return "resolved"
     return "no information on certainty" if row.p_source == "none" else ""
 
 

@@ -95,7 +95,7 @@ def _sub_finding(dictionary: PathwayDictionary, edge: Edge, *, sometimes: bool =
         if name in edge.attributes
     ]
     said += ["symptom"] if edge.is_symptom else []
-    said += [f"strength {edge.strength:g}"] if edge.strength != 1.0 else []
+    said += [f"strength {edge.strength:g}"] if edge.strength is not None else []
     said += [SOMETIMES] if sometimes else []
     diagnosis = dictionary.recognise(edge.name, edge.ent) if edge.status == "dp" else None
     children = () if diagnosis is None else tuple(_shown(dictionary, diagnosis))

@@ -56,7 +56,12 @@ def account(
         )
         rows.append(
             {"study_id": study, "rows_in": rows_in, **counts, "generated": generated, "discarded": discarded}
-            | {"already_stated": outcome[study, "already stated"], "rows_out": rows_out, "balanced": balanced}
+            | {
+                "already_stated": outcome[study, "already stated"],
+                "spoken_against": outcome[study, "spoken against"],
+                "rows_out": rows_out,
+                "balanced": balanced,
+            }
         )
     return ACCOUNTING.frame(rows)
 

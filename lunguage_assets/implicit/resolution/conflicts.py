@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from lunguage_assets.implicit.rows import Row
+from lunguage_assets.implicit.rows import PAPER, Row
+from lunguage_assets.implicit.statements.against import Statements
+from lunguage_assets.implicit.statements.keys import Key
+from lunguage_assets.implicit.statements.label_file import LabelList
 from lunguage_assets.tables import CONFLICT_SOURCES, CONFLICT_TYPES
-
-Key = tuple[str, str, tuple[str, ...]]
-"""Currency, canonical finding (never the diagnosis), location set; inside one study."""
 
 _SAME_STATUS = {"tp": "duplicate_pos", "tn": "duplicate_neg", "dp": "repeat_dp", "dn": "repeat_dn"}
 
@@ -28,20 +28,6 @@ class Conflict:
     finding_ids: tuple[str, ...]
     suppressed: bool
     number: int = 0
-
-
-def key_of(row: Row) -> Key:
-    """The key of a row; a study may have one row per key."""
-    parts = row.location_parts
-    return row.currency, row.name, parts if len(parts) < 2 else tuple(sorted(parts))
-
-
-def grouped(rows: Iterable[Row]) -> dict[Key, list[Row]]:
-    """Rows by key."""
-    groups: dict[Key, list[Row]] = {}
-    for row in rows:
-        groups.setdefault(key_of(row), []).append(row)
-    return groups
 
 
 def type_of(status: str, other: str) -> str:
@@ -95,4 +81,34 @@ def suppressed(children: Sequence[tuple[Row, Row]]) -> list[Conflict]:
         )
         for child, stating in children
         if child.status != stating.status
+    ]
+
+
+def stated_contradictions(rows: Sequence[Row], listed: LabelList) -> list[Conflict]:
+    """Stated rows of a resolved study that contradict each other by containment: both stay (implicit.md
+    section 5).
+
+    A denial everywhere beside a presence somewhere, or a size beside a diagnosis. None in mode `paper`.
+    """
+    stated = [row for row in rows if row.source == "original"]
+    if not stated or stated[0].mode == PAPER or all(row.positive == stated[0].positive for row in stated):
+        return []
+    statements = Statements(listed)
+    statements.add(stated)
+    found = {
+        tuple(sorted((denial.finding_id, presence.finding_id))): presence
+        for denial, presence, _ in statements.contradictions()
+    }
+    return [
+        Conflict(
+            presence.study_id,
+            presence.currency,
+            presence.name,
+            presence.location_parts,
+            "stated_contradiction",
+            "original-original",
+            ids,
+            suppressed=False,
+        )
+        for ids, presence in sorted(found.items())
     ]

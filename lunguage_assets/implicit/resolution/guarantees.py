@@ -13,16 +13,23 @@ import pandas as pd
 
 from lunguage_assets.errors import InvalidTable
 from lunguage_assets.implicit.resolution.accounting import explained_studies
-from lunguage_assets.implicit.resolution.conflicts import grouped
-from lunguage_assets.implicit.rows import BARE, Row, by_study, read_rows
+from lunguage_assets.implicit.rows import BARE, PAPER, Row, by_study, read_rows
+from lunguage_assets.implicit.statements.against import Statements
+from lunguage_assets.implicit.statements.keys import grouped
+from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
 from lunguage_assets.tables import FINDING_COLUMNS
 
 ONE_ROW_PER_KEY = "no key has two rows"
 NO_CLASH = "no polarity clash remains"
 LIVING_PARENT = "every generated row has a living parent and traces to one original"
+NO_SURER = "no generated row is more certain than its parent"
+NOT_AGAINST = "no generated row contradicts what the report states"
 WHOLE_REFERENCES = "every reference points to an existing row"
 STUDY_PRESENT = "every input study is present or explained"
 UNIQUE_NUMBERS = "idx is unique inside a study, generated rows after the stated ones"
+
+
+TOLERANCE = 1e-9
 
 
 class Violation(NamedTuple):
@@ -43,10 +50,15 @@ def violations(
     """
     found: list[Violation] = []
     present: set[str] = set()
-    for study in by_study(read_rows(rows, (*FINDING_COLUMNS, "source", "parent_id", "root_id", "idx"))):
+    listed = load_label_list()
+    for study in by_study(
+        read_rows(rows, (*FINDING_COLUMNS, "support", "mode", "source", "parent_id", "root_id", "idx"))
+    ):
         present.add(study[0].study_id)
         found += _key_violations(study)
         found += _parent_violations(study)
+        found += _certainty_violations(study)
+        found += _contradictions(study, listed)
         found += _reference_violations(study)
         found += _number_violations(study)
     missing = sorted(set(studies) - present - set(explained))
@@ -89,6 +101,33 @@ def _parent_violations(study: list[Row]) -> list[Violation]:
         Violation(LIVING_PARENT, row.study_id, (row.finding_id,))
         for row in study
         if _root(row, by_id) != row.root_id
+    ]
+
+
+def _certainty_violations(study: list[Row]) -> list[Violation]:
+    by_id = {row.finding_id: row for row in study}
+    found = []
+    for row in study:
+        parent = by_id.get(row.parent_id or "")
+        if parent is None or not parent.positive:
+            continue
+        if row.support > parent.support + TOLERANCE or (row.status[0] == "d" and parent.status[0] == "t"):
+            found.append(Violation(NO_SURER, row.study_id, (row.finding_id,)))
+    return found
+
+
+def _contradictions(study: list[Row], listed: LabelList) -> list[Violation]:
+    """Generated rows beside a statement that speaks against them; in mode `paper` they may stand."""
+    generated = [row for row in study if row.source == "expansion" and row.mode != PAPER]
+    if not generated:
+        return []
+    statements = Statements(listed)
+    statements.add(row for row in study if row.source == "original")
+    against = ((row, statements.against(row)) for row in generated)
+    return [
+        Violation(NOT_AGAINST, row.study_id, (row.finding_id, said.finding_id))
+        for row, said in against
+        if said is not None
     ]
 
 

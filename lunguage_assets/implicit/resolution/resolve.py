@@ -11,11 +11,19 @@ from dataclasses import dataclass
 import pandas as pd
 
 from lunguage_assets.implicit.expansion.expand import Expansion
+from lunguage_assets.implicit.merging.attributes import Apart
+from lunguage_assets.implicit.merging.blacklist import Blacklist, load_blacklist
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
 from lunguage_assets.implicit.resolution.conflict_rules import Rule, rules_for
-from lunguage_assets.implicit.resolution.conflicts import Conflict, detect, suppressed
+from lunguage_assets.implicit.resolution.conflicts import (
+    Conflict,
+    detect,
+    stated_contradictions,
+    suppressed,
+)
 from lunguage_assets.implicit.resolution.study_resolver import LogEntry, StudyResolver, entry
 from lunguage_assets.implicit.rows import (
+    ATTRIBUTE_NAMES,
     Row,
     by_study,
     collector_paused,
@@ -24,6 +32,8 @@ from lunguage_assets.implicit.rows import (
     read_rows,
     write_rows,
 )
+from lunguage_assets.implicit.statements.label_file import load_label_list
+from lunguage_assets.implicit.words import cell_parts, collapsed
 from lunguage_assets.tables import (
     CONFLICTS,
     DEDUPLICATED_FINDINGS,
@@ -32,6 +42,7 @@ from lunguage_assets.tables import (
     RESOLUTION_LOG,
 )
 
+GENERATED, STATED, AGAINST = "generated", "already stated", "spoken against"
 _BELIEF_COLUMNS = ("prob", "p_low", "p_high", "support", "p_source", "prob_is_bound")
 _EXPANDED_COLUMNS = (*FINDING_COLUMNS, *_BELIEF_COLUMNS, "parent_id", "root_id")
 _RESOLVED_COLUMNS = (
@@ -57,15 +68,18 @@ def resolve(
     ranking_version: str = "",
     *,
     rules: Sequence[Rule] | None = None,
+    blacklist: Blacklist | None = None,
 ) -> Resolution:
     """DEDUPLICATED_FINDINGS and an `Expansion` to one row per key, with a log of all other rows.
 
     `rules` are the rules of resolution in order, by default those of the mode that the rows were merged in.
-    Rows are sorted by study and `idx`, which starts at 1 in every study. Independent of the order of the
-    input rows.
+    `blacklist` keeps words of attributes apart, by default the packaged one. Rows are sorted by study and
+    `idx`, which starts at 1 in every study. Independent of the order of the input rows.
     """
     delivered = read_rows(deduplicated, DEDUPLICATED_FINDINGS.names)
-    generated, stated_already = _expanded_rows(expansion.expansions, delivered)
+    generated, linked_rows = _expanded_rows(expansion.expansions, delivered)
+    apart = _apart(dictionary, blacklist)
+    listed = load_label_list(dictionary=dictionary)
     _note_matches([*delivered, *generated], expansion.matches)
     for row in delivered:
         row.root_id = row.finding_id
@@ -73,18 +87,23 @@ def resolve(
     for row in (*(row for row in delivered if row.disposition == "kept"), *generated):
         row.ranking_version = ranking_version
         living.setdefault(row.study_id, []).append(row)
-    links: dict[str, list[tuple[Row, Row]]] = {}
-    for child, stating in stated_already:
-        links.setdefault(child.study_id, []).append((child, stating))
+    links: dict[str, list[_Link]] = {}
+    for link in linked_rows:
+        links.setdefault(link.child.study_id, []).append(link)
     resolved: list[Row] = []
     log: list[LogEntry] = []
     conflicts: list[Conflict] = []
     for study in by_study(delivered):
         study_id = study[0].study_id
         rows, linked = living.get(study_id, []), links.get(study_id, [])
-        resolver = StudyResolver(rows, dictionary, rules_for(study[0].mode) if rules is None else rules)
-        conflicts += detect(resolver.groups) + suppressed(linked)
-        resolved += resolver.run()
+        resolver = StudyResolver(
+            rows, dictionary, rules_for(study[0].mode) if rules is None else rules, apart
+        )
+        conflicts += detect(resolver.groups)
+        conflicts += suppressed([(one.child, one.stating) for one in linked if one.outcome == STATED])
+        study_rows = resolver.run()
+        conflicts += stated_contradictions(study_rows, listed)
+        resolved += study_rows
         log += _log_of(study, linked, resolver)
     return _resolution(resolved, log, conflicts)
 
@@ -94,48 +113,73 @@ def resolve_again(
 ) -> Resolution:
     """Resolve LUNGUAGE_PLUS_PLUS rows again.
 
-    On a resolved result nothing changes; log and conflicts are empty.
+    On a resolved result nothing changes; log and conflicts are empty. Contradictions of stated rows, which
+    stay, are not listed again.
     """
     resolved: list[Row] = []
     log: list[LogEntry] = []
     conflicts: list[Conflict] = []
     for study in by_study(read_rows(rows, _RESOLVED_COLUMNS)):
-        resolver = StudyResolver(study, dictionary, rules_for(study[0].mode) if rules is None else rules)
+        resolver = StudyResolver(
+            study, dictionary, rules_for(study[0].mode) if rules is None else rules, _apart(dictionary, None)
+        )
         conflicts += detect(resolver.groups)
         resolved += resolver.run()
         log += resolver.log
     return _resolution(resolved, log, conflicts)
 
 
-def _expanded_rows(
-    expansions: pd.DataFrame, delivered: Sequence[Row]
-) -> tuple[list[Row], list[tuple[Row, Row]]]:
-    """The generated rows, and every other child with the row that states it.
+@dataclass(frozen=True, slots=True)
+class _Link:
+    """A sub-finding that is not a row, and the stated row that says so, or speaks against it."""
 
-    The parents' evidence gains both.
+    child: Row
+    stating: Row
+    outcome: str
+
+
+def _expanded_rows(expansions: pd.DataFrame, delivered: Sequence[Row]) -> tuple[list[Row], list[_Link]]:
+    """The generated rows, and every other child with its stated row.
+
+    The parents' evidence gains the children and the rows that state them.
     """
     children = read_rows(expansions, _EXPANDED_COLUMNS)
-    links = dict(
-        zip(column_values(expansions, "finding_id"), column_values(expansions, "linked_to"), strict=True)
+    said = dict(
+        zip(
+            column_values(expansions, "finding_id"),
+            zip(column_values(expansions, "outcome"), column_values(expansions, "linked_to"), strict=True),
+            strict=True,
+        )
     )
     by_id = {row.finding_id: row for row in (*delivered, *children)}
-    generated, stated_already = [], []
+    generated, linked = [], []
     for child in sorted(
         children, key=lambda child: natural(child.finding_id)
     ):  # evidence in the order of the pathway
-        link = links[child.finding_id]
+        outcome, link = said[child.finding_id]
         child.source = "expansion"
         assert child.parent_id is not None
         parent = by_id[child.parent_id]
         child.encoder, child.mode = parent.encoder, parent.mode
-        evidence = child.finding_id if link is None else link
-        if evidence != parent.finding_id and evidence not in parent.evidence:
-            parent.evidence = (*parent.evidence, evidence)
-        if link is None:
+        if outcome == GENERATED:
             generated.append(child)
+            _support(parent, child.finding_id)
         else:
-            stated_already.append((child, by_id[link]))
-    return generated, stated_already
+            linked.append(_Link(child, by_id[link], outcome))
+        if link is not None and outcome != AGAINST:
+            _support(parent, link)
+    return generated, linked
+
+
+def _support(parent: Row, evidence: str) -> None:
+    if evidence != parent.finding_id and evidence not in parent.evidence:
+        parent.evidence = (*parent.evidence, evidence)
+
+
+def _apart(dictionary: PathwayDictionary, blacklist: Blacklist | None) -> Apart:
+    """Cells exclude each other by the blacklist, or by the directions that they state."""
+    separates = (blacklist or load_blacklist()).separates_phrases
+    return lambda one, other: separates(one, other) or dictionary.contradictory(one, other)
 
 
 def _note_matches(rows: Sequence[Row], matches: pd.DataFrame) -> None:
@@ -148,11 +192,10 @@ def _note_matches(rows: Sequence[Row], matches: pd.DataFrame) -> None:
         row.pathway_id, row.pathway, row.match_reason = found[row.finding_id]
 
 
-def _log_of(
-    study: Sequence[Row], linked: Sequence[tuple[Row, Row]], resolver: StudyResolver
-) -> list[LogEntry]:
+def _log_of(study: Sequence[Row], linked: Sequence[_Link], resolver: StudyResolver) -> list[LogEntry]:
     """The log of a study's rows at every stage; survivors are the rows that stand for them in the end."""
     log = []
+    by_id = {row.finding_id: row for row in study}
     for row in study:
         if row.merged_into is not None:
             log.append(
@@ -164,12 +207,34 @@ def _log_of(
                     survivor_id=resolver.stand_in(row.merged_into),
                 )
             )
+            log += _cells_kept_apart(row, by_id[row.merged_into])
         elif row.disposition == "excluded":
             log.append(entry(row, "excluded", "deduplicate", "history section"))
-    for child, stating in linked:
-        survivor = resolver.stand_in(stating.finding_id)
-        log.append(entry(child, "already stated", "expand", "already stated", survivor_id=survivor))
+    for link in linked:
+        rule = "stated against" if link.outcome == AGAINST else STATED
+        survivor = resolver.stand_in(link.stating.finding_id)
+        log.append(entry(link.child, link.outcome, "expand", rule, survivor_id=survivor))
     return log + resolver.log
+
+
+def _cells_kept_apart(row: Row, survivor: Row) -> list[LogEntry]:
+    """What a merged row says and its survivor did not take over, column by column."""
+    lost = []
+    for name in ATTRIBUTE_NAMES:
+        own = {collapsed(part) for part in cell_parts(getattr(survivor, name))}
+        parts = [part for part in cell_parts(getattr(row, name)) if collapsed(part) not in own]
+        if parts:
+            lost.append(
+                entry(
+                    row,
+                    "cell kept apart",
+                    "deduplicate",
+                    "attributes exclude each other",
+                    survivor_id=survivor.finding_id,
+                    reference=f"{name}: {', '.join(parts)}",
+                )
+            )
+    return lost
 
 
 def _resolution(

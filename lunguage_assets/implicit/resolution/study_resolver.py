@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from lunguage_assets.implicit.expansion.belief import derive_belief
+from lunguage_assets.implicit.merging.attributes import Apart, unite_attributes
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
-from lunguage_assets.implicit.resolution.conflict_rules import RULES, Rule, decide
-from lunguage_assets.implicit.resolution.conflicts import grouped, type_of
+from lunguage_assets.implicit.resolution.conflict_rules import Rule, decide
+from lunguage_assets.implicit.resolution.conflicts import type_of
 from lunguage_assets.implicit.rows import (
-    ATTRIBUTE_NAMES,
     BARE,
-    CLAIM_DECIMALS,
-    PAPER,
     Row,
     natural,
     report_position,
 )
-from lunguage_assets.implicit.words import united_cells, united_tokens
+from lunguage_assets.implicit.statements.keys import grouped
+from lunguage_assets.implicit.words import united_tokens
 
 
 @dataclass(slots=True)
@@ -81,9 +81,13 @@ class StudyResolver:
     """
 
     def __init__(
-        self, rows: Sequence[Row], dictionary: PathwayDictionary, rules: Sequence[Rule] = RULES
+        self,
+        rows: Sequence[Row],
+        dictionary: PathwayDictionary,
+        rules: Sequence[Rule],
+        apart: Apart,
     ) -> None:
-        self._dictionary, self._rules = dictionary, rules
+        self._dictionary, self._rules, self._apart = dictionary, rules, apart
         self._rows = sorted(rows, key=report_position)
         self.living: dict[str, Row] = {row.finding_id: row for row in self._rows}
         self._children: dict[str, list[Row]] = {}
@@ -138,15 +142,14 @@ class StudyResolver:
     def _merge(self, loser: Row, survivor: Row, rule: str) -> None:
         """Merge a row into the survivor, which keeps its wording, probability and parent.
 
-        Attributes and references are united; the loser's children move over.
+        References are united, and attributes that do not exclude each other. The loser's sub-findings go: the
+        survivor has its own, with its own probability.
         """
         contradictory = self._dictionary.contradictory(survivor.measurement, loser.measurement)
-        for name in ATTRIBUTE_NAMES:
-            if not (
-                name == "measurement" and contradictory
-            ):  # a heart of normal size does not become an enlarged one
-                setattr(survivor, name, united_cells([getattr(survivor, name), getattr(loser, name)]))
-        survivor.evidence = united_tokens(survivor.evidence, loser.evidence)
+        kept_apart = unite_attributes(survivor, loser, self._apart)
+        own = {child.finding_id for child in self._children.get(loser.finding_id, ())}
+        evidence = tuple(token for token in loser.evidence if token not in own)
+        survivor.evidence = united_tokens(survivor.evidence, evidence)
         survivor.associate = united_tokens(survivor.associate, loser.associate)
         survivor.merged_ids = tuple(sorted({*survivor.merged_ids, loser.finding_id, *loser.merged_ids}))
         del self.living[loser.finding_id]
@@ -155,11 +158,20 @@ class StudyResolver:
             contradictory and loser.source == "expansion"
         ):  # not an agreeing survivor: no evidence for the loser's parent
             self._unlinked.add(loser.finding_id)
-        for child in self._living_children(loser):
-            self._adopt(child, survivor)
-        self.log.append(
-            entry(loser, "merged", "resolve", rule, conflict_type=type_of(survivor.status, loser.status))
-        )
+        kind = type_of(survivor.status, loser.status)
+        self.log.append(entry(loser, "merged", "resolve", rule, conflict_type=kind))
+        self.log += [
+            entry(
+                loser,
+                "cell kept apart",
+                "resolve",
+                "attributes exclude each other",
+                survivor_id=survivor.finding_id,
+                reference=f"{column}: {cell}",
+            )
+            for column, cell in kept_apart
+        ]
+        self._release_children(loser, "parent merged")
 
     def _remove(self, row: Row, rule: str, conflict_type: str) -> None:
         """Remove a row and its generated subtree, except children of another living parent."""
@@ -173,13 +185,17 @@ class StudyResolver:
                 conflict_type=conflict_type,
             )
         )
+        self._release_children(row, "parent gone")
+
+    def _release_children(self, row: Row, rule: str) -> None:
+        """Give the sub-findings of a lost row to another living parent that implies them, or remove them."""
         for child in self._living_children(row):
             holder = self._other_holder(child)
             if holder is None:
-                self._remove(child, "parent gone", "none")
+                self._remove(child, rule, "none")
             else:
                 self._adopt(child, holder)
-                self._limit_support(child, holder)
+                self._derive_again(child, holder)
 
     def _living_children(self, row: Row) -> list[Row]:
         return [child for child in self._children.get(row.finding_id, ()) if child.finding_id in self.living]
@@ -207,23 +223,11 @@ class StudyResolver:
             row.root_id = parent.root_id
             descendants += self._living_children(row)
 
-    def _limit_support(self, child: Row, parent: Row) -> None:
-        """Limit a sub-finding's support to that of its remaining parent."""
-        if child.support > parent.support:
-            child.support = parent.support
-            if child.positive:
-                child.prob, child.p_low = parent.support, min(child.p_low, parent.p_low)
-            elif child.mode == PAPER:
-                child.prob, child.p_low, child.p_high = (
-                    parent.support,
-                    min(child.p_low, parent.p_low),
-                    min(child.p_high, parent.p_high),
-                )
-            else:
-                child.p_high = round(1.0 - parent.support, CLAIM_DECIMALS)
-                child.prob = child.p_high / 2.0
-            for grandchild in self._living_children(child):
-                self._limit_support(grandchild, child)
+    def _derive_again(self, child: Row, parent: Row) -> None:
+        """Derive a sub-finding's probability from its remaining parent, and its own sub-findings' from it."""
+        derive_belief(child, parent, self._dictionary.strength(parent.pathway_id, child.name, child.positive))
+        for grandchild in self._living_children(child):
+            self._derive_again(grandchild, child)
 
     # the whole study
     # --------------------------------------------------------------------------------------------------------

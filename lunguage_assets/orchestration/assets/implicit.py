@@ -23,6 +23,7 @@ from lunguage_assets.orchestration.assets.step import step_asset
 from lunguage_assets.orchestration.metadata import account_of, counts
 from lunguage_assets.orchestration.partitions import Partitions, store_keys
 from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.quality.beliefs import refuse_broken_beliefs
 
 GROUP = "implicit"
 MOST_FREQUENT = 12
@@ -105,9 +106,13 @@ def resolution(
     version = _one_version(fitted_probabilities, reference_ranking)
     expanded = Expansion(pathway_matches, expansions)
     dictionary = load_dictionary(home.home.pathways_file, Vocabulary.from_terms(terms))
-    resolved = resolve(deduplicated_findings, expanded, dictionary, ranking_version=version)
+    blacklist = load_blacklist(home.home.blacklist_file)
+    resolved = resolve(
+        deduplicated_findings, expanded, dictionary, ranking_version=version, blacklist=blacklist
+    )
     accounts = account(reports, rejected, deduplicated_findings, expanded, resolved)
     refuse_violations(resolved.rows, accounts, reports)
+    refuse_broken_beliefs(resolved.rows)
     yield dg.Output(
         resolved.rows,
         "lunguage_plus_plus",

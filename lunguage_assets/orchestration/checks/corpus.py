@@ -1,4 +1,4 @@
-"""Check of what a delivery brought: how much of it could be used, and what to mend in the rest."""
+"""Checks of what a delivery brought: how much of it could be used, and whether it contradicts itself."""
 
 import pandas as pd
 
@@ -37,6 +37,35 @@ def intake_accepted(look: Look) -> Found:
         "them in its column `content`. If nearly all rows share one reason, the export writes a column in "
         "another form: mend the export, and deliver everything again. The rows that were accepted stay "
         "valid.",
+    )
+
+
+@check(
+    "conflicts",
+    "reports_consistent",
+    "Few reports state that something is present and that it is not, at places that contain each other.",
+)
+def reports_consistent(look: Look) -> Found:
+    """Statements that contradict each other by containment stay; the label has no target."""
+    frame = look.table("conflicts")
+    both = frame[frame["conflict_type"] == "stated_contradiction"]
+    studies, reports = int(both["study_id"].nunique()), len(look.table("reports"))
+    share, limit = studies / reports if reports else 0.0, look.limits.contradicted_share
+    names = [(name, len(rows), examples(rows["study_id"])) for name, rows in both.groupby("name")]
+    return Found(
+        share <= limit,
+        {
+            "contradictions": len(both),
+            "studies": studies,
+            "studies_share": share,
+            "allowed_share": limit,
+            "report": markdown(
+                ["finding", "contradictions", "studies"], names, "No report contradicts itself."
+            ),
+        },
+        "Look at some of these studies with `lunguage explain STUDY`. If the reports do say both, nothing is "
+        "wrong: their labels are `contradictory`. If they do not, the findings were structured wrongly, or a "
+        "place is read wrongly: see resources/statements.yaml.",
     )
 
 

@@ -13,7 +13,7 @@ import dagster as dg
 from lunguage_assets.current.plan import STEPS_OF_JOB
 from lunguage_assets.home.store import PARTITIONED_BY
 from lunguage_assets.orchestration.checks.beliefs import beliefs_in_range, fits_in_range
-from lunguage_assets.orchestration.checks.corpus import intake_accepted
+from lunguage_assets.orchestration.checks.corpus import intake_accepted, reports_consistent
 from lunguage_assets.orchestration.checks.current import fits_current
 from lunguage_assets.orchestration.checks.drift import expansion_drift, intake_drift, p_drift
 from lunguage_assets.orchestration.checks.explicit import (
@@ -51,6 +51,7 @@ CHECKS: tuple[Check, ...] = (
     reading_drift,
     conflict_free,
     accounts_balance,
+    reports_consistent,
     intake_accepted,
     pairs_reviewed,
     judge_is_even,

@@ -15,7 +15,6 @@ import dagster as dg
 import duckdb
 from sqlalchemy.exc import DBAPIError
 
-from lunguage_assets.collector import collector_seldom
 from lunguage_assets.current.plan import Request, Stage, plan
 from lunguage_assets.current.recipes import dimensions_of
 from lunguage_assets.errors import LunguageError
@@ -126,7 +125,7 @@ class Runner:
             RunFailed: a run failed; what was finished stays, and the same call goes on from there.
             RunInterrupted: likewise.
         """
-        with command_at_work(self._home.home.root), collector_seldom():
+        with command_at_work(self._home.home.root):
             self._prepare()
             return self._execute_all(
                 plan(self._home.standings(), wanted) if stages is None else stages, progress, wanted

@@ -24,7 +24,7 @@ from typing import Any, Literal
 
 import dagster as dg
 
-from lunguage_assets.collector import collector_seldom
+from lunguage_assets.collector import collect_seldom
 from lunguage_assets.current.plan import Request, Stage
 from lunguage_assets.current.recipes import dimensions_of
 from lunguage_assets.errors import ConfigurationError, LunguageError
@@ -215,7 +215,8 @@ def _serve(fields: dict[str, str], connection: Connection) -> None:
     os.setsid()  # Ctrl-C in a terminal reaches the command alone, which passes it on once
     home = HomeResource(**fields)
     try:
-        with answering_signals(), collector_seldom(), dagster_instance(home.home) as instance:
+        collect_seldom()
+        with answering_signals(), dagster_instance(home.home) as instance:
             runner = Runner(home, instance)
             while True:
                 for said in _carried_out(runner, connection.recv()):

@@ -22,6 +22,7 @@ from lunguage_assets.errors import InvalidTable, MethodError
 from lunguage_assets.files import replace_text, write_csv
 from lunguage_assets.implicit.resolution.guarantees import refuse_violations
 from lunguage_assets.pictures.plots import thinned
+from lunguage_assets.quality.beliefs import refuse_broken_beliefs
 from lunguage_assets.release.bundle.bundle_dictionary import bundle_dictionary
 from lunguage_assets.release.bundle.changes import row_changes
 from lunguage_assets.release.bundle.disclosure import Disclosure
@@ -168,6 +169,7 @@ def _write_restricted(release: Release, folder: Path) -> Totals:
                 append(tables[name])
     with writing_labels(folder) as labels:
         for tables in studies.parts("study", Totals.TABLES):
+            refuse_broken_beliefs(tables["lunguage_plus_plus"])
             totals.add(tables)
             labels.add(tables)
     with (

@@ -30,6 +30,7 @@ from lunguage_assets.release.explain.study_record import Record, StudyRecord
 
 IN_RESULT = "in the result"
 _GONE = ("merged", "removed", "excluded", "discarded")
+_NOT_GENERATED = {"already stated": "already stated by", "spoken against": "not generated against"}
 
 
 @dataclass(frozen=True)
@@ -164,7 +165,7 @@ class _Teller:
         self._log = tables["resolution_log"]
         self._gone = {event["finding_id"]: event for event in self._log if event["event"] in _GONE}
         self._already = {
-            event["finding_id"]: event for event in self._log if event["event"] == "already stated"
+            event["finding_id"]: event for event in self._log if event["event"] in _NOT_GENERATED
         }
         self._rejected = tables["rejected"]
         self._notes = tables["intake_notes"]
@@ -283,9 +284,9 @@ class _Teller:
             (c for c in self._children.values() if c["parent_id"] == own), key=lambda c: c["edge"]
         ):
             number = child["finding_id"]
-            if child["outcome"] == "already stated":
+            if child["outcome"] in _NOT_GENERATED:
                 lines.append(
-                    f"{shown(stated_as(child))} ({child['status']}): already stated by "
+                    f"{shown(stated_as(child))} ({child['status']}): {_NOT_GENERATED[child['outcome']]} "
                     f"{self.named(child['linked_to'])}"
                 )
             else:
@@ -308,8 +309,9 @@ class _Teller:
         event = self._gone.get(own) or self._already.get(own)
         if event is None:
             return [f"idx {self._result[own]['idx']} of the result"]
+        against = event["event"] == "spoken against"
         survivor = (
-            f" {self.named(event['survivor_id'])} stands for it."
+            f" {self.named(event['survivor_id'])} {'says so' if against else 'stands for it'}."
             if event["survivor_id"] is not None
             else " No row stands for it."
         )

@@ -32,6 +32,7 @@ NO_PATHWAY = {
     "history section": "it stands in the history section, which takes no part",
     "past diagnosis": "it is past, and only current diagnoses expand",
     "negative": "it is denied: the absence of a diagnosis does not imply the absence of its signs",
+    "resolved": "the report calls it resolved: it is absent now",
     "merged": "it says the same as another row, which expands in its place",
     "no information on certainty": "nothing is known of its certainty",
     "device": "it is about a device, not about the patient",
@@ -49,6 +50,9 @@ RULES = {
     "rule 2: definite contradiction": "rule 2: certainly present against certainly absent; all go",
     "rule 3: highest support": "rule 3: the row with the highest support is kept",
     "rule 3: highest p": "rule 3 in mode paper: the row with the highest p is kept",
+    "stated against": "the report speaks against it",
+    "attributes exclude each other": "its course, onset, size or grade excludes what the other says",
+    "parent merged": "the diagnosis that implied it was merged; the row that stands for it has its own signs",
     "parent gone": "the diagnosis that implied it is gone",
     "target gone": "the row that it refers to is gone",
 }
@@ -62,6 +66,7 @@ CONFLICTS = {
     "duplicate_neg": "tentatively absent twice",
     "repeat_dp": "certainly present twice",
     "repeat_dn": "certainly absent twice",
+    "stated_contradiction": "the report says both, at places that contain each other; both stay",
 }
 
 FIT_ENDS = {

@@ -4,12 +4,11 @@ A label asks whether something is present anywhere in the study, so the rules of
 5) are applied without the place, as far as they can be:
 
 - A row at one place and a denial of another do not contradict each other. A denial contradicts a claim when
-  its place, or no place at all,
-  covers that of the claim.
-- Of a claim and a denial that do contradict, the report outranks what was generated (rule 1), else the higher
-  support decides (rule 3), and a
-  tie goes to the status that rule 3 prefers. Rule 2 has been applied before: what is left are statements
-  about different keys.
+  its place contains that of the claim; no place contains every place (`implicit/statements`).
+- Where the report itself says both, the label is contradictory, without any target: also what rule 2 removed.
+- Of a claim and a denial of other sources, the report outranks what was generated (rule 1), else the higher
+  support decides (rule 3), and a tie goes to the status that rule 3 prefers.
+- What the report calls resolved is absent now, and denied.
 - Present at one place is present: of the claims that are left the one with the highest support speaks for the
   label. Only when none is left
   is the label denied.
@@ -21,16 +20,18 @@ effusion on the right.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from lunguage_assets.implicit.resolution.conflict_rules import RULES
 from lunguage_assets.implicit.rows import CLAIM_DECIMALS, collector_paused, column_values
-from lunguage_assets.release.labels.label_file import LabelList, Meaning
-from lunguage_assets.tables.labels import LABELS
+from lunguage_assets.implicit.statements.label_file import REFINING, LabelList, Meaning, read_as
+from lunguage_assets.implicit.statements.places import anatomy, denies_only_more, says_resolved
+from lunguage_assets.tables.labels import LABELS, WITH_IMPLIED
 
 _PREFERRED = {"dp": 0, "tp": 1, "tn": 2, "dn": 3}
 _INVERTED = {"dp": "dn", "tp": "tn", "tn": "tp", "dn": "dp"}
@@ -39,17 +40,19 @@ _COLUMNS = (
     "finding_id",
     "name",
     "ent",
+    "sent",
     "location",
     "location_parts",
     "measurement",
-    "morphology",
+    "improved",
     "status",
     "currency",
+    *REFINING,
 )
 _BELIEF = ("prob", "p_low", "p_high", "support", "p_source", "prob_is_bound", "source")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Claim:
     """What one row says of one label; `order` is the place of the row's own status in rule 3."""
 
@@ -63,7 +66,12 @@ class Claim:
     p_high: float
     p_source: str
     is_bound: bool
-    place: frozenset[str] = frozenset()
+    place: tuple[str, ...] = ()
+    refinements: frozenset[str] = frozenset()
+    denies_only_more: bool = False
+    """"No other fracture": denies nothing that is stated elsewhere."""
+    by_other: bool = False
+    """Concluded from another label."""
 
     @property
     def present(self) -> bool:
@@ -77,10 +85,21 @@ class Claim:
         return self.support, -self.order
 
     def overrules(self, claim: Claim) -> bool:
-        """Whether this denial leaves nothing of a claim of presence."""
-        if not self.place <= claim.place:
+        """Whether this denial leaves nothing of a claim of presence that the report does not state too."""
+        if not self._reaches(claim):
             return False
         return self.stated if self.stated != claim.stated else self.strength > claim.strength
+
+    def disputes(self, claim: Claim) -> bool:
+        """Whether the report says both."""
+        said = self.stated and claim.stated and not (self.by_other or claim.by_other)
+        return said and self._reaches(claim)
+
+    def _reaches(self, claim: Claim) -> bool:
+        """Whether this denial is about what the claim says, at its place."""
+        if self.denies_only_more or not self.refinements <= claim.refinements:
+            return False
+        return anatomy().covers(self.place, claim.place)
 
 
 @dataclass(slots=True)
@@ -92,19 +111,36 @@ class Said:
     present: list[Claim] = field(default_factory=list)
     denied: list[Claim] = field(default_factory=list)
     past: bool = False
+    both: bool = False
+    """Whether rule 2 removed a presence and its denial."""
 
     def add(self, claim: Claim) -> None:
         (self.present if claim.present else self.denied).append(claim)
 
     def decided(self) -> Claim | None:
-        """The claim that speaks for the label; None when nothing current was said."""
-        return _decided(self.present, self.denied)
+        """The claim that speaks for the label; None when nothing current was said, or the report says
+        both.
+        """
+        claim = _decided(self.present, self.denied)
+        return None if self._contradictory(claim) else claim
+
+    def contradictory(self) -> bool:
+        """Whether the report says that the label is present and that it is not."""
+        return self._contradictory(_decided(self.present, self.denied))
+
+    def _contradictory(self, claim: Claim | None) -> bool:
+        if claim is not None and claim.present and claim.stated:
+            return False
+        return self.both or any(
+            denial.disputes(presence) for denial in self.denied for presence in self.present
+        )
 
     def stated(self) -> Claim | None:
         """The claim that speaks for the label in the report's own words; None when they say nothing now."""
-        return _decided(
+        claim = _decided(
             *([claim for claim in claims if claim.stated] for claims in (self.present, self.denied))
         )
+        return None if self._contradictory(claim) else claim
 
     def denied_at_place(self, decided: Claim) -> bool:
         return not decided.present and all(denial.place for denial in self.denied)
@@ -115,7 +151,11 @@ SaidOfLabels = dict[tuple[str, int], Said]
 
 
 def _decided(present: Sequence[Claim], denied: Sequence[Claim]) -> Claim | None:
-    standing = [claim for claim in present if not any(denial.overrules(claim) for denial in denied)]
+    standing = [
+        claim
+        for claim in present
+        if not any(denial.overrules(claim) or denial.disputes(claim) for denial in denied)
+    ]
     return min(standing or denied, key=_first, default=None)
 
 
@@ -128,20 +168,31 @@ def _first(claim: Claim) -> tuple[float, int, bool, int, str]:
 
 @collector_paused()
 def study_labels(
-    rows: pd.DataFrame, matches: pd.DataFrame, reports: pd.DataFrame, listed: LabelList
+    rows: pd.DataFrame,
+    matches: pd.DataFrame,
+    reports: pd.DataFrame,
+    listed: LabelList,
+    log: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """LUNGUAGE_PLUS_PLUS, PATHWAY_MATCHES and REPORTS of the same studies to LABELS, one row per study and
-    label, sorted.
+    """LUNGUAGE_PLUS_PLUS, PATHWAY_MATCHES, REPORTS and RESOLUTION_LOG of the same studies to LABELS, one row
+    per study and label, sorted. Without the log nothing is known of what rule 2 removed.
 
     Studies without any row have all their labels unmentioned. Linear in the rows; independent of their order.
     """
-    return label_frame(what_is_said(rows, matches, listed), reports, listed)
+    return label_frame(what_is_said(rows, matches, listed, log), reports, listed)
 
 
 @collector_paused()
-def what_is_said(rows: pd.DataFrame, matches: pd.DataFrame, listed: LabelList) -> SaidOfLabels:
-    """LUNGUAGE_PLUS_PLUS and PATHWAY_MATCHES of whole studies to what they say, by study and label."""
-    said = _said(rows, matches, listed)
+def what_is_said(
+    rows: pd.DataFrame, matches: pd.DataFrame, listed: LabelList, log: pd.DataFrame | None = None
+) -> SaidOfLabels:
+    """LUNGUAGE_PLUS_PLUS, PATHWAY_MATCHES and RESOLUTION_LOG of whole studies to what they say, by study and
+    label.
+    """
+    diagnosis = _diagnoses(matches)
+    said = _said(rows, diagnosis, listed)
+    if log is not None:
+        _note_both(said, log, diagnosis, listed)
     for number, label in enumerate(listed.labels):
         others = [listed.names.index(name) for name in label.denied_by]
         if others:
@@ -149,19 +200,36 @@ def what_is_said(rows: pd.DataFrame, matches: pd.DataFrame, listed: LabelList) -
     return said
 
 
-def _said(rows: pd.DataFrame, matches: pd.DataFrame, listed: LabelList) -> SaidOfLabels:
-    """What the rows themselves say, before labels deny each other."""
+def _diagnoses(matches: pd.DataFrame) -> dict[str, str]:
+    """Finding id -> diagnosis; a device has none."""
     of_device = matches["reason"] == "device"
-    diagnosis = dict(
+    return dict(
         zip(matches["finding_id"].tolist(), matches["diagnosis"].where(~of_device, "").tolist(), strict=True)
     )
+
+
+def _note_both(
+    said: SaidOfLabels, log: pd.DataFrame, diagnosis: Mapping[str, str], listed: LabelList
+) -> None:
+    """Mark the labels of which the report says both, so that rule 2 removed the rows."""
+    gone = log[(log["rule"] == RULES[1][0]) & (log["source"] == "original")]
+    names = ("study_id", "finding_id", "name", "location_parts")
+    for study, own, name, parts in zip(*(column_values(gone, one) for one in names), strict=True):
+        for meaning in listed.meanings(name, name, diagnosis.get(own, "")):
+            if meaning.holds_at(", ".join(parts)):
+                said.setdefault((study, meaning.label), Said()).both = True
+
+
+def _said(rows: pd.DataFrame, diagnosis: Mapping[str, str], listed: LabelList) -> SaidOfLabels:
+    """What the rows themselves say, before labels deny each other."""
     known: dict[tuple[str, str, str], tuple[Meaning, ...]] = {}
     said: SaidOfLabels = {}
     beliefs = zip(*(column_values(rows, name) for name in _BELIEF), strict=True)
     for values, belief in zip(
         zip(*(column_values(rows, name) for name in _COLUMNS), strict=True), beliefs, strict=True
     ):
-        study, own, name, ent, location, parts, measurement, morphology, status, currency = values
+        study, own, name, ent, sent, location, parts, measurement, improved, status, currency = values[:11]
+        refining: tuple[str, ...] = values[11:]
         wording = name, ent, diagnosis.get(own, "")
         meanings = known.get(wording)
         if meanings is None:
@@ -170,40 +238,28 @@ def _said(rows: pd.DataFrame, matches: pd.DataFrame, listed: LabelList) -> SaidO
         for meaning in meanings:
             if meaning.label in taken or not meaning.holds_at(", ".join((location, *parts))):
                 continue
-            reading = _reading(meaning, status, f"{measurement}, {morphology}", listed)
+            reading = read_as(meaning, status, f"{measurement}, {refining[0]}", listed)
             if reading is None:
                 continue
             taken.add(meaning.label)
             about = said.setdefault((study, meaning.label), Said())
+            if meaning.reads == "presence" and status[1] == "p" and says_resolved(improved):
+                reading = not reading
             if currency != "current dx":
                 about.past |= (status[1] == "p") == reading
             else:
-                about.add(
-                    _claim(
-                        own, status, reading, frozenset() if meaning.placeless else frozenset(parts), belief
-                    )
-                )
+                claim = _claim(own, status, reading, () if meaning.placeless else parts, belief)
+                claim.refinements = listed.refinements(wording[2], name, ent, (location, *parts), refining)
+                claim.denies_only_more = denies_only_more(sent)
+                about.add(claim)
     return said
-
-
-def _reading(meaning: Meaning, status: str, measured: str, listed: LabelList) -> bool | None:
-    """True when the row is read as it stands, False when the other way round, None when it says nothing of
-    the label.
-
-    Of a size, "normal" denies in either polarity: reports are annotated both ways (heart size, negative,
-    normal).
-    """
-    if meaning.reads != "size":
-        return meaning.reads == "presence"
-    enlarged = listed.is_enlarged(measured)
-    return None if enlarged is None else enlarged or status[1] == "n"
 
 
 def _claim(
     own: str,
     status: str,
     as_it_stands: bool,
-    place: frozenset[str],
+    place: tuple[str, ...],
     belief: tuple[float, float, float, float, str, bool, str],
 ) -> Claim:
     p, low, high, support, p_source, is_bound, source = belief
@@ -241,6 +297,7 @@ def _deny_by_others(said: SaidOfLabels, number: int, others: Sequence[int]) -> N
                     high,
                     claim.p_source,
                     True,
+                    by_other=True,
                 )
             )
     for study, claims in denials.items():
@@ -280,11 +337,13 @@ class _Columns:
         self._numbers = {name: np.full(size, np.nan) for name in ("p", "p_low", "p_high", "soft")}
         self._flags = {name: np.zeros(size, dtype=bool) for name in ("p_is_bound", "denied_at_place", "past")}
         self._certain = np.full(size, np.nan)
-        self._uncertain = np.zeros(size, dtype=bool)
+        self._uncertain, self._implied = np.zeros((2, size), dtype=bool)
 
     def put(self, at: int, about: Said) -> None:
         self._flags["past"][at] = about.past
         claim = about.decided()
+        if about.contradictory():
+            self._texts["source"][at] = "contradictory"
         if claim is None:
             return
         self._texts["source"][at] = ("stated" if claim.stated else "implied") if claim.present else "denied"
@@ -303,6 +362,7 @@ class _Columns:
         self._flags["denied_at_place"][at] = about.denied_at_place(claim)
         self._uncertain[at] = claim.status[0] == "t"
         self._certain[at] = float(claim.present)
+        self._implied[at] = claim.present and not claim.stated
 
     def values(self) -> dict[str, Any]:
         policies = {
@@ -310,5 +370,11 @@ class _Columns:
             "uncertain_as_zero": np.where(self._uncertain, 0.0, self._certain),
             "uncertain_ignored": np.where(self._uncertain, np.nan, self._certain),
         }
-        integers = {name: pd.array(values, dtype="Int64") for name, values in policies.items()}
-        return self._texts | self._numbers | self._flags | integers
+        targets: dict[str, Any] = {}
+        for name, values in policies.items():
+            targets[name] = pd.array(np.where(self._implied, np.nan, values), dtype="Int64")
+            targets[f"{WITH_IMPLIED}{name}"] = pd.array(values, dtype="Int64")
+        soft = self._numbers.pop("soft")
+        targets["soft"] = np.where(self._implied, np.nan, soft)
+        targets[f"{WITH_IMPLIED}soft"] = soft
+        return self._texts | self._numbers | self._flags | targets

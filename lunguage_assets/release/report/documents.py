@@ -11,9 +11,9 @@ import pandas as pd
 
 from lunguage_assets.documents import markdown_table
 from lunguage_assets.files import replace_text, write_csv
+from lunguage_assets.implicit.statements.label_file import load_label_list
 from lunguage_assets.release.growing import Append, growing_csv, growing_parquet
 from lunguage_assets.release.labels.chexpert import chexpert_labels, chexpert_probabilities
-from lunguage_assets.release.labels.label_file import load_label_list
 from lunguage_assets.release.labels.labels import label_frame, what_is_said
 from lunguage_assets.release.report.paper_tables import PaperTables
 from lunguage_assets.tables.labels import LABELS
@@ -32,12 +32,14 @@ names of CheXpert).
 | `stated` | the report says that the finding is present, or may be |
 | `implied` | a pathway of a stated diagnosis says so; p is a bound (`p_is_bound`) |
 | `denied` | the report says that it is absent, or probably is; with `denied_at_place` only at one place |
+| `contradictory` | the report says both; no target |
 | `unmentioned` | nothing is known |
 
 - p is the probability that the finding is present anywhere in the study. Rows of several places count together: one place is enough, and the denial
-  of one place does not deny another. Of contradictory rows the report outranks what was generated, then the higher support decides.
-- Past findings do not count as present (`past` says that there are some).
-- Targets: `uncertain_as_one`, `uncertain_as_zero`, `uncertain_ignored` (empty where the report hedges: status tp or tn), `soft` (p itself).
+  of one place does not deny another. What the report says outranks what was generated. Where it says both, the label is `contradictory`.
+- Past findings do not count as present (`past` says that there are some); what the report calls resolved is denied.
+- Targets: `uncertain_as_one`, `uncertain_as_zero`, `uncertain_ignored` (empty where the report hedges: status tp or tn), `soft` (p itself). Implied
+  labels are empty there; the same columns with the prefix `with_implied_` count them as present.
 - "no finding" is stated only by words such as "no acute cardiopulmonary process", and denied by whatever else is present.
 - What counts as which label is listed in `resources/labels.yaml`.
 
@@ -111,7 +113,7 @@ def writing_labels(folder: Path) -> Iterator[LabelFiles]:
 class LabelFiles:
     """The labels of some studies after those of others (`writing_labels`)."""
 
-    TABLES = ("lunguage_plus_plus", "pathway_matches", "reports")
+    TABLES = ("lunguage_plus_plus", "pathway_matches", "reports", "resolution_log")
 
     def __init__(self, csv: Append, parquet: Append, chexpert: Append, probability: Append) -> None:
         self._csv, self._parquet = csv, parquet
@@ -122,8 +124,8 @@ class LabelFiles:
 
     def add(self, tables: Mapping[str, pd.DataFrame]) -> None:
         """Write the labels of some studies, whole ones, whose tables are named in `TABLES`."""
-        rows, matches, reports = (tables[name] for name in self.TABLES)
-        said = what_is_said(rows, matches, self._listed)
+        rows, matches, reports, log = (tables[name] for name in self.TABLES)
+        said = what_is_said(rows, matches, self._listed, log)
         labels = label_frame(said, reports, self._listed)
         self._parquet(labels)
         self._csv(labels)

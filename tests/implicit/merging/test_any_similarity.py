@@ -164,10 +164,11 @@ def test_whatever_the_similarities_nothing_said_changes_and_every_row_has_one_pl
 @given(reports, any_cosines)
 def test_the_survivor_is_the_preferred_row_of_its_group(rows: list[Said], encoder: AnyCosines) -> None:
     frame = deduplicated(rows, embedder=encoder, history="keep")
-    support = dict(zip(frame["finding_id"], frame["support"], strict=True))
+    believed = frame.set_index("finding_id")
     for group in merged_groups(rows, frame):
         for row in group:
-            row.support = support[row.finding_id]
+            row.support = believed.loc[row.finding_id, "support"]
+            row.p_source = believed.loc[row.finding_id, "p_source"]
         assert min(group, key=claim_preference) is group[0]
 
 

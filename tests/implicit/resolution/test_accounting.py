@@ -10,6 +10,8 @@ from lunguage_assets.implicit.resolution.accounting import account, explained_st
 from lunguage_assets.implicit.resolution.guarantees import (
     LIVING_PARENT,
     NO_CLASH,
+    NO_SURER,
+    NOT_AGAINST,
     ONE_ROW_PER_KEY,
     STUDY_PRESENT,
     UNIQUE_NUMBERS,
@@ -105,7 +107,13 @@ def test_every_guarantee_is_really_checked() -> None:
     assert spoiled(lambda by_id, _: by_id[identity(1)].update(name="dyspnea", status="dn")) == {
         ONE_ROW_PER_KEY,
         NO_CLASH,
+        NOT_AGAINST,
     }
+    assert spoiled(
+        lambda by_id, _: by_id[identity(1)].update(name="heart size", status="dn", measurement="normal")
+    ) == {NOT_AGAINST}
+    assert spoiled(lambda by_id, _: by_id[identity(0)].update(support=0.6)) == {NO_SURER}
+    assert spoiled(lambda by_id, _: by_id[identity(0)].update(status="tp")) == {NO_SURER}
     assert spoiled(lambda by_id, _: by_id[child].update(root_id=identity(1))) == {LIVING_PARENT}
     assert spoiled(lambda by_id, _: by_id[child].update(parent_id="s00000001:77")) == {LIVING_PARENT}
     assert spoiled(lambda by_id, _: by_id[child].update(parent_id=child)) == {LIVING_PARENT}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from invented_reports import STUDY, AlikeEmbedder, Outcome, dictionary, identity, run, said
+from invented_reports import STUDY, AlikeEmbedder, Outcome, dictionary, identity, in_mode, run, said
 
 from lunguage_assets.implicit.expansion.expand import expand
 from lunguage_assets.implicit.resolution.guarantees import (
@@ -26,7 +26,9 @@ def logged(outcome: Outcome, finding_id: str, stage: str = "resolve") -> dict[st
     """The one entry of the log that says what became of a row."""
     log = outcome.resolution.log
     found = log[
-        (log["finding_id"] == finding_id) & (log["stage"] == stage) & (log["event"] != "reference lost")
+        (log["finding_id"] == finding_id)
+        & (log["stage"] == stage)
+        & ~log["event"].isin(["reference lost", "cell kept apart"])
     ].to_dict("records")
     assert len(found) == 1
     return {name: None if value is not None and value != value else value for name, value in found[0].items()}
@@ -47,7 +49,7 @@ def lost_references(outcome: Outcome) -> set[tuple[str, str]]:
 
 
 def test_rule_1_an_expansion_never_outweighs_what_the_report_says() -> None:
-    outcome = run([said("CHF"), said("pulmonary edema", "tn", p=0.4)])
+    outcome = in_mode([said("CHF"), said("pulmonary edema", "tn", p=0.4)], "paper")
     assert identity(1) in outcome.ids()
     entry = logged(outcome, identity(0) + "/1")
     assert (entry["event"], entry["rule"], entry["conflict_type"], entry["survivor_id"]) == (
@@ -59,7 +61,7 @@ def test_rule_1_an_expansion_never_outweighs_what_the_report_says() -> None:
 
 
 def test_a_denied_sub_finding_goes_with_its_whole_subtree_and_leaves_no_link() -> None:
-    outcome = run([said("CHF"), said("pulmonary edema", "dn")])
+    outcome = in_mode([said("CHF"), said("pulmonary edema", "dn")], "paper")
     assert outcome.names() == [
         "congestive heart failure",
         "pulmonary edema",
@@ -139,10 +141,15 @@ def test_a_loser_of_the_same_polarity_is_merged_and_of_the_other_removed() -> No
     outcome = run(rows)
     survivor = outcome.row(identity(0))
     assert (survivor["measurement"], survivor["severity"], survivor["prob"]) == (
-        "5 mm, 8 mm",
-        "mild, faint",
+        "5 mm",
+        "mild",
         0.8,
     )
+    log = outcome.resolution.log
+    apart = log[log["event"] == "cell kept apart"]
+    assert apart["reference"].tolist() == ["measurement: 8 mm", "severity: faint"]
+    assert set(apart["finding_id"]) == {identity(1)}
+    assert set(apart["survivor_id"]) == {identity(0)}
     assert (survivor["evidence"], survivor["associate"], survivor["merged_ids"]) == (
         [identity(3)],
         ["~cough"],
@@ -258,7 +265,8 @@ def test_evidence_of_a_losing_expansion_goes_to_the_agreeing_survivor() -> None:
 
 
 def test_the_lost_link_of_a_row_removed_later_is_logged() -> None:
-    outcome = run([said("pneumonia"), said("opacity", "tp", p=0.3), said("opacity", "tn", p=0.2)])
+    rows = [said("pneumonia"), said("opacity", "tp", p=0.3), said("opacity", "tn", p=0.4)]
+    outcome = in_mode(rows, "paper")
     assert outcome.child(identity(0) + "/0")["linked_to"] == identity(1)
     assert identity(1) not in outcome.row(identity(0))["evidence"]
     assert (identity(0), identity(1)) in lost_references(outcome)
@@ -270,8 +278,39 @@ def test_a_heart_of_normal_size_does_not_become_enlarged_by_merging() -> None:
     outcome = run([said("cardiomegaly"), said("heart size", location="cardiothoracic", measurement="normal")])
     assert outcome.row(identity(1))["measurement"] == "normal"
     assert outcome.row(identity(0))["evidence"] == []
-    assert logged(outcome, identity(0) + "/0")["event"] == "merged"
-    assert (identity(0), identity(0) + "/0") in lost_references(outcome)
+    assert logged(outcome, identity(0) + "/0", "expand")["event"] == "spoken against"
+
+
+def test_a_cell_that_deduplication_kept_apart_is_in_the_log() -> None:
+    rows = [said("scar", severity="mild"), said("old scar", "tp", p=0.4, severity="faint")]
+    outcome = run(rows, embedder=AlikeEmbedder())
+    log = outcome.resolution.log
+    apart = log[log["event"] == "cell kept apart"].iloc[0]
+    assert (apart["stage"], apart["finding_id"], apart["survivor_id"], apart["reference"]) == (
+        "deduplicate",
+        identity(1),
+        identity(0),
+        "severity: faint",
+    )
+
+
+def test_two_suspicions_at_one_place_in_other_words_are_one_row_with_its_own_children() -> None:
+    """Sub-findings of a merged row are those of its survivor, never adopted: none is more certain."""
+    rows = [said("edema"), said("effusion", "tp", p=0.4, location="right"), said("fluid", location="left")]
+    for outcome in (run(rows), run([*rows, said("effusion", "tp", p=0.7, location="right side")])):
+        assert violations(outcome.rows) == []
+        by_id = outcome.rows.set_index("finding_id")
+        for row in outcome.rows[outcome.rows["source"] == "expansion"].to_dict("records"):
+            assert row["support"] <= by_id.loc[row["parent_id"], "support"]
+            assert row["finding_id"].rpartition("/")[0] == row["parent_id"]
+
+
+def test_stated_rows_that_contradict_each_other_by_containment_stay_and_are_listed() -> None:
+    outcome = run([said("pleural effusion", "dn"), said("effusion", "tp", p=0.6, location="left")])
+    assert outcome.rows["source"].tolist()[:2] == ["original", "original"]
+    assert ("pleural effusion", "stated_contradiction", "original-original") in conflicts(outcome)
+    apart = run([said("effusion", "dn", location="right"), said("effusion", "tp", p=0.6, location="left")])
+    assert conflicts(apart) == set()
 
 
 def test_several_spellings_of_one_diagnosis_leave_one_of_each_sub_finding() -> None:
@@ -460,3 +499,16 @@ def test_a_removed_row_cannot_be_brought_back_by_an_encoder_that_finds_all_alike
 def test_resolve_takes_the_empty_expansion() -> None:
     expansion = expand(DEDUPLICATED_FINDINGS.frame(), dictionary(), dictionary()._vocabulary)
     assert len(resolve(DEDUPLICATED_FINDINGS.frame(), expansion, dictionary()).rows) == 0
+
+
+@pytest.mark.parametrize(
+    ("denial", "presence"),
+    [
+        (said("loculated pleural effusion", "dn"), said("effusion", location="left")),
+        (said("acute fracture", "dn"), said("fracture", onset="old", location="left rib")),
+        (said("fracture", "dn", sent="No other fracture is seen."), said("fracture", location="left rib")),
+        (said("opacity", "dn", sent="No new opacity."), said("opacity", location="apex")),
+    ],
+)
+def test_a_denial_denies_no_more_than_it_says(denial: Any, presence: Any) -> None:
+    assert conflicts(run([denial, presence])) == set()

@@ -487,7 +487,8 @@ def test_another_belief_is_a_changed_row(invented: Made, tmp_path: Path) -> None
     write(invented, tmp_path / "panel", "first")
     tables = invented.batches["first"]
     rows = tables["lunguage_plus_plus"].copy()
-    rows.loc[rows.index[0], "support"] = 0.123
+    doubted = rows.index[(rows["status"] == "tp") & (rows["source"] == "original")][0]
+    rows.loc[doubted, "p_high"] = 0.999
     changed = stored(tmp_path / "stored", {"first": {**tables, "lunguage_plus_plus": rows}})
     release = opened(invented.ranking, changed)
     written = write_bundle(release, tmp_path / "panel", invented.origin(), {}, invented.examples)

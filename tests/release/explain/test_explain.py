@@ -216,12 +216,18 @@ def test_a_generated_row_is_explained_up_to_its_root() -> None:
     assert "hedges" not in found
 
 
-def test_a_sign_of_a_merged_diagnosis_names_the_row_that_holds_it_now() -> None:
+def test_a_sign_of_a_merged_diagnosis_says_that_the_survivor_has_its_own() -> None:
     """The two pneumonias are one after resolution; only the lobar one implied a consolidation."""
     found = story([said("pneumonia", "tp", p=0.4, morphology="lobar"), said("pneumonia", "tp", p=0.8)])
-    moved = told(found, identity(0) + "/0")["said"]
-    assert "its parent is gone or merged: idx 1 (pneumonia, tp) holds it now" in moved
-    assert "0 (pneumonia, tp; merged) implies it by pathway pneumonia_3" in moved
+    gone = told(found, identity(0) + "/0")
+    assert "0 (pneumonia, tp; merged) implies it by pathway pneumonia_3" in gone["said"]
+    assert "the row that stands for it has its own signs" in gone["what became of it"]
+
+
+def test_a_sign_that_the_report_speaks_against_names_the_statement() -> None:
+    found = told(story([said("CHF"), said("heart size", "dn", measurement="normal")]), identity(0) + "/0")
+    assert "the report speaks against it" in found["what became of it"]
+    assert "heart size" in found["what became of it"]
 
 
 def test_both_rows_of_a_merge_name_each_other() -> None:
@@ -464,7 +470,7 @@ def test_comparing_modes_counts_causes_and_lists_rows_without_report_text(tmp_pa
     assert "| probability | denied sign | 1 | 1 |" in done.output
     assert "| only in paper | follows from another row | 2 | 1 |" in done.output
     listed = (tmp_path / "out" / "mode_differences.csv").read_text()
-    assert len(listed.splitlines()) == 1 + 5
+    assert len(listed.splitlines()) == 1 + 6
     assert SECRET not in listed + done.output
     nothing = CliRunner().invoke(compare_modes, ["--home", str(home.root), "--ranker", "oracle"])
     assert isinstance(nothing.exception, ConfigurationError)

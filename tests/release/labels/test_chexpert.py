@@ -14,8 +14,8 @@ from hypothesis import given
 from invented_reports import Said, frames, run, said
 from profiles import examples
 
+from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
 from lunguage_assets.release.labels.chexpert import chexpert_labels, chexpert_probabilities
-from lunguage_assets.release.labels.label_file import LabelList, load_label_list
 from lunguage_assets.release.labels.labels import study_labels, what_is_said
 from lunguage_assets.release.report.documents import writing_labels
 from lunguage_assets.tables.labels import CHEXPERT, CHEXPERT_LABELS, CHEXPERT_PROBABILITIES
@@ -36,7 +36,9 @@ def both(rows: Sequence[Said]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The two frames of some rows, the schemas asserted."""
     outcome, (_, _, delivered) = run(rows), frames(list(rows))
     matches = outcome.expansion.matches
-    labels = chexpert_labels(what_is_said(outcome.rows, matches, listed()), delivered, listed())
+    labels = chexpert_labels(
+        what_is_said(outcome.rows, matches, listed(), outcome.resolution.log), delivered, listed()
+    )
     p = chexpert_probabilities(study_labels(outcome.rows, matches, delivered, listed()))
     CHEXPERT_LABELS.to_arrow(labels)
     CHEXPERT_PROBABILITIES.to_arrow(p)
@@ -88,6 +90,7 @@ def test_code_written_for_the_former_file_reads_both(tmp_path: Path) -> None:
         "lunguage_plus_plus": outcome.rows,
         "pathway_matches": outcome.expansion.matches,
         "reports": delivered,
+        "resolution_log": outcome.resolution.log,
     }
     with writing_labels(tmp_path) as files:
         for study in delivered["study_id"]:

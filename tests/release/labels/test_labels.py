@@ -19,7 +19,7 @@ from invented_reports import Said, dictionary, frames, in_mode, run, said
 from profiles import examples
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.release.labels.label_file import LabelList, load_label_list
+from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
 from lunguage_assets.release.labels.labels import study_labels
 from lunguage_assets.release.report.documents import writing_labels
 from lunguage_assets.tables.labels import LABELS
@@ -30,6 +30,7 @@ CHEXPERT = {
     "Fracture", "Support Devices",
 }  # fmt: skip
 POLICIES = ["uncertain_as_one", "uncertain_as_zero", "uncertain_ignored", "soft"]
+WITH_IMPLIED = [f"with_implied_{name}" for name in POLICIES]
 
 
 @lru_cache(maxsize=1)
@@ -40,7 +41,7 @@ def listed() -> LabelList:
 def labels(rows: Sequence[Said], mode: str = "method", **options: Any) -> pd.DataFrame:
     outcome = in_mode(rows, mode, **options) if mode == "paper" else run(rows, **options)
     _, _, delivered = frames(list(rows))
-    return study_labels(outcome.rows, outcome.expansion.matches, delivered, listed())
+    return study_labels(outcome.rows, outcome.expansion.matches, delivered, listed(), outcome.resolution.log)
 
 
 def label(name: str, *rows: Said, **options: Any) -> dict[str, Any]:
@@ -64,7 +65,7 @@ def test_unmentioned_is_null_everywhere_and_never_zero() -> None:
 
 
 def test_a_study_of_which_nothing_is_left_has_all_labels_unmentioned() -> None:
-    frame = labels([said("pneumonia", "dp"), said("pneumonia", "dn")])
+    frame = labels([said("fever", "dp"), said("fever", "dn")])
     assert set(frame["source"]) == {"unmentioned"}
     assert len(frame) == 20
 
@@ -124,12 +125,37 @@ def test_one_place_is_enough_and_the_denial_of_another_is_none() -> None:
 
 
 def test_a_denial_without_a_place_covers_every_place() -> None:
-    for support, source in ((0.6, "denied"), (None, "stated")):
+    for support in (0.6, None):
         rows = [
             said("effusion", "dn"),
             said("effusion", "tp" if support else "dp", p=support, location="right"),
         ]
-        assert label("pleural effusion", *rows)["source"] == source
+        found = label("pleural effusion", *rows)
+        assert found["source"] == "contradictory"
+        assert all(pd.isna(found[name]) for name in ("p", "status", *POLICIES, *WITH_IMPLIED))
+
+
+def test_a_label_that_rule_2_emptied_is_contradictory() -> None:
+    found = label("pneumonia", said("pneumonia", "dp"), said("pneumonia", "dn"))
+    assert found["source"] == "contradictory"
+    elsewhere = [said("effusion", status, location="left") for status in ("dp", "dn")]
+    assert label("pleural effusion", *elsewhere, said("effusion", location="right"))["source"] == "stated"
+    denied = said("effusion", "dn", location="right")
+    assert label("pleural effusion", *elsewhere, denied)["source"] == "contradictory"
+
+
+def test_what_has_resolved_is_denied() -> None:
+    found = label("pulmonary edema", said("edema", improved="resolved"))
+    assert (found["source"], found["p"], found["uncertain_as_one"]) == ("denied", 0.0, 0)
+    assert label("pulmonary edema", said("edema", improved="nearly resolved"))["source"] == "stated"
+
+
+def test_implied_labels_have_targets_of_their_own() -> None:
+    found = label("cardiomegaly", said("CHF"))
+    assert all(pd.isna(found[name]) for name in POLICIES)
+    assert [found[name] for name in WITH_IMPLIED] == [1, 1, 1, 1.0]
+    stated = label("pneumonia", said("pneumonia", "tp", p=0.7))
+    assert [stated[name] for name in WITH_IMPLIED[:2]] == [stated[name] for name in POLICIES[:2]]
 
 
 def test_of_several_places_the_best_supported_one_speaks() -> None:
@@ -223,7 +249,7 @@ def test_labels_fit_their_schema_and_never_say_what_no_row_says(rows: list[Said]
     LABELS.to_arrow(frame)
     assert len(frame) == 20 * len(delivered)
     current = outcome.rows[outcome.rows["currency"] == "current dx"].set_index("finding_id")
-    said_something = frame[frame["source"] != "unmentioned"]
+    said_something = frame[~frame["source"].isin(["unmentioned", "contradictory"])]
     assert set(said_something["finding_id"]) <= set(current.index)
     assert (said_something["p_low"] <= said_something["p"]).all()
     assert (said_something["p"] <= said_something["p_high"]).all()
@@ -243,6 +269,7 @@ def test_the_files_say_first_that_unmentioned_is_not_absent(tmp_path: Path) -> N
         "lunguage_plus_plus": outcome.rows,
         "pathway_matches": outcome.expansion.matches,
         "reports": delivered,
+        "resolution_log": outcome.resolution.log,
     }
     with writing_labels(tmp_path) as files:
         for study in delivered["study_id"]:
@@ -250,7 +277,7 @@ def test_the_files_say_first_that_unmentioned_is_not_absent(tmp_path: Path) -> N
     page = (tmp_path / "LABELS.md").read_text()
     assert page.split("\n")[2].startswith("**Unmentioned is not absent.**")
     assert "2 studies, 20 labels" in page
-    assert "| pneumonia | 1 | 0 | 0 | 1 |" in page
+    assert "| pneumonia | 1 | 0 | 0 | 0 | 1 |" in page
     assert LABELS.description.startswith("UNMENTIONED IS NOT ABSENT")
     assert pq.read_table(tmp_path / "labels.parquet").num_rows == 40
     written = pd.read_csv(tmp_path / "labels.csv", keep_default_na=False).set_index(["study_id", "label"])

@@ -1,7 +1,7 @@
 """The closed list of study-level labels (`resources/labels.yaml`): its form, its checks, and which findings
 belong to which label.
 
-What a study says of a label is decided in `labels.py`.
+What a study says of a label is decided in `release/labels/labels.py`.
 """
 
 from __future__ import annotations
@@ -16,9 +16,14 @@ from pydantic import BaseModel, ConfigDict
 from lunguage_assets.corpus.vocabulary import Vocabulary, plain
 from lunguage_assets.data_files import resource
 from lunguage_assets.implicit.pathways.annotated_yaml import AnnotatedYaml, read_annotated
+from lunguage_assets.implicit.pathways.match import diagnosis_of
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
+from lunguage_assets.implicit.rows import Row
 from lunguage_assets.implicit.words import tokens, word_forms
 from lunguage_assets.tables import TERMS
+
+REFINING = ("morphology", "distribution", "severity", "onset")
+"""Attributes that may name a refinement of a diagnosis."""
 
 Reading = Literal["presence", "size", "denial"]
 
@@ -97,6 +102,7 @@ class LabelList:
                 for form in {vocabulary.finding(name) for name in entry.names}:
                     self._of_name.setdefault(form, []).append(Meaning(number, entry.reads, at, not_at))
         self._sizes: dict[str, bool | None] = {}
+        self._refinements: dict[tuple[object, ...], frozenset[str]] = {}
 
     @property
     def names(self) -> list[str]:
@@ -113,6 +119,33 @@ class LabelList:
         )
         return tuple(dict.fromkeys(found))
 
+    def diagnosis(self, row: Row) -> str:
+        """The diagnosis that a row names at its place, or empty."""
+        return diagnosis_of(row, self._dictionary) or ""
+
+    def refinements(
+        self, diagnosis: str, name: str, ent: str, location: tuple[str, ...], attributes: tuple[str, ...]
+    ) -> frozenset[str]:
+        """Refinements of a diagnosis that a row states: a denial of a loculated effusion denies no other.
+
+        Args:
+            diagnosis: of the row, or empty.
+            name: canonical.
+            ent: as worded.
+            location: the location and its parts.
+            attributes: cells of `REFINING`.
+        """
+        if not diagnosis:
+            return frozenset()
+        asked = diagnosis, name, ent, location, attributes
+        found = self._refinements.get(asked)
+        if found is None:
+            wording = (name, plain(ent))
+            spelled = self._dictionary.spelled_refinements(wording)
+            rule = self._dictionary.rules[diagnosis]
+            found = self._refinements[asked] = frozenset(rule.stated(wording, location, attributes, spelled))
+        return found
+
     def is_enlarged(self, measurement: str) -> bool | None:
         """Whether measurements, comma-separated, say that something is large; None when it says neither that
         nor that it is normal.
@@ -124,16 +157,37 @@ class LabelList:
         return self._sizes[measurement]
 
 
-def load_label_list(path: Path | None = None) -> LabelList:
+def read_as(meaning: Meaning, status: str, measured: str, listed: LabelList) -> bool | None:
+    """True when a row is read as it stands, False when the other way round, None when it says nothing of the
+    label.
+
+    Of a size, "normal" denies in either polarity: reports are annotated both ways (heart size, negative,
+    normal).
+
+    Args:
+        meaning: the finding as a label.
+        status: of the row.
+        measured: its measurement and morphology, comma-separated.
+        listed: the labels.
+    """
+    if meaning.reads != "size":
+        return meaning.reads == "presence"
+    enlarged = listed.is_enlarged(measured)
+    return None if enlarged is None else enlarged or status[1] == "n"
+
+
+def load_label_list(path: Path | None = None, dictionary: PathwayDictionary | None = None) -> LabelList:
     """The packaged list, or the file at `path`, checked; raises `ConfigurationError` naming line and
     field.
+
+    `dictionary` is the one whose diagnoses and directions count, by default the packaged one.
     """
     source = read_annotated(path if path is not None else resource("labels.yaml"))
     content = source.validated(_File)
     vocabulary = Vocabulary.from_terms(TERMS.frame())
-    dictionary = load_dictionary(None, vocabulary)
-    _check(source, content.labels, dictionary)
-    return LabelList(content.labels, vocabulary, dictionary)
+    packaged = load_dictionary(None, vocabulary)
+    _check(source, content.labels, packaged)
+    return LabelList(content.labels, vocabulary, dictionary or packaged)
 
 
 def _check(source: AnnotatedYaml, labels: list[Label], dictionary: PathwayDictionary) -> None:

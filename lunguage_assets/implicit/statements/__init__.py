@@ -1,0 +1,1 @@
+"""What a row says of a label, at which place, and whether it speaks against another row."""

@@ -1,0 +1,105 @@
+"""Which statement of a report speaks against a row: one rule for sub-findings, conflicts and labels.
+
+A denial speaks against a presence when its place contains the other's; no place contains every place. It
+denies no more than it says: neither "no loculated effusion" nor "no other effusion" denies a simple one. Two
+rows speak of the same when they have one name, or mean one diagnosis: a heart of normal size denies
+cardiomegaly (`label_file.py`). What the report calls resolved is absent now. (implicit.md sections 4 and 5.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from lunguage_assets.implicit.rows import Row, attribute_values, claim_preference
+from lunguage_assets.implicit.statements.label_file import REFINING, LabelList, read_as
+from lunguage_assets.implicit.statements.places import anatomy, denies_only_more, says_resolved
+
+_REFINING_OF = attribute_values(REFINING)
+
+Subject = str | int
+"""A canonical name, or the number of a label that has a diagnosis."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assertion:
+    """What a row says of one subject: present or absent, and at which place."""
+
+    row: Row
+    subject: Subject
+    present: bool
+    place: tuple[str, ...]
+    refinements: frozenset[str] = frozenset()
+
+    def contradicts(self, other: Assertion) -> bool:
+        """Whether one denies, at a place that contains it, what the other says is present."""
+        if self.present == other.present:
+            return False
+        denial, presence = (other, self) if self.present else (self, other)
+        if not denial.refinements <= presence.refinements or denies_only_more(denial.row.sent):
+            return False
+        return bool(anatomy().covers(denial.place, presence.place))
+
+
+def is_present(row: Row) -> bool:
+    """Whether a row says that its finding is there now; resolved means absent."""
+    return row.positive and not says_resolved(row.improved)
+
+
+class Statements:
+    """The assertions of rows, by subject.
+
+    Args:
+        listed: labels and what findings mean of them.
+    """
+
+    def __init__(self, listed: LabelList) -> None:
+        self._listed = listed
+        self._of: dict[tuple[str, Subject], list[Assertion]] = {}
+
+    def add(self, rows: Iterable[Row]) -> None:
+        """Take in what stated rows say."""
+        for row in rows:
+            for assertion in self.of(row):
+                self._of.setdefault((row.currency, assertion.subject), []).append(assertion)
+
+    def of(self, row: Row) -> Iterator[Assertion]:
+        """What a row says: of its own name, and of the diagnoses that it means."""
+        present, place = is_present(row), row.location_parts
+        yield Assertion(row, row.name, present, place)
+        diagnosis = self._listed.diagnosis(row)
+        for meaning in self._listed.meanings(row.name, row.ent, diagnosis):
+            label = self._listed.labels[meaning.label]
+            if not label.diagnoses or not meaning.holds_at(", ".join((row.location, *row.location_parts))):
+                continue
+            status = row.status if present == row.positive else row.status[0] + "n"
+            reading = read_as(meaning, status, f"{row.measurement}, {row.morphology}", self._listed)
+            if reading is not None:
+                says = (status[1] == "p") == reading
+                refinements = self._listed.refinements(
+                    diagnosis, row.name, row.ent, (row.location, *place), _REFINING_OF(row)
+                )
+                at = () if meaning.placeless else place
+                yield Assertion(row, meaning.label, says, at, refinements)
+
+    def against(self, row: Row) -> Row | None:
+        """The statement that speaks against a row most strongly; None without one."""
+        found = {
+            said.row.finding_id: said.row
+            for own in self.of(row)
+            for said in self._of.get((row.currency, own.subject), ())
+            if own.contradicts(said)
+        }
+        return min(found.values(), key=claim_preference, default=None)
+
+    def contradictions(self) -> Iterator[tuple[Row, Row, Subject]]:
+        """Pairs of rows that contradict each other, each once, the denial first."""
+        seen: set[frozenset[str]] = set()
+        for (_, subject), said in self._of.items():
+            denials = [one for one in said if not one.present]
+            for presence in (one for one in said if one.present):
+                for denial in denials:
+                    pair = frozenset((denial.row.finding_id, presence.row.finding_id))
+                    if len(pair) == 2 and pair not in seen and denial.contradicts(presence):
+                        seen.add(pair)
+                        yield denial.row, presence.row, subject

@@ -1,0 +1,192 @@
+"""Places as sets of anatomical parts, and which place contains which (implicit.md sections 4 and 5).
+
+"right costophrenic angle" and "right, costophrenic angle" are one place, however the words were composed. The
+parts and their order are data (`resources/statements.yaml`). The easy version, comparing the words of two
+cells, states the same sign twice with two probabilities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from itertools import pairwise
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from lunguage_assets.data_files import resource
+from lunguage_assets.implicit.pathways.annotated_yaml import read_annotated
+from lunguage_assets.implicit.words import tokens, word_forms
+
+_BOTH = frozenset({"left", "right"})
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Sides(_Entry):
+    """Words for each side, and for both."""
+
+    left: list[str]
+    right: list[str]
+    both: list[str]
+
+
+class Region(_Entry):
+    """A place, the larger place that it lies in, and its wordings."""
+
+    name: str
+    within: str = Field(default="", alias="in")
+    words: list[str]
+    whole: bool = False
+
+
+class ResolvedWords(_Entry):
+    """Words that say that something is gone, and words beside them that take it back."""
+
+    words: list[str]
+    unless: list[str]
+
+
+class StatementsFile(_Entry):
+    """The content of resources/statements.yaml."""
+
+    sides: Sides
+    regions: list[Region]
+    fillers: list[str]
+    narrowing: list[str]
+    resolved: ResolvedWords
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Sides, regions and further words ("5th") of a place; nothing at all is everywhere."""
+
+    sides: frozenset[str]
+    regions: frozenset[str]
+    details: frozenset[str]
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """All parts, sorted: what two keys are compared by."""
+        return tuple(sorted(self.sides | self.regions | self.details))
+
+
+class Anatomy:
+    """Reads places and knows what contains what."""
+
+    def __init__(self, content: StatementsFile) -> None:
+        sides = content.sides
+        self._sides = {
+            **dict.fromkeys(sides.left, frozenset({"left"})),
+            **dict.fromkeys(sides.right, frozenset({"right"})),
+            **dict.fromkeys(sides.both, _BOTH),
+        }
+        self._above = {region.name: region.within for region in content.regions}
+        self._whole = frozenset(region.name for region in content.regions if region.whole)
+        self._fillers = frozenset(content.fillers)
+        self._wordings = {tokens(words): region.name for region in content.regions for words in region.words}
+        self._longest = max(map(len, self._wordings))
+        self.place = lru_cache(maxsize=100_000)(self._place)
+        self.covers = lru_cache(maxsize=200_000)(self._covers)
+
+    def _place(self, location_parts: tuple[str, ...]) -> Place:
+        """The place that the comma parts of a location name."""
+        sides: set[str] = set()
+        regions: set[str] = set()
+        details: set[str] = set()
+        for part in location_parts:
+            words = tokens(part)
+            at = 0
+            while at < len(words):
+                taken = next(
+                    (n for n in range(self._longest, 0, -1) if self._region(words[at : at + n]) is not None),
+                    0,
+                )
+                region = self._region(words[at : at + taken]) if taken else None
+                for word in words[at : at + max(taken, 1)]:
+                    sides |= self._sides.get(word, frozenset())
+                if region is not None:
+                    regions.add(region)
+                elif words[at] not in self._sides and words[at] not in self._fillers:
+                    details.add(words[at])
+                at += max(taken, 1)
+        narrow = {region for region in regions if not any(self._in(other, region) for other in regions)}
+        return Place(frozenset(sides), frozenset(narrow), frozenset(details))
+
+    def _region(self, words: tuple[str, ...]) -> str | None:
+        """The region with this wording; the last word may be a plural."""
+        if not words:
+            return None
+        found = self._wordings.get(words)
+        if found is None:
+            forms = (self._wordings.get((*words[:-1], form)) for form in sorted(word_forms(words[-1])))
+            found = next((form for form in forms if form is not None), None)
+        return found
+
+    def _in(self, region: str, other: str) -> bool:
+        """Whether a region lies inside another one."""
+        while region := self._above.get(region, ""):
+            if region == other:
+                return True
+        return False
+
+    def _covers(self, outer: tuple[str, ...], inner: tuple[str, ...]) -> bool:
+        """Whether a place, by its location parts, contains another; no place contains every place."""
+        a, b = self.place(outer), self.place(inner)
+        if a.sides and not (b.sides and b.sides <= a.sides):
+            return False
+        if not a.details <= b.details:
+            return False
+        wanted = a.regions if b.regions else a.regions - self._whole
+        return all(
+            any(region == other or self._in(other, region) for other in b.regions) for region in wanted
+        )
+
+
+@cache
+def _content() -> StatementsFile:
+    source = read_annotated(resource("statements.yaml"))
+    content = source.validated(StatementsFile)
+    known: set[str] = set()
+    for number, region in enumerate(content.regions):
+        if region.within and region.within not in known:
+            raise source.error(
+                ("regions", number, "in"),
+                f"{region.within!r} is not listed before {region.name!r}",
+                "List the larger place first.",
+            )
+        known.add(region.name)
+    return content
+
+
+@cache
+def anatomy() -> Anatomy:
+    """The packaged anatomy."""
+    return Anatomy(_content())
+
+
+@lru_cache(maxsize=50_000)
+def says_resolved(improved: str) -> bool:
+    """Whether a course says that the finding is gone: it is absent now (implicit.md section 4)."""
+    listed = _content().resolved
+    gone, back = frozenset(listed.words), frozenset(listed.unless)
+    return any(
+        gone.intersection(words) and not back.intersection(words)
+        for words in map(tokens, improved.split(","))
+    )
+
+
+@lru_cache(maxsize=100_000)
+def denies_only_more(sentence: str) -> bool:
+    """Whether a sentence denies only what is besides or since: "no other fracture" denies no fracture that is
+    stated elsewhere.
+    """
+    words, narrowing = tokens(sentence), frozenset(_content().narrowing)
+    return any(word in ("no", "without") and after in narrowing for word, after in pairwise(words))
+
+
+def place_parts(location_parts: Sequence[str]) -> tuple[str, ...]:
+    """The anatomical parts of a location set, sorted."""
+    return anatomy().place(tuple(location_parts)).parts
