@@ -9,8 +9,10 @@ from lunguage_assets.structuring.contract import Value
 from lunguage_assets.structuring.rules.lexicon import (
     AIM,
     ARTICLE,
+    COPULA,
     DENY,
     ENDED,
+    NORMAL,
     OPEN,
     OTHER,
     PAST,
@@ -34,7 +36,8 @@ _IN_REQUEST, _IN_REPORT = Term(OPEN, "list"), Term(AIM)
 _UNITS_OF_SIZE = frozenset({"cm", "mm", "centimeter", "millimeter", "ml", "cc"})
 _CLEAR, _CLEAR_OF = frozenset({"clear", "grossly", "otherwise"}), frozenset({"of", "from"})
 """Of "the lungs are clear of", which states two things."""
-_DENIED = Term(DENY, "list", "d")
+_DENIED, _DOUBTED = Term(DENY, "list", "d"), Term(DENY, "list", "t")
+_NORMAL = Term(NORMAL, code="morphology")
 _AGE = frozenset({"year", "yr", "yo", "y", "month", "day", "week"})
 _NUMBER = re.compile(r"\d")
 _VERTEBRA = re.compile(r"[ctls]\d{1,2}")
@@ -70,7 +73,9 @@ def tagged(text: str, lexicon: Lexicon, *, request: bool) -> list[Unit]:
         token = tokens[place]
         term, end = lexicon.match(tokens, place)
         if term is None:
-            if _VERTEBRA.fullmatch(token.form):
+            if token.form == "than" and any(one.kind == OPEN and one.form == "more" for one in units):
+                term = _DOUBTED  # "more likely edema than pneumonia"
+            elif _VERTEBRA.fullmatch(token.form):
                 term = _LEVEL
             elif _NUMBER.match(token.form):
                 end = _end_of_size(tokens, place)
@@ -83,6 +88,8 @@ def tagged(text: str, lexicon: Lexicon, *, request: bool) -> list[Unit]:
             term = _IN_REQUEST if request else _IN_REPORT
         elif term.kind == PAST and token.form == "known" and end == place + 1 and not request:
             term = _UNKNOWN  # "known emphysema" of findings is emphysema now
+        elif term.kind == DENY and token.form == "free" and units and units[-1].kind == COPULA:
+            units.append(Unit(_NORMAL, token.form, token.begin, token.end))
         elif term.kind == PREPOSITION and units and units[-1].form in _CLEAR and token.form in _CLEAR_OF:
             term = _DENIED
         if token.form == "old" and place and tokens[place - 1].form in _AGE:
