@@ -51,7 +51,7 @@ _DATA_OPTIONS = [
         "--data",
         required=True,
         type=click.Path(path_type=Path),
-        help="Folder or file with Lunguage.csv, or with raw reports (docs/raw_reports.md).",
+        help="Folder or file with Lunguage.csv, or with raw reports (docs/reports.md).",
     ),
     click.option("--batch", default=None, help="Key of the batch: [a-z0-9._-]; default: the name of --data."),
     click.option(

@@ -79,8 +79,7 @@ def run(
     rebuild_ranking: bool,
     processes: int,
 ) -> None:
-    """Turn Lunguage files, or raw reports, into Lunguage++: register, materialise through Dagster, write the
-    release.
+    """Turn Lunguage files or raw reports into Lunguage++: register, materialise, write the release.
 
     What is current is left as it is. When everything is, nothing is done.
     """
@@ -144,10 +143,14 @@ def estimate(
     from lunguage_assets.files import replace_text
     from lunguage_assets.home.home import batch_key
     from lunguage_assets.orchestration.estimate import estimate_run
+    from lunguage_assets.settings import load_settings
 
     chosen.judges(ranker)
-    registration = chosen.home.examine(data, batch or batch_key(data), corpus, data_class)
-    found = estimate_run(chosen.resource(), registration, ranker, rebuild=rebuild_ranking)
+    most = load_settings(chosen.home.settings_file).corpus.batch_reports
+    registrations = chosen.home.examine_all(
+        data, batch or batch_key(data), corpus, data_class, batch_reports=most
+    )
+    found = estimate_run(chosen.resource(), registrations, ranker, rebuild=rebuild_ranking)
     print_estimate(found, chosen.judges_file or resource("judges.toml"))
     if file is not None:
         replace_text(file, json.dumps(found.values(), indent=2) + "\n")

@@ -24,6 +24,7 @@ from lunguage_assets.explicit.fit.pairs import collect_pairs
 from lunguage_assets.home.home import Registration
 from lunguage_assets.home.store import partition_path, read_table
 from lunguage_assets.judges.asking.budget import output_limit
+from lunguage_assets.judges.configuration import RULES
 from lunguage_assets.judges.estimating.estimate import (
     Asked,
     Estimate,
@@ -56,7 +57,7 @@ _ASKS = {
 
 def estimate_run(
     home: HomeResource,
-    registration: Registration,
+    registration: Registration | Sequence[Registration],
     ranker: str,
     *,
     rebuild: bool = False,
@@ -67,7 +68,7 @@ def estimate_run(
 
     Args:
         home: need not exist.
-        registration: of the batch, as `Home.examine` returns it.
+        registration: of the batch or batches, as `Home.examine` or `examine_all` returns it.
         ranker: `panel` or one judge.
         rebuild: as with `--rebuild-ranking`.
         environ: where the addresses of own servers are read; None: of this process.
@@ -76,14 +77,17 @@ def estimate_run(
     Raises:
         LunguageError: what would stop the run before its first question: unusable files, settings, templates.
     """
-    with rehearsed(home, registration, ranker) as place:
+    wanted = [registration] if isinstance(registration, Registration) else registration
+    with rehearsed(home, wanted, ranker) as place:
         rehearsal = _Rehearsal(place, ranker, environ or os.environ, today or datetime.now(UTC).date())
-        if place.rehearsed:
+        texts = any(one.batch.kind == "text" for one in wanted)
+        if place.rehearsed or (texts and place.judges.structurer != RULES):
             rehearsal.execute(rebuild)
         else:
             # unusable files would stop an offline run too
-            read = receive if registration.batch.kind == "text" else take_in
-            read(registration.delivery, place.settings.corpus)
+            for one in wanted:
+                read = receive if one.batch.kind == "text" else take_in
+                read(one.delivery, place.settings.corpus)
             place.remarks.append(
                 "No language model is asked: the judges are rule-based and run in this process. It costs"
                 " nothing."
@@ -179,11 +183,12 @@ class _Rehearsal:
         prices = (
             (key, slot.model, slot.price) for key, slot in self.models.items() if slot.price is not None
         )
-        steps, batch = self.counts.steps, self.home.home.registration.batch.key
+        steps = self.counts.steps
+        batches = tuple(self.counts.reports) or tuple(one.batch.key for one in self.home.home.registrations)
         return Estimate(
             preset=self.configuration.preset,
             ranker=self.ranker,
-            batches=tuple(self.counts.reports) or (batch,),
+            batches=batches,
             reports=sum(self.counts.reports.values()),
             pairs=self.counts.pairs,
             sentences=sum(self.counts.sentences.values()),
@@ -260,7 +265,7 @@ class _Rehearsal:
                     f"judge {key!r} may think before it answers: how much is a guess until the "
                     "ledger has its answers."
                 )
-            data_class = self.home.home.registration.corpus.data_class
+            data_class = self.home.home.registrations[0].corpus.data_class
             for problem in preflight(key, slot, self.environ, data_class, self.today):
                 what = "A run would be refused" if problem.severity == "refusal" else "Warning"
                 self.remarks.append(f"{what}: {problem.message}")

@@ -41,9 +41,9 @@ STEPS = ("reading", "structuring", "intake", "extraction", "collecting", "compar
 
 @dataclass(frozen=True)
 class MemoryHome(Home):
-    """A home with a registration that is not made, and its tables in memory."""
+    """A home with the registrations of a delivery, which are not made, and its tables in memory."""
 
-    registration: Registration = field(kw_only=True)
+    registrations: tuple[Registration, ...] = field(kw_only=True)
     place: UPath = field(kw_only=True)
 
     @property
@@ -52,17 +52,21 @@ class MemoryHome(Home):
         return self.place
 
     def registered(self) -> list[Batch]:
-        """All batches after the registration, oldest first."""
-        known = super().registered()
-        return [*known, self.registration.batch] if self.registration.is_new else known
+        """All batches after the registrations, oldest first."""
+        return [*super().registered(), *(new.batch for new in self.registrations if new.is_new)]
 
     def batch(self, key: str) -> Batch:
         """A batch, also the one that is not registered yet."""
-        return self.registration.batch if key == self.registration.batch.key else super().batch(key)
+        found = self._preview(key)
+        return super().batch(key) if found is None else found.batch
 
     def delivery(self, key: str) -> Delivery:
         """Files of a batch, where they lie."""
-        return self.registration.delivery if key == self.registration.batch.key else super().delivery(key)
+        found = self._preview(key)
+        return super().delivery(key) if found is None else found.delivery
+
+    def _preview(self, key: str) -> Registration | None:
+        return next((one for one in self.registrations if one.batch.key == key), None)
 
 
 class RehearsedHome(HomeResource):
@@ -127,7 +131,9 @@ class RehearsedHome(HomeResource):
 
 
 @contextmanager
-def rehearsed(resource: HomeResource, registration: Registration, ranker: str) -> Iterator[RehearsedHome]:
+def rehearsed(
+    resource: HomeResource, registrations: Sequence[Registration], ranker: str
+) -> Iterator[RehearsedHome]:
     """The rehearsed home of a resource, with copies of the stored tables that an estimate reads.
 
     Raises:
@@ -136,7 +142,7 @@ def rehearsed(resource: HomeResource, registration: Registration, ranker: str) -
     fields = {name: getattr(resource, name) for name in type(resource).model_fields if name != "root"}
     home = RehearsedHome(root=str(resource.home.root), **fields)
     place = UPath(f"memory://lunguage-{uuid.uuid4().hex}/tables")
-    home._home = MemoryHome(resource.home.root, registration=registration, place=place)
+    home._home = MemoryHome(resource.home.root, registrations=tuple(registrations), place=place)
     configuration, prompts = resource.judges, load_prompts(resource.prompts)
     asked = dict.fromkeys((configuration.extractor, *configuration.members(ranker)))
     slots = {key: slot for key in asked if isinstance(slot := configuration.judges[key], ModelSlot)}
