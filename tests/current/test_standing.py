@@ -45,7 +45,8 @@ FOLLOWS = {
     **dict.fromkeys(("release", *ANALYSES), ()),
 }
 KEYS = {
-    **dict.fromkeys(("reading", "structuring"), []),
+    "reading": [],
+    "structuring": [],
     "intake": [(batch,) for batch in BATCHES],
     "extraction": [("lexicon", batch) for batch in BATCHES],
     "collecting": [("lexicon",)],

@@ -1,0 +1,191 @@
+"""Answers of structurers as rows: what is stored quotes the report, and comes back as it was."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from profiles import examples
+
+from lunguage_assets.errors import InvalidTable
+from lunguage_assets.structuring.contract import (
+    Mention,
+    RefusedValue,
+    SectionedReport,
+    SentenceReading,
+    Span,
+    StructuredReport,
+    Value,
+)
+from lunguage_assets.structuring.rows import (
+    StructuredRows,
+    StructuredTables,
+    mentions,
+    read_spans,
+    unquoted,
+    without_account,
+)
+from lunguage_assets.structuring.text.read import sectioned
+from lunguage_assets.tables import ATTRIBUTES, REPORT_TEXTS
+
+TEXT = """HISTORY: Cough.
+FINDINGS: Patchy opacities in the Left
+base and right apex, likely pneumonia. No effusion.
+IMPRESSION: Pneumonia. Told by phone.
+"""
+
+
+def _value(text: str, words: str) -> Value:
+    begin = text.index(words)
+    return Value(words, Span(begin, begin + len(words)))
+
+
+def _report() -> SectionedReport:
+    return sectioned("s00000001", TEXT)
+
+
+def _answer(report: SectionedReport) -> StructuredReport:
+    text = report.sentences[1].text
+    opacities = [
+        Mention(
+            _value(text, "opacities"),
+            "opacity",
+            "PF",
+            "dp",
+            (_value(text, place),),
+            {"morphology": (_value(text, "Patchy"),)},
+            associate=(2,),
+        )
+        for place in ("Left\nbase", "right apex")
+    ]
+    pneumonia = Mention(_value(text, "pneumonia"), "pneumonia", "CF", "tp", evidence=(0, 1))
+    again = Mention(_value("Pneumonia.", "Pneumonia"), "pneumonia", "CF", "dp")
+    found = [(1, opacities[0]), (1, opacities[1]), (1, pneumonia), (3, again)]
+    accounts = ["nothing stated", "findings", "nothing stated", "findings", "not about the patient now"]
+    readings = tuple(SentenceReading(account) for account in accounts)  # type: ignore[arg-type]
+    refused = (RefusedValue("find", 9, "location", "x" * 200, "no-such-sentence"),)
+    return StructuredReport("s00000001", readings, tuple(found), refused)
+
+
+def _texts(report: SectionedReport) -> pd.DataFrame:
+    return REPORT_TEXTS.frame(
+        [
+            {
+                "study_id": report.study_id,
+                "subject_id": "p00000001",
+                "source_id": "a",
+                "file": "a.txt",
+                "line": 1,
+                "taken_at": "",
+                "view_information": "",
+                "view_source": "unknown",
+                "report": report.text,
+            }
+        ]
+    )
+
+
+def _tables() -> StructuredTables:
+    rows, report = StructuredRows(), _report()
+    rows.add([report], [_answer(report)])
+    return rows.tables()
+
+
+def test_a_row_has_its_words_on_one_line_and_their_characters_in_the_report() -> None:
+    first = _tables().structured_findings.iloc[0]
+    assert (first["section"], first["sent_idx"], first["ent_idx"]) == ("find", 1, 1)
+    assert (first["ent"], first["location"], first["morphology"]) == ("opacities", "left base", "patchy")
+    spans = read_spans(first["spans"])
+    assert [TEXT[span.begin : span.end] for span in spans["location"]] == ["Left\nbase"]
+    assert list(spans) == ["ent", "location", "morphology"]
+
+
+def test_references_name_rows_of_the_study_by_section_and_number() -> None:
+    found = _tables().structured_findings
+    assert list(found["evidence"].iloc[2]) == ["find:1", "find:2"]
+    assert [list(cell) for cell in found["associate"]] == [["find:3"], ["find:3"], [], []]
+    assert found["ent_idx"].tolist() == [1, 2, 3, 1]
+
+
+def test_rows_come_back_as_the_mentions_that_they_were() -> None:
+    report = _report()
+    again = mentions(_tables().structured_findings, {report.study_id: report})
+    answer = _answer(report)
+    assert [place for place, _ in again[report.study_id]] == [place for place, _ in answer.mentions]
+    for (_, found), (_, given_) in zip(again[report.study_id], answer.mentions, strict=True):
+        assert replace(found, attributes=dict(found.attributes)) == replace(
+            given_, attributes=dict(given_.attributes)
+        )
+
+
+def test_every_sentence_of_history_findings_and_impression_has_its_account_and_rows() -> None:
+    accounts = _tables().sentence_accounts
+    assert accounts["rows"].tolist() == [0, 3, 0, 1, 0]
+    sentences = pd.DataFrame(
+        [(s.section, s.number) for s in _report().sentences], columns=["section", "sent_idx"]
+    ).assign(study_id="s00000001")
+    assert without_account(accounts, sentences) == []
+    assert without_account(accounts.iloc[2:], sentences) == [("s00000001", "find", 1)]
+
+
+def test_what_was_refused_is_kept_short() -> None:
+    refused = _tables().refused_values
+    assert refused[["section", "sent_idx", "column", "reason"]].values.tolist() == [
+        ["find", 9, "location", "no-such-sentence"]
+    ]
+    assert len(refused["found"].iloc[0]) == 80
+
+
+@pytest.mark.parametrize("moved", [Span(0, 8), Span(3, 3), Span(900, 909)])
+def test_a_value_that_does_not_stand_at_its_characters_is_not_stored(moved: Span) -> None:
+    report = _report()
+    answer = _answer(report)
+    place, mention = answer.mentions[3]
+    wrong = replace(mention, ent=Value(mention.ent.words, moved))
+    with pytest.raises(InvalidTable, match="column ent: a value is not what stands at its characters"):
+        StructuredRows().add([report], [replace(answer, mentions=(*answer.mentions[:3], (place, wrong)))])
+
+
+def test_an_answer_to_another_report_is_not_stored() -> None:
+    report = _report()
+    with pytest.raises(InvalidTable, match="not of this report"):
+        StructuredRows().add([report], [replace(_answer(report), study_id="s00000002")])
+
+
+def test_a_changed_report_is_no_longer_quoted() -> None:
+    found, report = _tables().structured_findings, _report()
+    assert unquoted(found, _texts(report)) == []
+    changed = replace(report, text=TEXT.replace("apex", "hila"))
+    assert unquoted(found, _texts(changed)) == [("s00000001", "find", 2)]
+    assert len(unquoted(found, _texts(replace(report, text="")))) == len(found)
+
+
+@given(st.data())
+@examples(60)
+def test_whatever_pieces_of_a_sentence_are_claimed_their_cells_quote_the_report(data: st.DataObject) -> None:
+    report = _report()
+    place = data.draw(st.sampled_from([1, 2, 3]))
+    sentence = report.sentences[place].text
+
+    def piece() -> Value:
+        begin = data.draw(st.integers(0, len(sentence) - 1))
+        end = data.draw(st.integers(begin + 1, len(sentence)))
+        words = sentence[begin:end]
+        return Value(words, Span(begin, end)) if words.strip() else _value(sentence, sentence.split()[0])
+
+    columns = data.draw(st.sets(st.sampled_from(sorted(ATTRIBUTES)), max_size=4))
+    mention = Mention(
+        piece(),
+        "name",
+        "PF",
+        "dp",
+        tuple(piece() for _ in range(data.draw(st.integers(0, 3)))),
+        {column: (piece(),) for column in sorted(columns)},
+    )
+    readings = tuple(SentenceReading("findings") for _ in report.sentences)
+    rows = StructuredRows()
+    rows.add([report], [StructuredReport(report.study_id, readings, ((place, mention),))])
+    assert unquoted(rows.tables().structured_findings, _texts(report)) == []
