@@ -28,8 +28,19 @@ from lunguage_assets.structuring.rules.tagging import Unit
 
 _Step = tuple[list[Unit], list[Unit]]
 _CONTENT = frozenset({FINDING, ANATOMY, PLACE, WORD, ABNORMAL, NORMAL})
+_COURSE_OF = {
+    "increased": "worsened",
+    "decreased": "improved",
+    "reduced": "improved",
+    "diminished": "improved",
+}
+"""Of a finding, "has increased" is its course; of a part of the body, its size."""
 _JOINS = frozenset({AND, COMMA, ALTERNATIVE})
+_PLACES = frozenset({ANATOMY, PLACE, PREPOSITION})
+_LEVELS = frozenset({"above", "below", "under", "beneath", "behind"})
+"""Prepositions that are a part of the place: "5 cm above the carina"."""
 _DEVICE = "OTH"
+_EVERYWHERE = frozenset({"congestive heart failure", "cardiomegaly", "copd", "fluid overload", "emphysema"})
 _NO_SUPPORT = ("PATIENT INFO.", "OTH")
 _COURSES = frozenset({"no_change", "improved", "worsened"})
 
@@ -51,7 +62,9 @@ class Draft:
     @property
     def described(self) -> bool:
         """Whether something is said of a part of the body, so that it is a row of its own."""
-        return any(w.kind in (NORMAL, ABNORMAL) or w.code in _COURSES for w in self.words)
+        return self.unit.code == NORMAL or any(
+            w.kind in (NORMAL, ABNORMAL) or w.code in _COURSES for w in self.words
+        )
 
 
 class Phrases:
@@ -69,8 +82,10 @@ class Phrases:
                     self._break(unit)
             if chunk:
                 after = steps[number + 1] if number + 1 < len(steps) else ([], [])
-                self._take(chunk, {unit.kind for unit in between}, after)
+                self._take(chunk, between, after)
         self.drafts = [draft for draft in self.drafts if draft.is_finding or draft.described]
+        for draft in self.drafts:
+            _take_place_of_evidence(draft)
 
     def _begin_clause(self) -> None:
         self._last: list[Draft] = []
@@ -84,29 +99,33 @@ class Phrases:
         self._role = ""
 
     def _break(self, unit: Unit) -> None:
-        topic = self._topic if unit.form in ("there", "that", "which") and not self._last else []
-        if unit.form == "but":
-            topic = self._topic
+        unsaid = unit.form in ("there", "that", "which") and not self._last and not self._described
+        topic = self._topic if unsaid or unit.form == "but" else []
         last = self._last if unit.form in ("which", "that", "this", "these", "it", "they", "but") else []
         self._begin_clause()
         self._topic, self._last = topic, last
 
-    def _take(self, chunk: list[Unit], kinds: set[str], after: _Step) -> None:
+    def _take(self, chunk: list[Unit], between: list[Unit], after: _Step) -> None:
+        kinds = {unit.kind for unit in between}
         heads = any(unit.kind == ANATOMY for unit in chunk)
         if any(unit.kind == FINDING for unit in chunk):
             self._finding(chunk, kinds)
         elif heads or (any(unit.kind == PLACE for unit in chunk) and not self._is_said(chunk, kinds)):
-            self._place(chunk, kinds)
+            self._place([*(unit for unit in between if unit.form in _LEVELS), *chunk], kinds, after)
         elif not heads and COPULA not in kinds and kinds & _JOINS and _goes_on(after):
             self._held = self._held + chunk
         else:
+            if self._role == "place" and kinds <= _JOINS and kinds and _place_follows(after):
+                again = Draft(self._last[-1].unit, [], [])
+                self.drafts.append(again)
+                self._last = [again]
             self._words(chunk, kinds)
 
     def _finding(self, chunk: list[Unit], kinds: set[str]) -> None:
         drafts: list[Draft] = []
         places: list[Unit] = []
-        words = self._held
-        self._held = []
+        held, self._held = self._held, []
+        words = list(held)
         for unit in chunk:
             if unit.kind == FINDING:
                 if drafts and (drafts[-1].unit.code == _DEVICE) != (unit.code == _DEVICE):
@@ -126,9 +145,10 @@ class Phrases:
         drafts[-1].words = drafts[-1].words + words
         first = drafts[0]
         if kinds <= _JOINS and self._role == "side" and first.places:
-            first.groups = [first.places[:1], self._topic]
-            first.places = first.places[1:]
-        elif not first.places and self._topic and not (self._last and kinds & _JOINS):
+            other = Draft(first.unit, [*self._topic, *first.places[1:]], held)
+            first.words = [word for word in first.words if word not in held]
+            drafts.insert(0, other)
+        elif not first.places and self._topic and not self._described and not (self._last and kinds & _JOINS):
             for draft in drafts:
                 draft.places = draft.places or self._topic
             self._subjects = []
@@ -140,6 +160,8 @@ class Phrases:
                 draft.links = self._last[-1].links
         joined = bool(self._last) and kinds <= _JOINS and bool(kinds)
         if ALTERNATIVE in kinds and joined:
+            for draft in drafts:
+                draft.places = draft.places or self._last[-1].places
             self._alternatives = [*(self._alternatives or self._last[-1:]), *drafts]
         else:
             self._alternatives = []
@@ -148,9 +170,9 @@ class Phrases:
         self._subjects, self._described = [], []
         self._role = "finding"
 
-    def _place(self, chunk: list[Unit], kinds: set[str]) -> None:
-        places = [unit for unit in chunk if unit.kind in (ANATOMY, PLACE)]
-        words = [unit for unit in chunk if unit.kind not in (ANATOMY, PLACE)]
+    def _place(self, chunk: list[Unit], kinds: set[str], after: _Step) -> None:
+        places = [unit for unit in chunk if unit.kind in _PLACES]
+        words = [unit for unit in chunk if unit.kind not in _PLACES]
         if PREPOSITION in kinds and self._last and self._role in ("finding", "place", "words"):
             for target in self._alternatives or self._last[-1:]:
                 if (self._role == "place" and kinds & _JOINS) or not target.groups:
@@ -160,7 +182,8 @@ class Phrases:
                 target.words = target.words + words
             self._role = "place"
             return
-        if self._role == "place" and kinds and kinds <= _JOINS and self._last and not _says(words):
+        joined = bool(kinds) and kinds <= _JOINS
+        if self._role == "place" and joined and self._last and not _says(words) and not _is_subject(after):
             for target in self._alternatives or self._last[-1:]:
                 target.groups.append(places)
             return
@@ -189,7 +212,6 @@ class Phrases:
             self._subjects = [subject]
             self._described = [*self._described, subject]
         else:
-            joined = kinds <= _JOINS and kinds
             self._subjects = [*self._subjects, subject] if joined else [subject]
             self._described = []
         self._last = []
@@ -226,6 +248,9 @@ class Phrases:
     @staticmethod
     def _say(drafts: list[Draft], words: list[Unit], places: list[Unit] | None = None) -> None:
         for draft in drafts:
+            if draft.is_finding:
+                for word in words:
+                    word.code = _COURSE_OF.get(word.form, word.code)
             draft.words = draft.words + words
             draft.places = draft.places + (places or [])
 
@@ -237,12 +262,23 @@ def _steps(units: list[Unit]) -> Iterator[_Step]:
     for unit in units:
         if unit.kind in _CONTENT and not unit.aside:
             chunk.append(unit)
-        elif unit.kind not in (OTHER, PAST) or unit.aside:
+        elif unit.kind not in (OTHER, PAST) or unit.aside or any(known.kind == FINDING for known in chunk):
             if chunk:
                 yield between, chunk
                 between, chunk = [], []
             between.append(unit)
     yield between, chunk
+
+
+def _is_subject(after: _Step) -> bool:
+    """Whether a verb follows directly."""
+    return bool(after[0]) and after[0][0].kind == COPULA
+
+
+def _place_follows(after: _Step) -> bool:
+    """Whether the words have a place of their own ("moderate on the right and small on the left")."""
+    between, chunk = after
+    return any(unit.kind == PREPOSITION for unit in between) and all(unit.kind == PLACE for unit in chunk)
 
 
 def _goes_on(after: _Step) -> bool:
@@ -255,6 +291,16 @@ def _goes_on(after: _Step) -> bool:
         and chunk[0].kind in (WORD, ABNORMAL)
         and any(unit.kind in (ANATOMY, FINDING) for unit in chunk)
     )
+
+
+def _take_place_of_evidence(draft: Draft) -> None:
+    """What explains a finding is where the finding is, unless it is a state of the whole heart or lung."""
+    if draft.places or draft.groups or draft.unit.term.name in _EVERYWHERE or draft.unit.denied:
+        return
+    for other in draft.links:
+        if other.places or other.groups:
+            draft.places, draft.groups = other.places, other.groups
+            return
 
 
 def _says(words: list[Unit]) -> bool:

@@ -20,8 +20,20 @@ from lunguage_assets.structuring.rules.tagging import Unit, tagged
 from lunguage_assets.tables import ATTRIBUTES
 
 NOTHING = SentenceReading("nothing stated", reason="no finding named")
+ANATOMY_CATEGORY = "PF"
+_DEVICE = "OTH"
+_SIZED = frozenset(
+    {
+        "heart size", "heart", "cardiac silhouette", "cardiomediastinal silhouette", "mediastinal contour",
+        "mediastinum",
+    }
+)  # fmt: skip
+"""Parts of which labels read the size; of all others "normal" is in the status alone."""
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
+_BESIDE = re.compile(r"[\s-]*(?:\bthe\s+)?")
 _MARK = re.compile(r"x{3,}|_{2,}", re.IGNORECASE)
+_LONGEST = 4000
+"""Characters; nothing longer is a sentence, and the rules would take long over it."""
 _LONG = 8
 """Words from which on a sentence without one known word is in another language."""
 
@@ -30,6 +42,8 @@ def read_sentence(text: str, section: SectionCode, lexicon: Lexicon) -> Sentence
     """What a sentence says. Never raises on any text."""
     if section == "other":
         return SentenceReading("nothing stated", reason="section")
+    if len(text) > _LONGEST:
+        return SentenceReading("unreadable", reason="length")
     words = _LETTERS.findall(_MARK.sub(" ", text))
     if not words:
         return SentenceReading("unreadable", reason="no words")
@@ -78,22 +92,29 @@ def _mention(
     unit = draft.unit
     attributes: dict[str, list[Value]] = {}
     for word in sorted(draft.words, key=lambda w: w.begin):
-        if word.code:
+        if word.code and (word.kind != NORMAL or unit.term.name in _SIZED):
             attributes.setdefault(word.code, []).append(word.value(text))
     if unit.past is not None:
-        column = "improved" if unit.past.kind == ENDED else "past_hx"
+        column = _column_of(unit.past, unit.code)
         attributes.setdefault(column, []).append(unit.past.value(text))
     ordered = {column: tuple(attributes[column]) for column in ATTRIBUTES if column in attributes}
     return Mention(
         unit.value(text),
         unit.term.name,
-        unit.code or "PF",
+        unit.code if draft.is_finding else ANATOMY_CATEGORY,
         _status(draft),
         _joined(places, text),
         MappingProxyType(ordered),
         evidence,
         associate,
     )
+
+
+def _column_of(past: Unit, category: str) -> str:
+    """Where the words go that make a finding past: a device that is gone was removed, not improved."""
+    if past.kind != ENDED:
+        return "past_hx"
+    return "placement" if category == _DEVICE else "improved"
 
 
 def _status(draft: Draft) -> str:
@@ -107,14 +128,15 @@ def _status(draft: Draft) -> str:
     said = wrong or [w for w in draft.words if w.kind in (NORMAL, ABNORMAL)]
     worse = any(w.code == "worsened" for w in draft.words)
     certainty = "t" if any(w.open or w.denied == "t" for w in said) else "d"
-    return certainty + ("p" if wrong or worse and not said else "n")
+    return certainty + ("p" if wrong or (worse and not said) else "n")
 
 
 def _joined(places: list[Unit], text: str) -> tuple[Value, ...]:
     """Places as values, neighbours as one: "right" + "upper lobe" is "right upper lobe"."""
     values: list[Value] = []
     for unit in sorted(set(places), key=lambda known: known.begin):
-        if values and not text[values[-1].span.end : unit.begin].strip(" -"):
+        apart = not values or values[-1].words[0].isdigit()
+        if not apart and _BESIDE.fullmatch(text, values[-1].span.end, unit.begin):
             span = Span(values[-1].span.begin, unit.end)
             values[-1] = Value(span.of(text), span)
         else:

@@ -23,6 +23,7 @@ from lunguage_assets.structuring.rules.lexicon import (
     PLACE,
     PREPOSITION,
     SEEN,
+    SOURCE,
     WITH,
     WORD,
 )
@@ -31,10 +32,16 @@ from lunguage_assets.structuring.rules.tagging import Unit
 _STATED = frozenset({FINDING, ABNORMAL, NORMAL})
 _JOINS = frozenset({AND, COMMA, ALTERNATIVE})
 _ENDS_OF_ITEM = frozenset({FINDING, AND, COMMA, ALTERNATIVE, BREAK, COPULA})
+_ENDS_OF_HEDGE = frozenset({BREAK, COMMA, SEEN, PREPOSITION, AND})
+_PREDICATES = frozenset({"suspected", "possible", "questionable", "favored", "questioned"})
+_MODALS = frozenset({"may", "might", "could", "would"})
+_COMPLAINT = "PATIENT INFO."
+"""After what was, what the patient feels is now: "history of asthma, cough"."""
+_THEN = frozenset({"was", "were"})
 _SIGNS = frozenset(
     {"opacity", "density", "haziness", "lucency", "blunting", "volume loss", "low lung volumes"}
 )
-"""Descriptions, which stand before the alternatives that explain them: "opacity, atelectasis or pneumonia"."""
+"""Descriptions stand before the alternatives that explain them: "opacity, atelectasis or pneumonia"."""
 _OWN_STATEMENT = frozenset({"no_change", "severity", "improved", "worsened", "measurement"})
 """Columns of words that, after a comma, begin a statement of their own: "no effusion, mild edema"."""
 
@@ -42,22 +49,21 @@ _OWN_STATEMENT = frozenset({"no_change", "severity", "improved", "worsened", "me
 def mark_scopes(units: list[Unit]) -> None:
     """Mark what is denied, left open and past."""
     _deny_forward(units)
+    _deny_backward(units)
     for at, unit in enumerate(units):
         if unit.aside:
             continue
         if unit.kind == OPEN:
             _open(units, at)
         elif unit.kind == OPEN_AFTER:
-            for place in _list_before(units, at):
+            for place in _list_before(units, at, of_hedge=True) or _next(units, at):
                 units[place].open = units[place].open or not units[place].denied
-        elif unit.kind == DENY_AFTER:
-            _deny(units, _list_before(units, at), unit.code)
-        elif unit.kind == ENDED:
-            _end(units, at)
         elif unit.kind == ALTERNATIVE:
             _alternatives(units, at)
         elif unit.kind == PAST:
             _past(units, at)
+        elif unit.kind == SOURCE or unit.code == "other_source":
+            _earlier(units, at)
 
 
 def _deny_forward(units: list[Unit]) -> None:
@@ -76,6 +82,26 @@ def _deny_forward(units: list[Unit]) -> None:
                 unit.denied = scope.code
             elif seen and unit.kind in (COMMA, AND, WITH) and _statement_follows(units, at, scope):
                 scope = None
+
+
+def _deny_backward(units: list[Unit]) -> None:
+    for at, unit in enumerate(units):
+        if unit.aside:
+            continue
+        if unit.kind == DENY_AFTER or (unit.kind == DENY and _answers(units, at)):
+            _deny(units, _list_before(units, at), unit.code)
+        elif unit.kind == ENDED:
+            _end(units, at)
+
+
+def _next(units: list[Unit], at: int) -> list[int]:
+    """The finding that follows with nothing but its own words between ("minimal, if any, edema")."""
+    for place in range(at + 1, len(units)):
+        if units[place].kind == FINDING:
+            return [place]
+        if units[place].kind not in (WORD, PLACE, ANATOMY, ABNORMAL, OTHER, COMMA):
+            break
+    return []
 
 
 def _statement_follows(units: list[Unit], at: int, scope: Unit) -> bool:
@@ -101,6 +127,8 @@ def _statement_follows(units: list[Unit], at: int, scope: Unit) -> bool:
         anatomy = anatomy or unit.kind == ANATOMY
     if scope.term.name == "near" and units[at].kind != COMMA:
         return True
+    if scope.kind == OPEN and units[at].kind == AND:
+        return False
     own = units[first].kind in (WORD, ABNORMAL) and units[first].code in _OWN_STATEMENT
     return own and not _alternative_ahead(units, first)
 
@@ -135,8 +163,11 @@ def _open(units: list[Unit], at: int) -> None:
             units[place].open = True
         return
     following = units[at + 1] if at + 1 < len(units) else None
-    if following is None or following.kind in (BREAK, COMMA, SEEN, PREPOSITION, AND) or following.aside:
-        for place in _list_before(units, at):
+    ends = following is None or following.aside or following.kind in _ENDS_OF_HEDGE
+    said = at > 0 and units[at - 1].kind == COPULA and units[at].form in _PREDICATES
+    if ends or said or units[at].form in _MODALS:
+        before = _list_before(units, at, of_hedge=True)
+        for place in before[:1] if units[at].form == "?" else before:
             units[place].open = units[place].open or not units[place].denied
 
 
@@ -166,22 +197,27 @@ def _list_after(units: list[Unit], at: int) -> list[int]:
     return found
 
 
-def _list_before(units: list[Unit], at: int, *, listed: bool = False) -> list[int]:
+def _list_before(
+    units: list[Unit], at: int, *, of_alternatives: bool = False, of_hedge: bool = False
+) -> list[int]:
     """The finding before a word that stands behind it, and those that are joined to it.
 
-    A comma joins where the list has an "and" or "or" (`listed`).
+    A comma joins where the list has an "and" or "or". `of_alternatives`: `at` is the "or" itself.
+    `of_hedge`: "A, and B cannot be excluded" leaves B open only.
     """
     found: list[int] = []
-    joined = True
+    joined, listed = True, of_alternatives and units[at].form == "or"
     for place in range(at - 1, -1, -1):
         unit = units[place]
         if unit.aside or unit.kind in (BREAK, DENY, DENY_AFTER, OPEN, ENDED, WITH):
             break
         if unit.kind == FINDING:
-            if not joined or (found and unit.term.name in _SIGNS):
+            if not joined or (found and of_alternatives and unit.term.name in _SIGNS):
                 break
             found.append(place)
             joined = False
+        elif unit.form == "either" or (of_hedge and unit.kind == AND and units[place - 1].kind == COMMA):
+            break
         elif unit.kind in (AND, ALTERNATIVE):
             joined = listed = True
         elif unit.kind == COMMA:
@@ -191,6 +227,12 @@ def _list_before(units: list[Unit], at: int, *, listed: bool = False) -> list[in
     return found
 
 
+def _answers(units: list[Unit], at: int) -> bool:
+    """Whether a denial is the whole answer to a heading: "effusion: no"."""
+    last = at + 1 == len(units) or units[at + 1].kind == BREAK
+    return last and at > 0 and units[at - 1].kind == COPULA
+
+
 def _deny(units: list[Unit], places: list[int], how: str) -> None:
     for place in places:
         units[place].denied = units[place].denied or how
@@ -198,7 +240,7 @@ def _deny(units: list[Unit], places: list[int], how: str) -> None:
 
 def _end(units: list[Unit], at: int) -> None:
     """What has gone: what stands before, else what follows ("resolved left effusion")."""
-    before = [] if units[at].form in ("interval", "complete", "resolution") else _list_before(units, at)
+    before = [] if units[at].before else _list_before(units, at)
     if not before:
         for place in range(at + 1, len(units)):
             if units[place].kind == FINDING:
@@ -213,11 +255,13 @@ def _end(units: list[Unit], at: int) -> None:
 
 def _alternatives(units: list[Unit], at: int) -> None:
     """ "A or B" leaves both open, unless the list is denied."""
+    if units[at].form == "either":
+        return
     before = _nearest(units, at, -1)
     behind = _nearest(units, at, 1)
     if before is None or behind is None or units[before].denied or units[behind].denied:
         return
-    for place in (*_list_before(units, at, listed=units[at].form == "or"), behind):
+    for place in (*_list_before(units, at, of_alternatives=True), behind):
         if not units[place].denied:
             units[place].open = True
 
@@ -235,10 +279,28 @@ def _nearest(units: list[Unit], at: int, step: int) -> int | None:
     return None
 
 
+def _earlier(units: list[Unit], at: int) -> None:
+    """ "Was seen on an earlier film": the clause is about then."""
+    clause = _clause(units, at)
+    if any(unit.form in _THEN for unit in clause if unit.kind == COPULA):
+        for unit in clause:
+            if unit.kind == FINDING and unit.past is None and not unit.denied:
+                unit.past = units[at]
+
+
+def _clause(units: list[Unit], at: int) -> list[Unit]:
+    """The units between the breaks around one."""
+    begin = next((n + 1 for n in range(at - 1, -1, -1) if units[n].kind == BREAK), 0)
+    end = next((n for n in range(at + 1, len(units)) if units[n].kind == BREAK), len(units))
+    return units[begin:end]
+
+
 def _past(units: list[Unit], at: int) -> None:
     for place in range(at + 1, len(units)):
         unit = units[place]
         if unit.kind in (BREAK, COPULA, WITH, OPEN, DENY):
             break
         if unit.kind == FINDING:
+            if unit.code == _COMPLAINT and place > at + 1:
+                break
             unit.past = units[at]

@@ -16,7 +16,8 @@ from lunguage_assets.structuring.contract import (
     StructuredReport,
 )
 from lunguage_assets.structuring.rules import reading
-from lunguage_assets.structuring.rules.lexicon import VERSION, Lexicon, build_lexicon
+from lunguage_assets.structuring.rules.building import build_lexicon
+from lunguage_assets.structuring.rules.lexicon import VERSION, Lexicon
 
 KEY = "rules"
 _REMEMBERED = 1 << 16

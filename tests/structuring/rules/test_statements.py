@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
-import statements
 
 from lunguage_assets.structuring.contract import Mention, SectionCode
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
@@ -17,9 +17,13 @@ _ROW = re.compile(
 STRUCTURER = RuleStructurer.bundled()
 
 
-def _cases(table: str) -> list[tuple[str, str]]:
-    pairs = (line.split("->") for line in table.strip().splitlines() if not line.startswith("#"))
-    return [(line[0].strip(), "->".join(line[1:]).strip()) for line in pairs]
+def _cases(group: str) -> list[tuple[str, str]]:
+    """The sentences of a group of statements.txt, and what they state."""
+    table = (Path(__file__).parent / "statements.txt").read_text(encoding="utf-8")
+    lines = table.split(f"[{group}]\n")[1].split("\n\n")[0].splitlines()
+    return [
+        (sentence.strip(), rows.strip()) for sentence, _, rows in (line.partition("->") for line in lines)
+    ]
 
 
 def _check(sentence: str, expected: str, section: SectionCode = "find") -> None:
@@ -53,61 +57,66 @@ def _check_details(mention: Mention, row: str) -> None:
         assert mention.evidence == (int(match["support"]),)
 
 
-@pytest.mark.parametrize(("sentence", "expected"), _cases(statements.DENIALS))
+@pytest.mark.parametrize(("sentence", "expected"), _cases("denials"))
 def test_a_denial_reaches_over_its_list(sentence, expected):
     _check(sentence, expected)
 
 
-@pytest.mark.parametrize(("sentence", "expected"), _cases(statements.DENIALS_END))
+@pytest.mark.parametrize(("sentence", "expected"), _cases("denials_end"))
 def test_a_denial_ends_where_something_else_is_stated(sentence, expected):
     _check(sentence, expected)
 
 
-@pytest.mark.parametrize(("sentence", "expected"), _cases(statements.CHANGE_DENIED))
+@pytest.mark.parametrize(("sentence", "expected"), _cases("change_denied"))
 def test_a_change_is_not_the_finding(sentence, expected):
     _check(sentence, expected)
 
 
-@pytest.mark.parametrize(("sentence", "expected"), _cases(statements.HEDGES))
+@pytest.mark.parametrize(("sentence", "expected"), _cases("hedges"))
 def test_a_hedge_reaches_what_it_leaves_open(sentence, expected):
     _check(sentence, expected)
 
 
-@pytest.mark.parametrize(("sentence", "expected"), _cases(statements.DOUBTS))
+@pytest.mark.parametrize(("sentence", "expected"), _cases("doubts"))
 def test_a_doubt_is_a_tentative_denial(sentence, expected):
     _check(sentence, expected)
 
 
-@pytest.mark.parametrize(("sentence", "expected"), _cases(statements.ANATOMY))
+@pytest.mark.parametrize(("sentence", "expected"), _cases("anatomy"))
 def test_normal_anatomy_is_negative_and_abnormal_anatomy_positive(sentence, expected):
     _check(sentence, expected)
 
 
-@pytest.mark.parametrize(("sentence", "expected"), _cases(statements.PLACES))
+@pytest.mark.parametrize(("sentence", "expected"), _cases("places"))
 def test_a_finding_has_one_row_per_place(sentence, expected):
     _check(sentence, expected)
 
 
-@pytest.mark.parametrize(("sentence", "expected"), _cases(statements.ATTRIBUTES))
+@pytest.mark.parametrize(("sentence", "expected"), _cases("attributes"))
 def test_words_of_a_finding_are_its_attributes(sentence, expected):
     _check(sentence, expected)
 
 
-@pytest.mark.parametrize(("sentence", "expected"), _cases(statements.DEVICES))
+@pytest.mark.parametrize(("sentence", "expected"), _cases("devices"))
 def test_devices_are_present_until_removed(sentence, expected):
     _check(sentence, expected)
 
 
-@pytest.mark.parametrize(("sentence", "expected"), _cases(statements.ASIDES))
+@pytest.mark.parametrize(("sentence", "expected"), _cases("asides"))
 def test_what_is_not_about_the_patient_now_states_nothing(sentence, expected):
     _check(sentence, expected)
 
 
-@pytest.mark.parametrize(("sentence", "expected"), _cases(statements.HISTORY))
+@pytest.mark.parametrize(("sentence", "expected"), _cases("history"))
 def test_the_history_holds_complaints_questions_and_past(sentence, expected):
     _check(sentence, expected, "hist")
 
 
-@pytest.mark.parametrize(("sentence", "expected"), _cases(statements.SPELLINGS))
+@pytest.mark.parametrize(("sentence", "expected"), _cases("spellings"))
 def test_spellings_mean_their_finding(sentence, expected):
+    _check(sentence, expected)
+
+
+@pytest.mark.parametrize(("sentence", "expected"), _cases("reports"))
+def test_several_rules_hold_in_one_sentence(sentence, expected):
     _check(sentence, expected)

@@ -1,0 +1,119 @@
+"""The word files of the offline structurer, `resources/structuring/*.yaml`: their forms and their reading.
+
+What each key means is in the header of its file.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypeVar
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError
+
+from lunguage_assets.data_files import resource
+from lunguage_assets.errors import ConfigurationError
+
+Spellings = dict[str, list[str]]
+_Form = TypeVar("_Form", bound=BaseModel)
+_LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class FindingFile(RootModel[dict[str, Spellings]]):
+    """Findings or devices: category code -> canonical name -> spellings."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class PlaceFile(_Entry):
+    """Parts of the body, statements that are normal as a whole, and details of places."""
+
+    anatomy: Spellings
+    normal: Spellings
+    details: list[str]
+
+
+class AttributeFile(_Entry):
+    """Attribute column -> spellings."""
+
+    words: Spellings
+    abnormal: Spellings
+    normal: Spellings
+
+
+class SpellingFile(_Entry):
+    """Words that are read as another."""
+
+    spellings: Spellings
+
+
+class Denied(_Entry):
+    before: list[str]
+    near: list[str]
+    after: list[str]
+    ended: list[str]
+
+
+class Doubted(_Entry):
+    before: list[str]
+    after: list[str]
+
+
+class Open(_Entry):
+    near: list[str]
+    list_: list[str] = Field(alias="list")
+    after: list[str]
+    alternatives: list[str]
+
+
+class Advice(_Entry):
+    verbs: list[str]
+    aims: list[str]
+    exams: list[str]
+
+
+class ScopeFile(_Entry):
+    """Words that decide what is said of a finding."""
+
+    denied: Denied
+    doubted: Doubted
+    open: Open
+    question: list[str]
+    breaks: list[str]
+    copulas: list[str]
+    seen: list[str]
+    links: list[str]
+    prepositions: list[str]
+    with_: list[str] = Field(alias="with")
+    past: list[str]
+    source: list[str]
+    advice: Advice
+    conditions: list[str]
+    somebody_else: list[str]
+    articles: list[str]
+
+
+def word_file(name: str) -> Path:
+    """Path of a word file."""
+    return resource("structuring", f"{name}.yaml")
+
+
+def read_words(path: Path, form: type[_Form]) -> _Form:
+    """One file in its form; raises `ConfigurationError` that names file and field."""
+    try:
+        content: object = yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)
+        return form.model_validate(content)
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ConfigurationError(
+            f"{path}: not readable as YAML ({type(error).__name__}). Mend or restore the file."
+        ) from None
+    except ValidationError as error:
+        problem = error.errors()[0]
+        place = ".".join(str(part) for part in problem["loc"]) or "the file"
+        raise ConfigurationError(
+            f"{path}, field {place}: {problem['msg']}. The header of the file explains its form."
+        ) from None

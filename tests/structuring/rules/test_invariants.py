@@ -1,0 +1,187 @@
+"""What holds for every sentence, whatever it says (structure.md section 7)."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from profiles import examples
+
+from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.structuring.contract import SectionedReport, Sentence, Span
+from lunguage_assets.structuring.rules.lexicon import alternatives
+from lunguage_assets.structuring.rules.structurer import RuleStructurer
+from lunguage_assets.structuring.rules.word_files import ScopeFile, read_words
+from lunguage_assets.tables import ATTRIBUTES, CATEGORIES, STATUSES, TERMS
+
+STRUCTURER = RuleStructurer.bundled()
+FINDINGS = (
+    "effusion", "pneumothorax", "consolidation", "pulmonary edema", "nodule", "rib fracture", "atelectasis",
+)  # fmt: skip
+WORDS = (
+    *FINDINGS, "no", "without", "possible", "may represent", "cannot be excluded", "or", "versus", "and", ",",
+    "but", "left", "right lower lobe", "in the", "heart", "lungs", "is", "are", "normal", "clear", "enlarged",
+    "small", "unchanged", "has resolved", "recommend", "CT", "if", "history of", "rather than", "xxxx", "___",
+    ";", "with", "suggests", "5 mm", "T12", "ET tube", "mother", "not", "not seen", "(", ")", ":", "/",
+    "there is", "which",
+)  # fmt: skip
+sentences = st.lists(st.sampled_from(WORDS), min_size=1, max_size=14).map(" ".join)
+sections = st.sampled_from(["hist", "find", "impr"])
+lists = st.lists(st.sampled_from(FINDINGS), min_size=1, max_size=5, unique=True)
+
+
+def _values(mention):
+    yield mention.ent
+    yield from mention.location
+    for values in mention.attributes.values():
+        yield from values
+
+
+@examples(500)
+@given(sentences | st.text(max_size=80), sections)
+def test_every_value_is_a_piece_of_the_sentence_and_every_code_is_known(sentence, section):
+    reading = STRUCTURER.read_sentence(sentence, section)
+    assert (reading.account == "findings") == bool(reading.mentions)
+    assert reading.account == "findings" or reading.reason
+    for mention in reading.mentions:
+        for value in _values(mention):
+            assert value.words == value.span.of(sentence) != ""
+        assert mention.status in STATUSES
+        assert mention.cat in CATEGORIES
+        assert set(mention.attributes) <= set(ATTRIBUTES)
+        assert mention.normed_ent == mention.normed_ent.lower() != ""
+
+
+@examples(300)
+@given(sentences)
+def test_evidence_leads_one_way_and_associate_leads_back(sentence):
+    mentions = STRUCTURER.read_sentence(sentence, "find").mentions
+    for number, mention in enumerate(mentions):
+        for support in mention.evidence:
+            assert support != number
+            assert mentions[support].associate
+            assert number not in mentions[support].evidence
+
+
+@examples(200)
+@given(
+    lists,
+    st.sampled_from(["No", "There is no", "No evidence of", "Without", "Negative for"]),
+    st.sampled_from(["or", "and", "nor"]),
+)
+def test_a_denied_list_denies_every_member(findings, denial, joint):
+    *first, last = findings
+    sentence = f"{denial} {', '.join(first)}{f', {joint} ' if first else ''}{last}."
+    mentions = STRUCTURER.read_sentence(sentence, "find").mentions
+    assert [mention.status for mention in mentions] == ["dn"] * len(findings)
+
+
+@examples(200)
+@given(lists, st.data())
+def test_a_no_before_a_finding_never_leaves_it_positive(findings, data):
+    at = data.draw(st.integers(0, len(findings) - 1))
+    named = [f"no {finding}" if n == at else finding for n, finding in enumerate(findings)]
+    mentions = STRUCTURER.read_sentence(f"There is {', '.join(named)}.", "find").mentions
+    assert mentions[at].status == "dn"
+    assert [mention.status for mention in mentions[:at]] == ["dp"] * at
+
+
+@examples(200)
+@given(lists, st.sampled_from(["may represent", "suggestive of", "could be", "consistent with"]))
+def test_a_hedge_leaves_its_whole_list_open(findings, hedge):
+    sentence = f"Findings {hedge} {' or '.join(findings)}."
+    mentions = STRUCTURER.read_sentence(sentence, "find").mentions
+    assert [mention.status for mention in mentions] == ["tp"] * len(findings)
+
+
+@examples(100)
+@given(st.lists(st.tuples(sections, sentences), max_size=5))
+def test_a_report_is_its_sentences_one_after_the_other(parts):
+    text, cut = "", []
+    for number, (section, sentence) in enumerate(parts, start=1):
+        cut.append(Sentence(section, number, Span(len(text), len(text) + len(sentence)), sentence))
+        text += sentence + "\n"
+    report = SectionedReport("s00000001", text, tuple(cut))
+    (answer,) = STRUCTURER.structure([report])
+    assert [(n, m.ent) for n, m in answer.mentions] == [
+        (n, mention.ent)
+        for n, one in enumerate(cut)
+        for mention in STRUCTURER.read_sentence(one.text, one.section).mentions
+    ]
+    assert len(answer.readings) == len(parts)
+    for position, mention in answer.mentions:
+        assert all(answer.mentions[other][0] == position for other in (*mention.evidence, *mention.associate))
+
+
+def test_another_structurer_of_the_same_words_answers_the_same():
+    sentence = "Left opacity may represent atelectasis or pneumonia; no effusion."
+    again = RuleStructurer.bundled()
+    assert again.identity == STRUCTURER.identity
+    assert again.read_sentence(sentence, "find") == STRUCTURER.read_sentence(sentence, "find")
+
+
+def test_a_delivered_vocabulary_widens_the_words_and_changes_the_identity():
+    rows = [
+        ("PF", "", "snowstorm pattern", "snowstorm"),
+        ("location", "", "ostiomeatal pit", "ostiomeatal pit"),
+        ("morphology", "", "frilly", "frilly"),
+        ("CF", "", "effusion", "something else"),
+    ]
+    columns = ("category", "subcategory", "target_term", "normed_term")
+    wider = RuleStructurer.bundled(
+        TERMS.frame(dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True)))
+    )
+    (mention,) = wider.read_sentence("Frilly snowstorm pattern in the ostiomeatal pit.", "find").mentions
+    assert (mention.normed_ent, mention.cat, mention.status) == ("snowstorm", "PF", "dp")
+    assert [value.words for value in mention.location] == ["ostiomeatal pit"]
+    assert [value.words for value in mention.attributes["morphology"]] == ["Frilly"]
+    assert wider.read_sentence("Effusion.", "find").mentions[0].normed_ent == "pleural effusion"
+    assert wider.identity != STRUCTURER.identity
+
+
+def test_an_empty_vocabulary_changes_nothing():
+    assert RuleStructurer.bundled(TERMS.frame()).identity == STRUCTURER.identity
+
+
+@pytest.mark.parametrize(
+    ("sentence", "account", "reason"),
+    [
+        ("", "unreadable", "no words"),
+        ("XXXX ___ .", "unreadable", "no words"),
+        ("effusion or " * 400, "unreadable", "length"),
+        (
+            "Der Herzschatten ist schmal und die Lunge frei von Infiltraten.",
+            "unreadable",
+            "language",
+        ),
+        ("Thank you for this referral.", "nothing stated", "no finding named"),
+        ("Recommend CT to exclude malignancy.", "not about the patient now", "recommendation"),
+        ("If clinically indicated.", "not about the patient now", "condition"),
+        ("Mother had tuberculosis.", "not about the patient now", "somebody else"),
+    ],
+)
+def test_a_sentence_without_rows_says_why(sentence, account, reason):
+    reading = STRUCTURER.read_sentence(sentence, "find")
+    assert (reading.account, reading.reason, reading.mentions) == (account, reason, ())
+
+
+def test_technique_states_nothing():
+    assert STRUCTURER.read_sentence("Effusion.", "other").account == "nothing stated"
+
+
+def test_spellings_stand_for_their_alternatives():
+    assert set(alternatives("(a|b (c|d)|) e")) == {"a e", "b c e", "b d e", "e"}
+    assert list(alternatives("(a|) b (c|d)")) == ["a b c", "a b d", "b c", "b d"]
+
+
+@pytest.mark.parametrize(
+    ("content", "place"),
+    [("denied: 3", "denied"), ("- a", "the file"), ("breaks: [a]", "denied"), ("a: [", "YAML")],
+)
+def test_a_wrong_word_file_is_named_with_its_field(tmp_path, content, place):
+    file = tmp_path / "scope.yaml"
+    file.write_text(content, encoding="utf-8")
+    with pytest.raises(ConfigurationError) as error:
+        read_words(file, ScopeFile)
+    assert str(file) in str(error.value)
+    assert place in str(error.value)
