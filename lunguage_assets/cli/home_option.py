@@ -50,10 +50,15 @@ _DATA_OPTIONS = [
     click.option(
         "--data",
         required=True,
+<<<<<<< HEAD
         type=click.Path(path_type=Path, file_okay=False),
-        help="Folder with Lunguage.csv.",
+        help="Folder with Lunguage.csv, or with raw reports (docs/reports.md).",
+=======
+        type=click.Path(path_type=Path),
+        help="Folder or file with Lunguage.csv, or with raw reports (docs/raw_reports.md).",
+>>>>>>> texts
     ),
-    click.option("--batch", default=None, help="Key of the batch: [a-z0-9._-]; default: the folder's name."),
+    click.option("--batch", default=None, help="Key of the batch: [a-z0-9._-]; default: the name of --data."),
     click.option(
         "--corpus", default=None, help="Name of the corpus, when the folder's corpus.toml does not give one."
     ),

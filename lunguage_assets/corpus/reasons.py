@@ -58,7 +58,7 @@ REJECTIONS: dict[str, Reason] = {
     ),
     "report-repeated": Reason(
         "one report per study; an earlier record has another text for this one",
-        "Keep the report that counts, an addendum in the same text; or give this one an id of its own.",
+        "Keep the report that counts, addendum included, or give this one an id of its own.",
     ),
 }
 """Reasons for a rejection, by precedence.
@@ -74,8 +74,8 @@ NOTES: dict[str, str] = {
         "delivered. The count of reports is in `found`."
     ),
     "patient-unknown": (
-        "The delivery does not say whose report it is: the study counts as a patient of its own. The count of "
-        "reports is in `found`."
+        "The delivery does not say whose report it is: the study counts as a patient of its own. The count "
+        "of reports is in `found`."
     ),
     "encoding-guessed": "The text is not UTF-8; it was read as Windows-1252.",
     "encoding-converted": "The text is UTF-16; it was converted.",

@@ -10,28 +10,19 @@ import fcntl
 import json
 import os
 import re
-import shutil
-import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from upath import UPath
 
-from lunguage_assets.corpus.delivery import (
-    DECLARATION,
-    METADATA,
-    Delivery,
-    DeliveryKind,
-    content_hash,
-    find_delivery,
-)
-from lunguage_assets.corpus.side_files import split_metadata
-from lunguage_assets.corpus.texts.reading import Survey, pack, survey
+from lunguage_assets.corpus.delivery import DECLARATION, Delivery, content_hash, find_delivery
+from lunguage_assets.corpus.texts.reading import Survey, survey
 from lunguage_assets.corpus.texts.source import PACKED
 from lunguage_assets.errors import ConfigurationError, CorpusMismatch
 from lunguage_assets.files import replace_text
+from lunguage_assets.home.batch import Batch, as_json, is_staging, read_batch, store_findings, store_texts
 from lunguage_assets.home.table_place import claim_place, tables_place
 from lunguage_assets.settings import DataClass
 
@@ -45,21 +36,6 @@ class Corpus:
 
     name: str
     data_class: DataClass
-
-
-@dataclass(frozen=True)
-class Batch:
-    """One delivered set of reports.
-
-    `number` counts registrations: of two versions of a study the one with the higher number is newer. `kind`
-    says whether findings or raw reports were delivered.
-    """
-
-    key: str
-    number: int
-    sha256: str
-    files: tuple[str, ...]
-    kind: DeliveryKind = "findings"
 
 
 @dataclass(frozen=True)
@@ -165,7 +141,7 @@ class Home:
         self.create()
         claim_place(self.root)
         if self.corpus() is None:
-            replace_text(self.root / "corpus.json", _json(asdict(corpus)))
+            replace_text(self.root / "corpus.json", as_json(asdict(corpus)))
 
     def _require(self, corpus: Corpus) -> None:
         present = self.corpus()
@@ -179,16 +155,16 @@ class Home:
     def registered(self) -> list[Batch]:
         """All batches in the order of their registration."""
         manifests = [
-            path for path in sorted(self.batches.glob("*/batch.json")) if not _is_staging(path.parent)
+            path for path in sorted(self.batches.glob("*/batch.json")) if not is_staging(path.parent)
         ]
-        return sorted(map(_read_batch, manifests), key=lambda batch: batch.number)
+        return sorted(map(read_batch, manifests), key=lambda batch: batch.number)
 
     def batch(self, key: str) -> Batch:
         manifest = (
             self.batches / key / "batch.json"
         )  # this one alone: of hundreds of batches each is asked for
         if _KEY.fullmatch(key) and manifest.exists():
-            return _read_batch(manifest)
+            return read_batch(manifest)
         raise ConfigurationError(
             f"batch {key!r} is not registered in {self.root}. Register "
             f"its files first: lunguage register --data DIR --batch {key}"
@@ -228,13 +204,13 @@ class Home:
             LunguageError: as `examine`.
         """
         with self._registering():
-            found, survey = self._examined(place, key, corpus_name, data_class, batch_reports)
+            found, parts = self._examined(place, key, corpus_name, data_class, batch_reports)
             self.claim(found[0].corpus)
             new = {part: one.batch for part, one in enumerate(found) if one.is_new}
-            if new and survey is not None:
-                self._store_texts(new, found[0].delivery, survey)
+            if new and parts is not None:
+                store_texts(self.batches, new, found[0].delivery, parts)
             elif new:
-                self._store(found[0].batch, found[0].delivery)
+                store_findings(self.batches, new[0], found[0].delivery)
         return [one.batch for one in found]
 
     @contextmanager
@@ -330,43 +306,6 @@ class Home:
         new = Batch(key, number, sha256, tuple(path.name for path in files), delivery.kind)
         return Registration(delivery, corpus, new, is_new=True)
 
-    def _store(self, batch: Batch, delivery: Delivery) -> None:
-        staging = self._staging(batch)
-        for path in delivery.files:
-            shutil.copyfile(path, staging / path.name)
-        self._complete(batch, staging, delivery)
-
-    def _store_texts(self, new: Mapping[int, Batch], delivery: Delivery, parts: Survey) -> None:
-        """Store the raw reports of the new parts, each with the vocabulary and its studies' metadata."""
-        assert delivery.texts is not None
-        staging = {part: self._staging(batch) for part, batch in new.items()}
-        studies = pack(delivery.texts, parts, {part: folder / PACKED for part, folder in staging.items()})
-        if delivery.metadata is not None and len(parts.digests) > 1:
-            split_metadata(
-                delivery.metadata,
-                {folder / METADATA: studies[part] for part, folder in staging.items()},
-            )
-        for part, batch in new.items():
-            copied = [delivery.vocabulary, delivery.metadata if len(parts.digests) == 1 else None]
-            for path in filter(None, copied):
-                shutil.copyfile(path, staging[part] / path.name)
-            self._complete(batch, staging[part], delivery)
-
-    def _staging(self, batch: Batch) -> Path:
-        self.batches.mkdir(parents=True, exist_ok=True)
-        for abandoned in self.batches.glob(f".{batch.key}.*.tmp"):  # left by a registration that was killed
-            shutil.rmtree(abandoned, ignore_errors=True)
-        staging = self.batches / f".{batch.key}.{uuid.uuid4().hex}.tmp"
-        staging.mkdir()
-        return staging
-
-    def _complete(self, batch: Batch, staging: Path, delivery: Delivery) -> None:
-        declared_file = delivery.folder / DECLARATION
-        if declared_file.exists():
-            shutil.copyfile(declared_file, staging / DECLARATION)
-        replace_text(staging / "batch.json", _json(asdict(batch)))
-        staging.rename(self.batches / batch.key)
-
 
 def batch_key(place: Path) -> str:
     """A usable partition key from the name of a folder or file, without the file's ending."""
@@ -380,26 +319,6 @@ def usable_key(name: str) -> str:
     Lower case; other characters become hyphens; at most a hundred characters.
     """
     return re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-.")[:100].strip("-.") or "batch"
-
-
-def _read_batch(manifest: Path) -> Batch:
-    values = json.loads(manifest.read_text(encoding="utf-8"))
-    return Batch(
-        values["key"],
-        values["number"],
-        values["sha256"],
-        tuple(values["files"]),
-        values.get("kind", "findings"),
-    )
-
-
-def _is_staging(folder: Path) -> bool:
-    """Whether the folder belongs to an unfinished or killed registration."""
-    return folder.name.startswith(".") and folder.name.endswith(".tmp")
-
-
-def _json(values: object) -> str:
-    return json.dumps(values, indent=2, sort_keys=True) + "\n"
 
 
 def _if_there(path: Path) -> Path | None:

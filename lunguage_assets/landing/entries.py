@@ -15,8 +15,14 @@ from pathlib import Path
 
 from upath import UPath
 
-from lunguage_assets.corpus import delivery
-from lunguage_assets.corpus.delivery import DECLARATION, FINDINGS, FINDINGS_PARQUET, VOCABULARY
+from lunguage_assets.corpus.delivery import (
+    DECLARATION,
+    FINDINGS,
+    FINDINGS_PARQUET,
+    METADATA,
+    REPORTS,
+    VOCABULARY,
+)
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.home.home import Home
 from lunguage_assets.settings import LandingSettings
@@ -25,15 +31,15 @@ URL_VARIABLE = "LUNGUAGE_LANDING"
 QUARANTINE = "quarantine"
 REJECTED_SUFFIX = ".rejected.csv"
 _MARKERS_INSIDE = (".done", "_SUCCESS")
-_FORM = re.compile(r"(\.csv|\.csv\.gz|\.parquet)$", re.IGNORECASE)
+_FORM = re.compile(r"(\.csv|\.csv\.gz|\.parquet|\.zip)$", re.IGNORECASE)
+_TEXT_FORM = re.compile(r"\.(?:txt|xml)(?:\.gz)?$", re.IGNORECASE)
 _TEMPORARY = re.compile(
     r"\.(tmp|temp|part|partial|filepart|crdownload|download|upload|uploading|incomplete|swp)"
     r"(\.csv|\.csv\.gz|\.parquet)?$",
     re.IGNORECASE,
 )
 _PASSED_OVER = re.compile(rf"^[.~_]|^{QUARANTINE}$|(~|\.done|{re.escape(REJECTED_SUFFIX)})$", re.IGNORECASE)
-_SIDE_FILES = (delivery.METADATA, delivery.REPORTS)
-_NAMES = (FINDINGS, FINDINGS_PARQUET, VOCABULARY, DECLARATION, *_SIDE_FILES)
+_NAMES = (FINDINGS, FINDINGS_PARQUET, VOCABULARY, DECLARATION, METADATA, REPORTS)
 _PUBLISHED = {name.lower(): name for name in _NAMES}
 
 
@@ -139,7 +145,7 @@ def list_entries(url: str) -> Listing:
     found = [seen for seen in found if not (_PASSED_OVER.search(seen.name) or _TEMPORARY.search(seen.name))]
     files = [seen for seen in found if not seen.is_folder]
     shared = tuple(file for file in files if file.published in (DECLARATION, VOCABULARY))
-    others = [file for file in files if file.published in _SIDE_FILES or not _FORM.search(file.name)]
+    others = [file for file in files if file.published == METADATA or not _FORM.search(file.name)]
     others = [file for file in others if file not in shared]
     return Listing(
         [_entry(seen, markers.get(f"{seen.name}.done")) for seen in found if seen not in (*shared, *others)],
@@ -176,17 +182,41 @@ def _entry(seen: Seen, marker: Seen | None) -> Entry:
         return Entry(seen.name, seen.path, False, (seen,), _signature([seen]), marker)
     try:
         inside = [file for file in _inside(seen.path) if not file.is_folder]
+        has_findings = any(file.published in (FINDINGS, FINDINGS_PARQUET) for file in inside)
+        below = [] if has_findings else _below(seen.path)
     except Exception:  # every file system has errors of its own
         return Entry(seen.name, seen.path, True, (), "", None, "it cannot be read")
     marker = next((file for file in inside if file.name in _MARKERS_INSIDE), marker)
     content = [file for file in inside if file.name not in _MARKERS_INSIDE]
-    files = tuple(file for file in content if file.published is not None)
+    files = tuple(file for file in content if file.published is not None or (not has_findings and _raw(file)))
+    files += tuple(file for file in below if _TEXT_FORM.search(file.name))
     hindrance = ""
-    if marker is None and not any(file.published in (FINDINGS, FINDINGS_PARQUET) for file in files):
-        hindrance = f"there is no {FINDINGS} in it"
-    elif marker is None and any(_TEMPORARY.search(file.name) for file in content):
+    if marker is None and not has_findings and not any(_raw(file) for file in files):
+        hindrance = f"there is no {FINDINGS} and no raw report in it"
+    elif marker is None and any(_TEMPORARY.search(file.name) for file in (*content, *below)):
         hindrance = "a file in it has a temporary name"
-    return Entry(seen.name, seen.path, True, files, _signature(content), marker, hindrance)
+    return Entry(seen.name, seen.path, True, files, _signature([*content, *below]), marker, hindrance)
+
+
+def _raw(file: Seen) -> bool:
+    """Whether raw reports may be in a file: texts, packages, and tables that are none of the other files."""
+    is_other = file.published is not None and file.published != REPORTS
+    form = _FORM.search(file.name) or _TEXT_FORM.search(file.name)
+    return form is not None and not is_other and not _hidden(file)
+
+
+def _hidden(file: Seen) -> bool:
+    return _PASSED_OVER.search(file.name) is not None or _TEMPORARY.search(file.name) is not None
+
+
+def _below(folder: UPath) -> list[Seen]:
+    """Files in the folders of a folder, at any depth."""
+    found = []
+    for seen in _inside(folder):
+        if seen.is_folder and not _PASSED_OVER.search(seen.name):
+            found += [file for file in _inside(seen.path) if not file.is_folder]
+            found += _below(seen.path)
+    return found
 
 
 def _signature(files: Sequence[Seen]) -> str:

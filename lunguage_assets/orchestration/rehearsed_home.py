@@ -20,7 +20,8 @@ from lunguage_assets.corpus.delivery import Delivery
 from lunguage_assets.current.recipes import RECIPES
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.fit.probability import Anchor, calibrate, load_anchors, require_anchors
-from lunguage_assets.home.home import Batch, Home, Registration
+from lunguage_assets.home.batch import Batch
+from lunguage_assets.home.home import Home, Registration
 from lunguage_assets.judges.asking.progress import Progress
 from lunguage_assets.judges.binding_record import BindingRecord
 from lunguage_assets.judges.configuration import RULES

@@ -60,9 +60,9 @@ def test_a_marker_older_than_the_file_is_one_of_an_earlier_delivery(on_disk: Lan
 
 def test_a_folder_waits_for_its_findings_and_for_files_under_temporary_names(landing: Landing) -> None:
     landing.drop("f/Lunguage_vocab.csv", "category,target_term,normed_term\n")
-    assert landing.settle().waiting == {"f": "there is no Lunguage.csv in it"}
+    assert landing.settle().waiting == {"f": "there is no Lunguage.csv and no raw report in it"}
     landing.drop("f/Lunguage.csv.part", csv(1))
-    assert landing.settle().waiting == {"f": "there is no Lunguage.csv in it"}
+    assert landing.settle().waiting == {"f": "there is no Lunguage.csv and no raw report in it"}
     landing.drop("f/Lunguage.csv", csv(1))
     assert landing.settle().waiting == {"f": "a file in it has a temporary name"}
     (landing.root / "f" / "Lunguage.csv.part").unlink()

@@ -93,14 +93,14 @@ def test_a_folder_is_put_aside_as_a_whole_and_the_reason_names_its_file(
 ) -> None:
     for name, content in files.items():
         landing.drop(f"f/{name}", content)
-    landing.drop("f/deeper/note.txt", "kept")
+    landing.drop("f/deeper/note.md", "kept")
     landing.drop("f/.done", "")
     landing.land()
     ((folder, reason),) = reasons(landing).items()
     assert (reason["file"], reason["column"]) == (file, column)
     assert landing.files == {
         f"quarantine/{folder}/{name}"
-        for name in [*files, "deeper/note.txt", ".done", "REASON.txt", "reason.json"]
+        for name in [*files, "deeper/note.md", ".done", "REASON.txt", "reason.json"]
     }
     assert not landing.root.fs.exists(f"{landing.root.path}/f")
 

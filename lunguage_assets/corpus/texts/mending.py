@@ -23,74 +23,15 @@ _LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 _NO_TEXT = 0.05
 """Share of control characters, NUL apart, above which the bytes are not text."""
 _OTHER_FORMS = (b"%PDF-", b"{\\rtf", b"PK\x03\x04", b"\x89PNG", b"\xff\xd8\xff", b"\xd0\xcf\x11\xe0")
+_WORDS = re.compile(r"\w+")
 _BLOCKS = frozenset(
-    [
-        "address",
-        "article",
-        "aside",
-        "blockquote",
-        "body",
-        "br",
-        "center",
-        "dd",
-        "div",
-        "dl",
-        "dt",
-        "fieldset",
-        "footer",
-        "form",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "head",
-        "header",
-        "hr",
-        "html",
-        "li",
-        "main",
-        "nav",
-        "ol",
-        "p",
-        "pre",
-        "section",
-        "table",
-        "tbody",
-        "td",
-        "tfoot",
-        "th",
-        "thead",
-        "title",
-        "tr",
-        "ul",
-    ]
+    _WORDS.findall(
+        "address article aside blockquote body br center dd div dl dt fieldset footer form h1 h2 h3 h4 h5 h6 "
+        "head header hr html li main nav ol p pre section table tbody td tfoot th thead title tr ul"
+    )
 )
 _INLINE = frozenset(
-    [
-        "a",
-        "abbr",
-        "b",
-        "big",
-        "code",
-        "em",
-        "font",
-        "i",
-        "img",
-        "input",
-        "label",
-        "meta",
-        "link",
-        "s",
-        "small",
-        "span",
-        "strong",
-        "sub",
-        "sup",
-        "tt",
-        "u",
-    ]
+    _WORDS.findall("a abbr b big code em font i img input label meta link s small span strong sub sup tt u")
 )
 _SILENT = frozenset({"script", "style", "head"})
 _TAG = re.compile(

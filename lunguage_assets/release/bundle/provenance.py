@@ -21,7 +21,8 @@ import pandas as pd
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.data_files import resource
-from lunguage_assets.home.home import Batch, Corpus, Home
+from lunguage_assets.home.batch import Batch
+from lunguage_assets.home.home import Corpus, Home
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
 from lunguage_assets.judges.binding_record import bound_to
 from lunguage_assets.judges.configuration import JudgesConfiguration

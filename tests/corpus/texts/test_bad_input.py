@@ -1,0 +1,259 @@
+"""Bad input ends as a report, a rejected record or a note; nothing raises, and nothing disappears."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zipfile
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import strategies as st
+from planted import WORD, forms
+from profiles import examples
+from raw_deliveries import MIXED_ENCODINGS, ODD
+
+from lunguage_assets.corpus.delivery import find_delivery
+from lunguage_assets.corpus.reasons import NOTES, REJECTIONS
+from lunguage_assets.corpus.texts.mending import mended
+from lunguage_assets.corpus.texts.raw import LARGEST
+from lunguage_assets.corpus.texts.receiving import Received, receive
+from lunguage_assets.errors import InputError
+from lunguage_assets.settings import CorpusSettings
+from lunguage_assets.tables import INTAKE_NOTES, REJECTED
+from lunguage_assets.tables.text import REPORT_TEXTS
+
+
+def received(place: Path) -> Received:
+    taken = receive(find_delivery(place), CorpusSettings())
+    REPORT_TEXTS.to_arrow(taken.report_texts)
+    REJECTED.to_arrow(taken.rejected)
+    INTAKE_NOTES.to_arrow(taken.intake_notes)
+    return taken
+
+
+def files(folder: Path, **contents: bytes) -> Received:
+    """One text file for each study number, and a good report among them."""
+    for name, content in {"s50000001": b"FINDINGS: No effusion.", **contents}.items():
+        (folder / f"{name}.txt").write_bytes(content)
+    return received(folder)
+
+
+def table(folder: Path, *records: tuple[str, str]) -> Received:
+    """`reports.csv` of (study_id, report)."""
+    pd.DataFrame(records, columns=["study_id", "report"]).to_csv(folder / "reports.csv", index=False)
+    return received(folder)
+
+
+def outcome(taken: Received) -> tuple[int, list[str], list[str]]:
+    """Reports, reasons of rejections, reasons of notes about single records."""
+    noted = taken.intake_notes[taken.intake_notes["line"].notna()]
+    return len(taken.report_texts), taken.rejected["reason"].tolist(), noted["reason"].tolist()
+
+
+CASES: dict[str, tuple[bytes, list[str], list[str]]] = {
+    "empty": (b"", ["report-empty"], []),
+    "blanks": (b" \r\n\t \x00", ["report-empty"], []),
+    "marks without a word": (b"___ // ...", ["report-empty"], []),
+    "a page without words": (b"<html><style>p {a: b}</style><p>&nbsp;</p>", ["report-empty"], []),
+    "too large": (b"FINDINGS: No effusion. " * 50_000, ["report-too-large"], []),
+    "a PDF": (b"%PDF-1.7\n1 0 obj", ["report-not-text"], []),
+    "bytes": (bytes(range(256)) * 20, ["report-not-text"], []),
+    "web page": (ODD["html"].encode(), [], ["markup-removed"]),
+    "references of a page": (b"No effusion &amp; no pneumothorax.", [], ["markup-removed"]),
+    "Windows": ("The heart\u2019s size is normal.".encode("cp1252"), [], ["encoding-guessed"]),
+    "UTF-16": ("No effusion.".encode("utf-16"), [], ["encoding-converted"]),
+    "UTF-16 without mark": ("No effusion.".encode("utf-16-le"), [], ["control-characters"]),
+    "byte order mark": ("\ufeffNo effusion \u2013 at all.".encode(), [], []),
+    "NUL": (b"No \x00effusion.", [], ["control-characters"]),
+    "no headings": (b"no effusion", [], []),
+    "another language": (ODD["another language"].encode(), [], []),
+    "two reports": (ODD["two reports"].encode(), [], []),
+    "contradicting addendum": (ODD["contradicting addendum"].encode(), [], []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_odd_text_is_a_report_or_is_rejected_with_its_reason(tmp_path: Path, case: str) -> None:
+    content, rejected, notes = CASES[case]
+    taken = files(tmp_path, s50000002=content)
+    assert outcome(taken) == (2 - len(rejected), rejected, notes)
+    assert taken.report_texts["study_id"].tolist()[0] == "s50000001"
+
+
+@pytest.mark.parametrize("case", ODD)
+def test_no_odd_text_of_the_collection_of_odd_texts_raises(tmp_path: Path, case: str) -> None:
+    for taken in (
+        files(tmp_path, s50000002=ODD[case].encode()),
+        table(tmp_path, ("1", "No effusion."), ("2", ODD[case])),
+    ):
+        assert len(taken.report_texts) + len(taken.rejected) == 2
+
+
+@pytest.mark.parametrize("case", MIXED_ENCODINGS)
+def test_every_encoding_keeps_the_words(tmp_path: Path, case: str) -> None:
+    taken = files(tmp_path, s50000002=MIXED_ENCODINGS[case])
+    text = taken.report_texts["report"][1]
+    assert text.startswith("FINDINGS: ")
+    assert text.endswith(("effusion.", "pneumothorax."))
+    special = {"utf-8 with mark": "Ghon\u2019s", "windows": "patient\u2019s", "latin": "38.5 \u00b0C"}
+    assert special.get(case, "FINDINGS") in text
+    assert ("encoding-guessed" in outcome(taken)[2]) == (case in ("windows", "latin", "broken"))
+
+
+def test_records_of_a_table_in_mixed_encodings_are_read_each_in_its_own(tmp_path: Path) -> None:
+    records = [b"study_id,report", "1,Ghon\u2019s focus.".encode(), "2,Ghon\u2019s focus.".encode("cp1252")]
+    (tmp_path / "reports.csv").write_bytes(b"\n".join(records))
+    taken = received(tmp_path)
+    assert taken.report_texts["report"].tolist() == ["Ghon\u2019s focus."] * 2
+    assert outcome(taken)[2] == ["encoding-guessed"]
+
+
+def test_the_words_of_a_page_stay_apart_and_comparisons_are_no_marks() -> None:
+    page = mended(b"<p>Small effusion.<p>No<b> pneumothorax</b>.<br/>Nodule &lt; 5 mm<script>x</script></p>")
+    assert page.text.split("\n") == ["Small effusion.", "No pneumothorax.", "Nodule < 5 mm"]
+    plain = mended(b"A nodule <5 mm, effusion > 2 cm; a < b.")
+    assert (plain.text, plain.notes) == ("A nodule <5 mm, effusion > 2 cm; a < b.", ())
+
+
+def test_ends_of_lines_are_those_of_unix() -> None:
+    assert mended(b"FINDINGS:\r\nNo effusion.\rDone.").text == "FINDINGS:\nNo effusion.\nDone."
+
+
+def test_of_two_reports_of_a_study_the_first_stays(tmp_path: Path) -> None:
+    taken = table(
+        tmp_path, ("50000001", "No effusion."), ("s50000001", "No effusion."), ("50000001", "An effusion.")
+    )
+    assert outcome(taken) == (1, ["report-repeated"], ["same-report-again"])
+    assert taken.report_texts["report"].tolist() == ["No effusion."]
+    assert taken.rejected["line"].tolist() == [3]
+    assert "addendum" in taken.rejected["remedy"][0]
+    assert json.loads(taken.rejected["content"][0])["report"] == "An effusion."
+
+
+def test_a_study_under_two_file_names_is_one_study(tmp_path: Path) -> None:
+    (tmp_path / "p10000032").mkdir()
+    taken = files(tmp_path, **{"p10000032/s50000001": b"FINDINGS: An effusion."})
+    assert outcome(taken) == (1, ["report-repeated"], [])
+
+
+def test_a_record_without_an_id_is_rejected(tmp_path: Path) -> None:
+    taken = table(tmp_path, ("", "No effusion."), ("nan", "No effusion."), ("7", "No effusion."))
+    assert outcome(taken)[:2] == (1, ["study-id-missing", "study-id-missing"])
+
+
+def test_dates_and_views_that_nobody_understands_are_noted(tmp_path: Path) -> None:
+    rows = [
+        ("1", "2014-05-08 10:30", "PA"), ("2", "20140508.0", "ap"), ("3", "8 May 14", "LL"),
+        ("4", "2014-13-40", "oblique"), ("5", "", "Frontal and Lateral"),
+    ]  # fmt: skip
+    frame = pd.DataFrame(rows, columns=["study_id", "study_date", "view"]).assign(report="No effusion.")
+    frame.to_csv(tmp_path / "reports.csv", index=False)
+    taken = received(tmp_path)
+    assert taken.report_texts["taken_at"].tolist() == ["20140508103000", "20140508000000", "", "", ""]
+    assert taken.report_texts["view_information"].tolist() == ["pa", "ap", "lateral", "", "lateral"]
+    assert outcome(taken)[2] == ["study-date-ignored", "view-ignored", "study-date-ignored"]
+
+
+def test_damaged_files_and_members_cost_themselves(tmp_path: Path) -> None:
+    (tmp_path / "s50000002.txt.gz").write_bytes(gzip.compress(b"No effusion. " * 100)[:-20])
+    (tmp_path / "s50000003.txt.gz").write_bytes(b"no package")
+    assert outcome(files(tmp_path)) == (1, ["unreadable-file"] * 2, [])
+    folder = tmp_path / "zip"
+    folder.mkdir()
+    path = folder / "mimic-cxr-reports.zip"
+    with zipfile.ZipFile(path, "w") as package:
+        package.writestr("files/p10/p10000032/s50000001.txt", "No effusion.")
+        package.writestr("files/p10/p10000032/s50000002.txt", "A large effusion.")
+    path.write_bytes(path.read_bytes().replace(b"A large effusion.", b"A large confusion"))
+    assert outcome(received(folder)) == (1, ["unreadable-file"], [])
+
+
+def test_broken_records_of_a_table_cost_themselves(tmp_path: Path) -> None:
+    text = (
+        "study_id,report\n50000001,No effusion.\n50000002,one,two\n"
+        '50000003,"never closed\n50000004,No pneumothorax.\n'
+    )
+    (tmp_path / "reports.csv").write_text(text, encoding="utf-8")
+    taken = received(tmp_path)
+    assert taken.report_texts["study_id"].tolist() == ["s50000001", "s50000004"]
+    assert outcome(taken)[1] == ["wrong-number-of-values", "unclosed-quote"]
+    assert taken.rejected["study_id"].tolist() == ["s50000002", "s50000003"]
+
+
+_TEXTS = st.one_of(
+    st.sampled_from([text.encode() for text in ODD.values() if len(text) < LARGEST]),
+    st.sampled_from([*MIXED_ENCODINGS.values()]),
+    st.binary(max_size=60),
+    st.text(max_size=60).map(lambda text: text.encode("utf-8", "surrogatepass")),
+)  # fmt: skip
+_IDS = st.one_of(st.sampled_from(["1", "50000001", "s50000001", "ACC-17", ""]), st.text(max_size=8))
+
+
+@given(records=st.lists(st.tuples(_IDS, _TEXTS), min_size=1, max_size=6))
+@examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_every_record_of_a_table_ends_somewhere(tmp_path: Path, records: list[tuple[str, bytes]]) -> None:
+    lines = [b"study_id,report"]
+    for study, content in records:
+        cells = (study.encode("utf-8", "surrogatepass"), content)
+        lines.append(b",".join(b'"' + cell.replace(b'"', b'""') + b'"' for cell in cells))
+    (tmp_path / "reports.csv").write_bytes(b"\n".join(lines))
+    taken = received(tmp_path)
+    again = int((taken.intake_notes["reason"] == "same-report-again").sum())
+    assert len(taken.report_texts) + len(taken.rejected) + again == len(records)
+    assert set(taken.rejected["reason"]) <= set(REJECTIONS)
+    assert set(taken.intake_notes["reason"]) <= set(NOTES)
+
+
+@given(contents=st.lists(_TEXTS, min_size=1, max_size=6))
+@examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_every_text_file_ends_as_a_report_or_a_rejection(tmp_path: Path, contents: list[bytes]) -> None:
+    for old in tmp_path.iterdir():
+        old.unlink()
+    for number, content in enumerate(contents):
+        (tmp_path / f"{number}.txt").write_bytes(content)
+    taken = received(tmp_path)
+    assert len(taken.report_texts) + len(taken.rejected) == len(contents)
+
+
+def test_words_of_reports_stand_in_restricted_columns_only(tmp_path: Path) -> None:
+    sentence = f"Perhaps a nodule near the {WORD}."
+    contents = {
+        "plain": sentence.encode(),
+        "page": f"<p>{sentence}</p>".encode(),
+        "none": f"%PDF-{sentence}".encode(),
+        "wide": sentence.encode("utf-16"),
+        "large": sentence.encode() * 40_000,
+        "windows": f"\u2013{sentence}".encode("cp1252"),
+    }
+    taken = files(tmp_path, **contents)
+    assert outcome(taken)[0] == 5
+    for table_of, frame in (
+        (REPORT_TEXTS, taken.report_texts),
+        (REJECTED, taken.rejected),
+        (INTAKE_NOTES, taken.intake_notes),
+    ):
+        open_columns = [column.name for column in table_of.columns if not column.restricted]
+        assert WORD.lower() not in frame[open_columns].to_json().lower()
+    assert WORD not in taken.intake_notes.to_json()
+    assert WORD not in repr(taken.report_texts["source_id"].tolist())
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("reports.csv", f"{WORD},{WORD}\nx,y\n".encode()),
+        ("reports.csv", f"study_id,study_id,report\n{WORD},1,2\n".encode()),
+        ("reports.parquet", WORD.encode()),
+        ("reports.csv", f"study_id\n{WORD}\n".encode()),
+        ("reports.csv", f"\xff\xfe{WORD}".encode("utf-16")),
+        ("reports.zip", WORD.encode()),
+    ],
+)
+def test_errors_about_whole_files_quote_nothing(tmp_path: Path, name: str, content: bytes) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError) as caught:
+        receive(find_delivery(tmp_path), CorpusSettings())
+    assert not any(form in str(caught.value).encode() for form in forms())

@@ -1,0 +1,43 @@
+"""Ids of any hospital become ids of the tables, the same in every delivery, and nobody shares one."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lunguage_assets.corpus.texts.ids import is_number, own_patient_of, patient_of, study_of
+from lunguage_assets.tables.columns import A_PATIENT, A_STUDY
+
+
+@pytest.mark.parametrize(
+    ("written", "study"),
+    [
+        ("50414267", "s50414267"), ("s50414267", "s50414267"), ("S50414267.0", "s50414267"),
+        ("7", "s00000007"), ("0123456789012345", "s123456789012345"),
+        ("123456789012345678", "s123456789012345678"),
+    ],
+)  # fmt: skip
+def test_numbers_of_up_to_eighteen_digits_are_kept(written: str, study: str) -> None:
+    assert study_of(written) == study
+    assert is_number(written)
+
+
+@given(st.text(min_size=1))
+def test_every_id_has_the_form_of_the_tables(written: str) -> None:
+    assert re.fullmatch(A_STUDY, study_of(written))
+    assert re.fullmatch(A_PATIENT, patient_of(written))
+
+
+def test_other_ids_are_numbered_the_same_everywhere() -> None:
+    assert study_of("ACC-2014/17") == study_of(" ACC-2014/17 ")
+    ids = {study_of(f"ACC-{number}") for number in range(5000)}
+    assert len(ids) == 5000
+    assert all(len(one) == 18 for one in ids)
+
+
+def test_a_study_without_a_patient_shares_none() -> None:
+    assert own_patient_of("s50000001") not in (patient_of("50000001"), patient_of("s50000001"))
+    assert own_patient_of("s50000001") != own_patient_of("s50000002")

@@ -1,0 +1,284 @@
+"""Raw reports are the same reports in whatever layout they come."""
+
+from __future__ import annotations
+
+import gzip
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from delivered_rows import as_csv, row
+from raw_deliveries import (
+    REPORTS,
+    write_mimic_tree,
+    write_openi_tables,
+    write_openi_xml,
+    write_table,
+    write_text_files,
+)
+
+from lunguage_assets.corpus.delivery import content_hash, find_delivery
+from lunguage_assets.corpus.texts.receiving import Received, receive
+from lunguage_assets.errors import InputError
+from lunguage_assets.settings import CorpusSettings
+
+STUDIES = [f"s{report.study}" for report in REPORTS]
+TEXTS = [report.text.strip() for report in REPORTS]
+
+
+def received(place: Path) -> Received:
+    delivery = find_delivery(place)
+    assert delivery.kind == "text"
+    return receive(delivery, CorpusSettings())
+
+
+def notes(taken: Received) -> set[str]:
+    return set(taken.intake_notes["reason"]) - {"vocabulary-missing"}
+
+
+def zipped(folder: Path, form: str) -> Path:
+    """Everything of a form that lies in a folder, as a package of the collection's own name."""
+    inside = sorted(folder.rglob(form))
+    path = folder / "mimic-cxr-reports.zip"
+    with zipfile.ZipFile(path, "w") as package:
+        for one in inside:
+            package.write(one, one.relative_to(folder))
+            one.unlink()
+    for empty in sorted((one for one in folder.rglob("*") if one.is_dir()), reverse=True):
+        empty.rmdir()
+    return path
+
+
+def tree(folder: Path) -> Path:
+    write_mimic_tree(folder)
+    return folder
+
+
+def packed_tree(folder: Path) -> Path:
+    write_mimic_tree(folder, packed=True)
+    return folder
+
+
+def package(folder: Path) -> Path:
+    write_mimic_tree(folder)
+    zipped(folder, "*.txt")
+    return folder
+
+
+def package_alone(folder: Path) -> Path:
+    write_mimic_tree(folder)
+    return zipped(folder, "*.txt")
+
+
+def table(name: str) -> Callable[[Path], Path]:
+    return lambda folder: write_table(folder, name)[0].parent
+
+
+def table_alone(folder: Path) -> Path:
+    return write_table(folder, "of_our_archive.csv")[0]
+
+
+def odd_headers(folder: Path) -> Path:
+    path = write_table(folder)[0]
+    text = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text(" Study ID ,SUBJECT_ID, View,study date,REPORT\n" + "".join(text[1:]), encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        tree, packed_tree, package, package_alone, table("reports.csv"), table("reports.csv.gz"),
+        table("reports.parquet"), table("REPORTS.CSV"), table_alone, odd_headers,
+    ],
+)  # fmt: skip
+def test_texts_ids_views_and_times_are_read_in_every_layout(
+    tmp_path: Path, write: Callable[[Path], Path]
+) -> None:
+    taken = received(write(tmp_path))
+    texts = taken.report_texts
+    assert texts["study_id"].tolist() == STUDIES
+    assert texts["report"].tolist() == TEXTS
+    assert texts["subject_id"].tolist() == [f"p{report.subject}" for report in REPORTS]
+    assert set(texts["view_source"]) == {"metadata"}
+    assert [views.split(", ")[0] for views in texts["view_information"]] == [
+        report.position.lower() for report in REPORTS
+    ]
+    assert [taken_at[:8] for taken_at in texts["taken_at"]] == [
+        str(21500101 + number) for number in range(len(REPORTS))
+    ]
+    assert len(taken.rejected) == 0
+    assert notes(taken) == set()
+
+
+@pytest.mark.parametrize("part", ["files", "files/p10", "files/p10/p10000032"])
+def test_any_part_of_the_tree_is_read_with_the_metadata_above_it(tmp_path: Path, part: str) -> None:
+    write_mimic_tree(tmp_path)
+    (tmp_path / "files" / "LICENSE.txt").write_text("Not a report.", encoding="utf-8")
+    taken = received(tmp_path / part)
+    assert set(taken.report_texts["study_id"]) <= set(STUDIES)
+    assert set(taken.report_texts["view_source"]) == {"metadata"}
+    first = taken.report_texts.iloc[0]
+    assert (first["study_id"], first["subject_id"], first["source_id"]) == (
+        "s50000001",
+        "p10000032",
+        "s50000001",
+    )
+
+
+def test_without_metadata_views_and_times_are_unknown(tmp_path: Path) -> None:
+    write_mimic_tree(tmp_path, metadata=False)
+    texts = received(tmp_path).report_texts
+    assert set(texts["view_source"]) == {"unknown"}
+    assert set(texts["taken_at"]) == set(texts["view_information"]) == {""}
+
+
+def test_studies_that_the_metadata_does_not_name_are_counted(tmp_path: Path) -> None:
+    write_mimic_tree(tmp_path)
+    lines = (tmp_path / "mimic-cxr-2.0.0-metadata.csv").read_text(encoding="utf-8").splitlines(keepends=True)
+    (tmp_path / "mimic-cxr-2.0.0-metadata.csv").write_text("".join(lines[:-2]), encoding="utf-8")
+    taken = received(tmp_path)
+    found = taken.intake_notes.set_index("reason")["found"]
+    assert found["metadata-without-study"] == "2 reports"
+
+
+def test_a_report_whose_patient_nobody_names_is_a_patient_of_its_own(tmp_path: Path) -> None:
+    write_table(tmp_path, full=False)
+    taken = received(tmp_path)
+    assert taken.report_texts["subject_id"].nunique() == len(REPORTS)
+    assert taken.report_texts["study_id"].tolist() == STUDIES
+    assert taken.intake_notes.set_index("reason")["found"]["patient-unknown"] == f"{len(REPORTS)} reports"
+
+
+@pytest.mark.parametrize("name", ["indiana_reports.csv", "of the web.csv"])
+def test_the_open_i_table_is_put_together_under_its_headings(tmp_path: Path, name: str) -> None:
+    path, _ = write_openi_tables(tmp_path)
+    path.rename(tmp_path / name)
+    for place in (tmp_path, tmp_path / name):
+        taken = received(place)
+        texts = taken.report_texts
+        assert texts["study_id"].tolist() == [f"s{number:08}" for number in range(1, len(REPORTS) + 1)]
+        assert texts["source_id"].tolist() == [str(number) for number in range(1, len(REPORTS) + 1)]
+        first = texts["report"][0]
+        assert [first.index(heading) for heading in ("INDICATION: XXXX", "COMPARISON: ")] == [
+            0,
+            first.index("COMPARISON: "),
+        ]
+        assert first.index("COMPARISON: ") < first.index("FINDINGS: ") < first.index("IMPRESSION: ")
+        assert "IMPRESSION" not in texts["report"][3]
+        views = dict(zip(texts["view_information"], texts["view_source"], strict=True))
+        assert views == {"pa, lateral": "procedure text", "": "unknown"}
+        assert notes(taken) == {"patient-unknown"}
+
+
+def test_views_of_open_i_images_count_where_the_examination_names_none(tmp_path: Path) -> None:
+    path, _ = write_openi_tables(tmp_path)
+    pd.read_csv(path).assign(image="Chest, 2 views").to_csv(path, index=False)
+    texts = received(tmp_path).report_texts
+    assert dict(zip(texts["view_information"], texts["view_source"], strict=True)) == {
+        "lateral": "metadata",
+        "": "unknown",
+    }
+
+
+def test_the_open_i_files_say_what_the_table_says(tmp_path: Path) -> None:
+    write_openi_xml(tmp_path / "files")
+    write_openi_tables(tmp_path / "table")
+    files, tables = (received(tmp_path / name).report_texts for name in ("files", "table"))
+    ids = files["source_id"].tolist()
+    assert sorted(ids) == sorted(f"CXR{number}" for number in range(1, len(REPORTS) + 1))
+    own = dict(zip(files["source_id"], files["report"], strict=True))
+    assert [own[f"CXR{uid}"].split() for uid in tables["source_id"]] == [
+        text.split() for text in tables["report"]
+    ]
+    assert set(files["view_information"]) == {"pa, lateral", ""}
+
+
+def test_entities_of_an_xml_file_are_never_resolved(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("Zanzibarquartz", encoding="utf-8")
+    write_openi_xml(tmp_path / "d", REPORTS[:1])
+    hostile = (
+        f'<!DOCTYPE e [<!ENTITY x SYSTEM "{secret.as_uri()}"><!ENTITY y "yyyy">]>'
+        '<eCitation><AbstractText Label="FINDINGS">No effusion &x; &y;.</AbstractText></eCitation>'
+    )
+    (tmp_path / "d" / "ecgen-radiology" / "2.xml").write_text(hostile, encoding="utf-8")
+    taken = received(tmp_path / "d")
+    assert taken.rejected[["file", "reason"]].to_numpy().tolist() == [
+        ["ecgen-radiology/2.xml", "unreadable-file"]
+    ]
+    assert len(taken.report_texts) == 1
+    assert "Zanzibarquartz" not in taken.rejected.to_json()
+
+
+def test_plain_text_files_are_named_after_their_studies(tmp_path: Path) -> None:
+    write_text_files(tmp_path)
+    (tmp_path / "README.txt").write_text("These are reports.", encoding="utf-8")
+    taken = received(tmp_path)
+    assert sorted(taken.report_texts["source_id"]) == sorted(
+        f"report {number}" for number in range(1, len(REPORTS) + 1)
+    )
+    assert sorted(taken.report_texts["report"]) == sorted(TEXTS)
+    assert taken.report_texts["study_id"].str.fullmatch("s[1-9][0-9]{16}").all()
+    assert notes(taken) == {"id-numbered", "patient-unknown"}
+
+
+def test_the_same_reports_packed_otherwise_are_the_same_content(tmp_path: Path) -> None:
+    hashes = {
+        content_hash(find_delivery(write(tmp_path / str(number))))
+        for number, write in enumerate((tree, packed_tree, package))
+    }
+    assert len(hashes) == 1
+    write_mimic_tree(tmp_path / "less", REPORTS[1:])
+    assert content_hash(find_delivery(tmp_path / "less")) not in hashes
+
+
+def test_findings_and_raw_reports_in_one_folder_are_refused_with_both_names(tmp_path: Path) -> None:
+    (tmp_path / "Lunguage.csv").write_text(as_csv([row(0)]), encoding="utf-8")
+    write_table(tmp_path)
+    assert find_delivery(tmp_path).kind == "findings"  # texts of the findings' own reports
+    write_mimic_tree(tmp_path)
+    with pytest.raises(InputError, match=r"found Lunguage\.csv and text files .* in one form"):
+        find_delivery(tmp_path)
+
+
+def test_raw_reports_in_two_forms_are_refused(tmp_path: Path) -> None:
+    write_table(tmp_path)
+    write_openi_tables(tmp_path)
+    with pytest.raises(InputError, match=r"found open-i table \(indiana_reports\.csv\) and table"):
+        find_delivery(tmp_path)
+
+
+def test_what_is_no_delivery_says_what_is_accepted(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"found nothing; expected a file Lunguage\.csv .*, or raw reports"):
+        find_delivery(tmp_path)
+    path = tmp_path / "picture.csv"
+    path.write_text("a,b\n1,2\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"findings in the columns of Lunguage\.csv, or raw reports"):
+        find_delivery(path)
+
+
+def test_a_file_is_taken_for_what_it_holds(tmp_path: Path) -> None:
+    path = tmp_path / "structured.csv"
+    path.write_text(as_csv([row(0)]), encoding="utf-8")
+    assert find_delivery(path).kind == "findings"
+    single = tmp_path / "one.csv.gz"
+    single.write_bytes(gzip.compress(b"study_id,report\n50000001,No effusion.\n"))
+    assert find_delivery(single).kind == "text"
+
+
+def test_a_reports_table_without_its_columns_is_refused_by_name(tmp_path: Path) -> None:
+    (tmp_path / "reports.csv").write_text("study,text\n1,No effusion.\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"reports\.csv, column 'study_id'"):
+        received(tmp_path)
+    (tmp_path / "reports.csv").write_bytes(b"")
+    with pytest.raises(InputError, match=r"reports\.csv: found an empty file"):
+        received(tmp_path)
+
+
+def test_a_damaged_package_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "mimic-cxr-reports.zip").write_bytes(b"PK\x03\x04 and no more")
+    with pytest.raises(InputError, match=r"mimic-cxr-reports\.zip: found a package that cannot be opened"):
+        find_delivery(tmp_path)

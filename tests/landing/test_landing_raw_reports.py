@@ -1,0 +1,105 @@
+"""Raw reports land as findings do: complete, once, and put aside when none can be used."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from io import BytesIO
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from landing_drops import DECLARED, Landing, packed
+from raw_deliveries import REPORTS, write_mimic_tree, write_openi_tables, write_table
+
+from lunguage_assets.corpus.texts.receiving import receive
+from lunguage_assets.settings import CorpusSettings
+
+STUDIES = {f"s{report.study}" for report in REPORTS}
+
+
+@pytest.fixture(autouse=True)
+def declared(landing: Landing) -> None:
+    landing.drop("corpus.toml", DECLARED)
+
+
+def drop(landing: Landing, folder: Path, name: str) -> None:
+    """Everything in a local folder as a delivery that is a folder, with its marker."""
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        landing.drop(f"{name}/{path.relative_to(folder).as_posix()}", path.read_bytes())
+    landing.drop(f"{name}/.done", "")
+
+
+def studies(landing: Landing, key: str) -> set[str]:
+    assert landing.home.batch(key).kind == "text"
+    received = receive(landing.home.delivery(key), CorpusSettings())
+    return set(received.report_texts["study_id"])
+
+
+def test_a_tree_and_the_same_tree_in_a_package_are_one_batch(landing: Landing, tmp_path: Path) -> None:
+    write_mimic_tree(tmp_path / "t", packed=True)
+    drop(landing, tmp_path / "t", "Night 1")
+    outcome = landing.settle()
+    assert outcome.registered["Night 1"].studies == len(REPORTS)
+    assert studies(landing, "night-1") == STUDIES
+    assert landing.home.delivery("night-1").metadata is not None
+    plain = tmp_path / "plain"
+    write_mimic_tree(plain)
+    stream = BytesIO()
+    with zipfile.ZipFile(stream, "w") as package:
+        for path in sorted((plain / "files").rglob("*.txt")):
+            package.write(path, path.relative_to(plain))
+    landing.drop("again/mimic-cxr-reports.zip", stream.getvalue())
+    landing.drop("again/mimic-cxr-2.0.0-metadata.csv", (plain / "mimic-cxr-2.0.0-metadata.csv").read_bytes())
+    landing.drop("again/.done", "")
+    assert landing.land().skipped == {"again": "night-1"}
+
+
+def test_a_table_of_any_name_is_taken_for_what_it_holds(landing: Landing, tmp_path: Path) -> None:
+    content = write_table(tmp_path)[0].read_bytes()
+    landing.drop("monday.csv", content)
+    landing.drop("tuesday.csv.gz", packed(content))
+    outcome = landing.settle()
+    assert set(outcome.registered) | set(outcome.skipped) == {"monday.csv", "tuesday.csv.gz"}
+    assert len(outcome.skipped) == 1
+    assert studies(landing, next(iter(landing.home.registered())).key) == STUDIES
+
+
+@pytest.mark.parametrize("name", ["reports.csv", "reports.parquet", "of the web.csv"])
+def test_reports_at_the_top_are_a_delivery(landing: Landing, tmp_path: Path, name: str) -> None:
+    made = write_openi_tables(tmp_path) if "web" in name else write_table(tmp_path, name)
+    landing.drop(name, made[0].read_bytes())
+    assert set(landing.settle().registered) == {name}
+    (batch,) = landing.home.registered()
+    assert len(studies(landing, batch.key)) == len(REPORTS)
+
+
+def test_reports_come_again_as_amendments(landing: Landing, tmp_path: Path) -> None:
+    landing.drop("a.csv", write_table(tmp_path / "a", reports=REPORTS[:3])[0].read_bytes())
+    landing.settle()
+    landing.drop("b.csv", write_table(tmp_path / "b", reports=REPORTS[2:5])[0].read_bytes())
+    assert landing.settle().registered["b.csv"].amended == 1
+
+
+def test_a_tree_that_still_grows_is_not_taken(landing: Landing, tmp_path: Path) -> None:
+    write_mimic_tree(tmp_path / "t")
+    drop(landing, tmp_path / "t", "f")
+    (landing.root / "f" / ".done").unlink()
+    landing.land()
+    landing.drop("f/files/p10/p10000032/s50000099.txt", "FINDINGS: No effusion.")
+    assert landing.land(after_s=60.0).waiting == {"f": "it may still be written to"}
+    assert landing.land(after_s=60.0).registered["f"].studies == len(REPORTS) + 1
+
+
+def test_rejected_reports_are_listed_and_none_usable_is_put_aside(landing: Landing) -> None:
+    landing.drop("some.csv", "study_id,report\n1,No effusion.\n2,\n1,An effusion.\n")
+    assert landing.settle().registered["some.csv"].rejected == 2
+    listed = pd.read_csv(BytesIO((landing.root / "some.csv.rejected.csv").read_bytes()))
+    assert listed["reason"].tolist() == ["report-empty", "report-repeated"]
+    assert "effusion" not in listed.to_csv()
+    assert set(listed["file"]) == {"some.csv"}
+    landing.drop("none/1.txt", " ")
+    landing.drop("none/.done", "")
+    assert set(landing.land().quarantined) == {"none"}
+    (reason,) = [path for path in landing.files if path.endswith("reason.json")]
+    assert "none can be used" in json.loads((landing.root / reason).read_bytes())["found"]
