@@ -50,13 +50,8 @@ _DATA_OPTIONS = [
     click.option(
         "--data",
         required=True,
-<<<<<<< HEAD
-        type=click.Path(path_type=Path, file_okay=False),
-        help="Folder with Lunguage.csv, or with raw reports (docs/reports.md).",
-=======
         type=click.Path(path_type=Path),
-        help="Folder or file with Lunguage.csv, or with raw reports (docs/raw_reports.md).",
->>>>>>> texts
+        help="Folder or file with Lunguage.csv, or with raw reports (docs/reports.md).",
     ),
     click.option("--batch", default=None, help="Key of the batch: [a-z0-9._-]; default: the name of --data."),
     click.option(
