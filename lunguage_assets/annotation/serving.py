@@ -27,7 +27,7 @@ from lunguage_assets.annotation.shown import shown_reports
 from lunguage_assets.errors import ConfigurationError, LunguageError
 
 ADDRESS = "127.0.0.1"
-BODY_LIMIT = 1 << 20
+BODY_LIMIT = 64 << 10
 """Bytes of a posted form; the longest real reports have some twenty thousand characters."""
 
 POLICY = (
@@ -99,7 +99,7 @@ def application(port: int) -> Starlette:
             return HTMLResponse(read_page([], Asked(), _META_POLICY), headers=dict(HEADERS))
         body = await _body(request)
         if body is None:
-            return _told(413, f"A report has at most {BODY_LIMIT >> 20} MB.")
+            return _told(413, f"A report has at most {BODY_LIMIT >> 10} kB.")
         form = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=8)
         asked = Asked(form.get("report", [""])[0], form.get("views", [""])[0])
         return await run_in_threadpool(answered, asked)

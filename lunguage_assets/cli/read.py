@@ -74,7 +74,7 @@ def _show(files: tuple[str, ...], views: str, as_json: bool, html: Path | None) 
     from lunguage_assets.files import write_private
 
     write_private(html, read_page(reports).encode("utf-8"))
-    click.echo(f"{html} holds the text of {len(reports)} reports; it is readable by you only (mode 0600)")
+    click.echo(f"{html} holds report text; it is readable by you only (mode 0600)")
 
 
 def _serve(port: int) -> None:

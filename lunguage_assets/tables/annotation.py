@@ -15,6 +15,9 @@ from lunguage_assets.tables.text import ACCOUNTS, TEXT_SECTIONS
 
 _REPORT = text("study_id", "The report, as the caller names it")
 _ROW = text("finding_id", "Identity of the row: report:number; an implied row appends /edge to its parent's")
+_SOURCE = Column(
+    "source", "string", "Stated in the report, or implied by a pathway", choices=("stated", "implied")
+)
 _PLACE = text("place", "Place as the report words it, comma-separated")
 
 
@@ -75,12 +78,7 @@ READ_FINDINGS = Table(
         probability("p", "Probability that the finding is present"),
         *_from(LUNGUAGE_PLUS_PLUS, "p_low", "p_high", "p_source"),
         Column("p_is_bound", "bool", "p follows from a pathway: a bound, not an estimate"),
-        Column(
-            "source",
-            "string",
-            "Stated in the report, or implied by a pathway",
-            choices=("stated", "implied"),
-        ),
+        _SOURCE,
         *_from(LUNGUAGE_PLUS_PLUS, "parent_id", "root_id"),
         text("implied_by", "Pathway of the parent that implies the row; empty when stated"),
         *_from(LUNGUAGE_PLUS_PLUS, "pathway_id", "pathway", "match_reason"),
@@ -97,7 +95,9 @@ LEFT_OUT = Table(
     (
         _REPORT,
         _ROW,
-        *_from(RESOLUTION_LOG, "event", "rule", "survivor_id", "source", "name", "status"),
+        *_from(RESOLUTION_LOG, "event", "rule", "survivor_id"),
+        _SOURCE,
+        *_from(RESOLUTION_LOG, "name", "status"),
         *_from(LUNGUAGE_PLUS_PLUS, "section", "sent_idx"),
         text("ent", "Finding as the report words it; the pathway's wording for implied rows"),
         _PLACE,
@@ -145,5 +145,5 @@ READ_SPANS = Table(
         Column("end", "int", "Character behind the last one", minimum=1),
         text("words", "The characters themselves", restricted=True),
     ),
-    (),
+    ("finding_id", "column", "begin", "end"),
 )

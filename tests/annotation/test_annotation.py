@@ -102,7 +102,8 @@ def test_whatever_is_written_every_value_quotes_it_and_every_row_is_accounted_fo
     assert stated | out == set(found.spans["finding_id"])
     assert not stated & out
     for name, table in TABLES.items():
-        assert table.violations(getattr(found, name)) == []
+        assert list(getattr(found, name).columns) == table.names
+        assert not table.key or table.violations(getattr(found, name)) == []
 
 
 def test_a_report_is_read_alone_whatever_stands_beside_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,9 +120,11 @@ def test_a_report_is_read_alone_whatever_stands_beside_it(monkeypatch: pytest.Mo
 
 
 def test_reports_that_cannot_say_anything_are_noted_and_stop_nobody() -> None:
-    foreign = "Le cœur est de taille normale, sans épanchement pleural, et les poumons sont clairs dans les deux champs."
-    odd = ("", None, "!", "<p>No <b>pleural</b> effusion.</p>", foreign, "There is no effusion. " * 300)
-    found = lunguage_assets.annotate(_texts(*odd))
+    french = (
+        "Le cœur est de taille normale, sans épanchement pleural, et les poumons sont clairs dans les champs."
+    )
+    page, long = "<p>No <b>pleural</b> effusion.</p>", "There is no effusion. " * 300
+    found = lunguage_assets.annotate(_texts("", None, "!", page, french, long))
     notes = found.reports["notes"].tolist()
     assert "empty" in notes[0]
     assert "empty" in notes[1]

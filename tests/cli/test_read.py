@@ -1,0 +1,106 @@
+"""`lunguage read` from the command line."""
+
+from __future__ import annotations
+
+import json
+import resource
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from read_reports import HEDGED
+
+from lunguage_assets.cli.main import commands
+from lunguage_assets.errors import ConfigurationError, InputError
+
+
+def _read(*arguments: str, given: str | bytes | None = None) -> Result:
+    return CliRunner().invoke(commands, ["read", *arguments], input=given, standalone_mode=False)
+
+
+@pytest.fixture
+def report(tmp_path: Path) -> Path:
+    file = tmp_path / "report.txt"
+    file.write_text(HEDGED)
+    return file
+
+
+def test_a_report_is_shown_from_a_file_and_from_standard_input(report: Path) -> None:
+    of_file, of_input = _read(str(report)), _read("-", given=HEDGED)
+    assert "pneumothorax" in of_file.output
+    assert of_file.output.split(" ─")[1:] == of_input.output.split(" ─")[1:]
+
+
+def test_several_files_are_several_reports(report: Path, tmp_path: Path) -> None:
+    other = tmp_path / "windows.txt"
+    other.write_bytes("There is a 5\xb0 scoliosis. No pneumothorax.".encode("cp1252"))
+    document = json.loads(_read("--json", str(report), str(other)).output)
+    assert [one["study_id"] for one in document["reports"]] == [str(report), str(other)]
+    assert "5°" in document["reports"][1]["report"]
+
+
+def test_the_page_is_readable_by_its_owner_only(report: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    said = _read(str(report), "--html", str(page)).output
+    assert "may represent" in page.read_text()
+    assert page.stat().st_mode & 0o777 == 0o600
+    assert "may represent" not in said
+
+
+def test_views_can_be_given(report: Path) -> None:
+    document = json.loads(_read("--json", "--views", "AP", str(report)).output)
+    assert document["reports"][0]["view_information"] == "ap"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [(b"", "found nothing"), (b" \n", "found nothing"), (b"\x7fELF\x01\x00\x02\x03" * 9, "no text"),
+     (b"x" * 1_000_001, "more than a million bytes"), (None, "no such file")],
+)  # fmt: skip
+def test_what_is_no_report_is_one_line_with_a_remedy(
+    tmp_path: Path, content: bytes | None, said: str
+) -> None:
+    file = tmp_path / "bad.txt"
+    if content is not None:
+        file.write_bytes(content)
+    error = _read(str(file)).exception
+    assert isinstance(error, InputError)
+    assert said in str(error)
+    assert str(error).startswith(str(file))
+
+
+def test_an_error_is_one_line_and_no_success(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "lunguage_assets.cli.main", "read", str(tmp_path / "none.txt")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("lunguage: ")
+
+
+@pytest.mark.parametrize("arguments", [[], ["--serve", "x.txt"], ["--json", "--html", "x.html", "x.txt"]])
+def test_options_that_do_not_go_together_are_refused(arguments: list[str]) -> None:
+    assert _read(*arguments).exception is not None
+
+
+def test_a_port_in_use_ends_the_command() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        error = _read("--serve", "--port", str(taken.getsockname()[1])).exception
+    assert isinstance(error, ConfigurationError)
+    assert "Choose another one with --port" in str(error)
+
+
+def test_one_report_takes_less_than_three_seconds_of_a_processor_start_included(report: Path) -> None:
+    """Two seconds on an idle machine; other work beside it makes the same work longer."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(
+        [sys.executable, "-m", "lunguage_assets.cli.main", "read", str(report)],
+        capture_output=True,
+        check=True,
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 3.0
