@@ -32,6 +32,8 @@ _SIZED = frozenset(
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
 _BESIDE = re.compile(r"[\s-]*(?:\bthe\s+)?")
 _MARK = re.compile(r"x{3,}|_{2,}", re.IGNORECASE)
+_LONGEST = 4000
+"""Characters; nothing longer is a sentence, and the rules would take long over it."""
 _LONG = 8
 """Words from which on a sentence without one known word is in another language."""
 
@@ -40,6 +42,8 @@ def read_sentence(text: str, section: SectionCode, lexicon: Lexicon) -> Sentence
     """What a sentence says. Never raises on any text."""
     if section == "other":
         return SentenceReading("nothing stated", reason="section")
+    if len(text) > _LONGEST:
+        return SentenceReading("unreadable", reason="length")
     words = _LETTERS.findall(_MARK.sub(" ", text))
     if not words:
         return SentenceReading("unreadable", reason="no words")

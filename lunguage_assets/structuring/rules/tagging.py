@@ -9,8 +9,10 @@ from lunguage_assets.structuring.contract import Value
 from lunguage_assets.structuring.rules.lexicon import (
     AIM,
     ARTICLE,
+    COPULA,
     DENY,
     ENDED,
+    NORMAL,
     OPEN,
     OTHER,
     PAST,
@@ -27,14 +29,15 @@ _UNKNOWN = Term(OTHER)
 _SIZE = Term(WORD, code="measurement")
 _LEVEL = Term(PLACE)
 _DISTANCE = Term(PREPOSITION)
-_FROM = frozenset({"above", "below"})
+_FROM, _ABOUT = frozenset({"above", "below"}), frozenset({"approximately", "about"})
 _LOOSE = frozenset({"of", "in", "from", "since", "than", "compared"})
 """Last words of a spelling that only lead on to the finding."""
 _IN_REQUEST, _IN_REPORT = Term(OPEN, "list"), Term(AIM)
 _UNITS_OF_SIZE = frozenset({"cm", "mm", "centimeter", "millimeter", "ml", "cc"})
 _CLEAR, _CLEAR_OF = frozenset({"clear", "grossly", "otherwise"}), frozenset({"of", "from"})
 """Of "the lungs are clear of", which states two things."""
-_DENIED = Term(DENY, "list", "d")
+_DENIED, _DOUBTED = Term(DENY, "list", "d"), Term(DENY, "list", "t")
+_NORMAL = Term(NORMAL, code="morphology")
 _AGE = frozenset({"year", "yr", "yo", "y", "month", "day", "week"})
 _NUMBER = re.compile(r"\d")
 _VERTEBRA = re.compile(r"[ctls]\d{1,2}")
@@ -67,41 +70,53 @@ def tagged(text: str, lexicon: Lexicon, *, request: bool) -> list[Unit]:
     units: list[Unit] = []
     place, last = 0, len(tokens)
     while place < last:
-        token = tokens[place]
-        term, end = lexicon.match(tokens, place)
-        if term is None:
-            if _VERTEBRA.fullmatch(token.form):
-                term = _LEVEL
-            elif _NUMBER.match(token.form):
-                end = _end_of_size(tokens, place)
-                term = _SIZE if end > place + 1 else _UNKNOWN
-                if term is _SIZE and end < last and tokens[end].form in _FROM:
-                    term, token, end = _DISTANCE, tokens[end], end + 1
-            else:
-                term = _UNKNOWN
-        elif term.kind == QUESTION:
-            term = _IN_REQUEST if request else _IN_REPORT
-        elif term.kind == PAST and token.form == "known" and end == place + 1 and not request:
-            term = _UNKNOWN  # "known emphysema" of findings is emphysema now
-        elif term.kind == PREPOSITION and units and units[-1].form in _CLEAR and token.form in _CLEAR_OF:
-            term = _DENIED
-        if token.form == "old" and place and tokens[place - 1].form in _AGE:
-            term = _UNKNOWN
-        if term.kind != ARTICLE:
-            begin = (
-                tokens[place - 1].begin if term is _SIZE and _about(tokens, place) else tokens[place].begin
-            )
-            unit = Unit(term, token.form, begin, tokens[end - 1].end)
-            unit.before = tokens[end - 1].form == "of"
-            if term.kind in (WORD, ENDED) and end - 1 > place and tokens[end - 1].form in _LOOSE:
-                unit.end = tokens[end - 2].end
+        known, end = lexicon.match(tokens, place)
+        if known is None:
+            unit, end = _by_form(tokens, place, units)
+        else:
+            unit = _in_context(known, tokens, place, end, units, request=request)
+        if unit.kind != ARTICLE:
             units.append(unit)
         place = end
     return units
 
 
-def _about(tokens: list[Token], place: int) -> bool:
-    return place > 0 and tokens[place - 1].form in ("approximately", "about")
+def _by_form(tokens: list[Token], place: int, units: list[Unit]) -> tuple[Unit, int]:
+    """A word that no spelling begins with: a vertebra, a size, a distance, or unknown; and what follows."""
+    token = tokens[place]
+    if token.form == "than" and any(one.kind == OPEN and one.form == "more" for one in units):
+        return Unit(_DOUBTED, token.form, token.begin, token.end), place + 1  # "more likely edema than ..."
+    if _VERTEBRA.fullmatch(token.form):
+        return Unit(_LEVEL, token.form, token.begin, token.end), place + 1
+    end = _end_of_size(tokens, place) if _NUMBER.match(token.form) else place + 1
+    if end == place + 1:
+        return Unit(_UNKNOWN, token.form, token.begin, token.end), end
+    if end < len(tokens) and tokens[end].form in _FROM:
+        return Unit(_DISTANCE, tokens[end].form, token.begin, tokens[end].end), end + 1
+    begin = tokens[place - 1].begin if place and tokens[place - 1].form in _ABOUT else token.begin
+    return Unit(_SIZE, token.form, begin, tokens[end - 1].end), end
+
+
+def _in_context(
+    term: Term, tokens: list[Token], place: int, end: int, units: list[Unit], *, request: bool
+) -> Unit:
+    """A known spelling, where its meaning depends on what stands before it or on the section."""
+    token, final = tokens[place], tokens[end - 1]
+    if term.kind == QUESTION:
+        term = _IN_REQUEST if request else _IN_REPORT
+    elif term.kind == PAST and token.form == "known" and end == place + 1 and not request:
+        term = _UNKNOWN  # "known emphysema" of findings is emphysema now
+    elif term.kind == DENY and token.form == "free" and units and units[-1].kind == COPULA:
+        units.append(Unit(_NORMAL, token.form, token.begin, token.end))
+    elif term.kind == PREPOSITION and units and units[-1].form in _CLEAR and token.form in _CLEAR_OF:
+        term = _DENIED
+    elif token.form == "old" and place and tokens[place - 1].form in _AGE:
+        term = _UNKNOWN
+    unit = Unit(term, token.form, token.begin, final.end)
+    unit.before = final.form == "of"
+    if term.kind in (WORD, ENDED) and end - 1 > place and final.form in _LOOSE:
+        unit.end = tokens[end - 2].end
+    return unit
 
 
 def _end_of_size(tokens: list[Token], place: int) -> int:

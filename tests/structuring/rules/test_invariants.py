@@ -148,6 +148,7 @@ def test_an_empty_vocabulary_changes_nothing():
     [
         ("", "unreadable", "no words"),
         ("XXXX ___ .", "unreadable", "no words"),
+        ("effusion or " * 400, "unreadable", "length"),
         (
             "Der Herzschatten ist schmal und die Lunge frei von Infiltraten.",
             "unreadable",
