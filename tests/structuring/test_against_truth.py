@@ -24,16 +24,16 @@ def test_every_sentence_is_found_in_the_text(comparison: Comparison) -> None:
 
 def test_findings_are_read_with_their_status(comparison: Comparison) -> None:
     assert comparison.finding.right > 2000
-    assert comparison.finding.f1 >= 0.90
+    assert comparison.finding.f1 >= 0.985
 
 
 def test_history_is_read_with_its_questions(comparison: Comparison) -> None:
-    assert comparison.findings["hist"].f1 >= 0.90
+    assert comparison.findings["hist"].f1 >= 0.98
 
 
 def test_places_are_read(comparison: Comparison) -> None:
-    assert comparison.place.f1 >= 0.80
+    assert comparison.place.f1 >= 0.95
 
 
 def test_attributes_are_read(comparison: Comparison) -> None:
-    assert comparison.attribute.f1 >= 0.88
+    assert comparison.attribute.f1 >= 0.95
