@@ -51,7 +51,7 @@ _DATA_OPTIONS = [
         "--data",
         required=True,
         type=click.Path(path_type=Path, file_okay=False),
-        help="Folder with Lunguage.csv.",
+        help="Folder with Lunguage.csv, or with raw reports (docs/reports.md).",
     ),
     click.option("--batch", default=None, help="Key of the batch: [a-z0-9._-]; default: the folder's name."),
     click.option(

@@ -20,6 +20,7 @@ from lunguage_assets.cli.home_option import (
 )
 
 if TYPE_CHECKING:
+    from lunguage_assets.home.home import Home
     from lunguage_assets.orchestration.runs.runner import Outcome
 
 
@@ -32,10 +33,13 @@ def register(data: Path, batch: str | None, corpus: str | None, data_class: Any,
     from lunguage_assets.orchestration.partitions import REPORT_BATCH
     from lunguage_assets.orchestration.runs.instance import dagster_instance
 
-    registered = place.register(data, batch or batch_key(data), corpus, data_class)
+    registered = place.register_all(
+        data, batch or batch_key(data), corpus, data_class, batch_reports=_batch_reports(place)
+    )
     with dagster_instance(place) as instance:
-        instance.add_dynamic_partitions(REPORT_BATCH.name, [registered.key])
-    click.echo(f"batch {registered.key} ({', '.join(registered.files)}) is registered in {place.root}")
+        instance.add_dynamic_partitions(REPORT_BATCH.name, [one.key for one in registered])
+    for one in registered:
+        click.echo(f"batch {one.key} ({', '.join(one.files)}) is registered in {place.root}")
 
 
 @click.command()
@@ -68,7 +72,8 @@ def run(
     budget: float | None,
     rebuild_ranking: bool,
 ) -> None:
-    """Turn Lunguage files into Lunguage++: register, materialise through Dagster, write the release.
+    """Turn Lunguage files, or raw reports, into Lunguage++: register, materialise through Dagster, write the
+    release.
 
     What is current is left as it is. When everything is, nothing is done.
     """
@@ -79,7 +84,9 @@ def run(
     from lunguage_assets.home.home import batch_key
 
     chosen.judges(ranker)
-    place.register(data, batch or batch_key(data), corpus, data_class)
+    place.register_all(
+        data, batch or batch_key(data), corpus, data_class, batch_reports=_batch_reports(place)
+    )
     folder = (out or place.root).resolve() / "release" / ranker
     wanted = Request(ranker, rebuild=rebuild_ranking, release=folder)
     stages = plan(chosen.standings(), wanted)
@@ -157,6 +164,13 @@ def analyse(home: Path, ranker: str, preset: str | None) -> None:
         outcome = Runner(chosen.resource(), instance).analyse(ranker, progress=display.stage)
     print_analyses(chosen.home, ranker, outcome)
     require_checks(outcome)
+
+
+def _batch_reports(home: Home) -> int:
+    """Raw reports of one batch."""
+    from lunguage_assets.settings import load_settings
+
+    return load_settings(home.settings_file).corpus.batch_reports
 
 
 def require_checks(outcome: Outcome) -> None:

@@ -105,9 +105,8 @@ def test_a_backfill_of_a_candidate_touches_no_other_judge_but_for_what_all_share
             plan_backfill(now, "new", sorted(chosen))
         return
     for stage in plan_backfill(now, "new", sorted(chosen), rebuild=rebuild, phrases=phrases):
-        shared = stage.job in ("read_reports", "structure", "ingest") or (
-            stage.job == "extract_hedges" and stage.keys[0] == "lexicon"
-        )
+        taken_in = stage.job in ("read_reports", "structure", "ingest")
+        shared = taken_in or (stage.job == "extract_hedges" and stage.keys[0] == "lexicon")
         collected = stage == Stage("build_vocabulary", ("lexicon",)) and vocabulary == "missing"
         assert "new" in stage.keys or shared or collected, stage
 
@@ -127,7 +126,7 @@ def test_everything_that_is_current_is_left_out() -> None:
 
 
 def test_only_a_batch_of_raw_reports_is_read_and_structured() -> None:
-    missing = Supposed({(step, *keys): MISSING for step, *keys in PLACES})
+    missing = Supposed(dict.fromkeys(PLACES, MISSING))
     stages = [(stage.job, stage.keys) for stage in plan(missing, Request("panel"))]
     assert [stage for stage in stages if stage[0] in ("read_reports", "structure")] == [
         ("read_reports", ("b",)),

@@ -46,7 +46,9 @@ FOLLOWS = {
     **dict.fromkeys(("release", *ANALYSES), ()),
 }
 KEYS = {
-    **dict.fromkeys(("reading", "structuring", "structuring_agreement"), []),
+    "reading": [],
+    "structuring": [],
+    "structuring_agreement": [],
     "intake": [(batch,) for batch in BATCHES],
     "extraction": [("lexicon", batch) for batch in BATCHES],
     "collecting": [("lexicon",)],

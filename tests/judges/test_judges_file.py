@@ -98,3 +98,19 @@ def test_a_file_that_is_not_toml_or_not_there_is_refused(write: Write, tmp_path:
         load_judges(write(VALID + '[judges.lexicon]\nprovider = "cues"\n'))
     with pytest.raises(ConfigurationError, match="cannot be read"):
         load_judges(tmp_path / "none.toml")
+
+
+def test_the_structurer_is_the_rules_or_a_language_model_of_the_file(write: Callable[[str], Path]) -> None:
+    assert load_judges().structurer == "rules"
+    assert load_judges().structurers == ("rules",)
+    chosen = load_judges(structurer="gpt-5.5")
+    assert (chosen.structurer, chosen.structurers) == ("gpt-5.5", ("rules", "gpt-5.5"))
+    assert "gpt-5.5" in chosen.active_judges
+    assert chosen.members("panel") == load_judges().members("panel")
+    with pytest.raises(ConfigurationError, match="structurer 'lexicon' is not known.*--structurer"):
+        load_judges(structurer="lexicon")
+    preset = VALID.replace('extractor = "lexicon"', 'extractor = "lexicon"\nstructurer = "cues"', 1)
+    with pytest.raises(ConfigurationError, match="structurer names 'cues'; expected one of structurers: rules"):
+        load_judges(write(preset))
+    with pytest.raises(ConfigurationError, match="'rules' is reserved"):
+        load_judges(write(VALID + '[judges.rules]\nprovider = "cues"\n'))

@@ -28,7 +28,10 @@ from lunguage_assets.orchestration.partitions import store_keys
 from lunguage_assets.orchestration.resources import HomeResource
 
 TAKEN_IN = RECIPES["intake"].tables
-CARRIED = tuple(table for step in STEPS for table in RECIPES[step].tables)
+_OF_TEXTS = ("structuring", "intake")
+"""Steps that only batches of raw reports are carried through; those acted out here are of findings."""
+
+CARRIED = tuple(table for step in STEPS if step not in _OF_TEXTS for table in RECIPES[step].tables)
 """Tables that a batch is carried through, upstream first."""
 
 OF_RANKER = frozenset(CARRIED) - {"hedge_phrases"}

@@ -15,6 +15,7 @@ import pandas as pd
 from upath import UPath
 
 from lunguage_assets.current.plan import first_job, not_there
+from lunguage_assets.current.recipes import BATCH, RECIPES
 from lunguage_assets.errors import InvalidTable, LunguageError
 from lunguage_assets.home.home import Home
 from lunguage_assets.home.store import PARTITIONED_BY, partition_path, read_table
@@ -26,6 +27,10 @@ from lunguage_assets.tables import TABLES
 
 RULES_TAG = {"lunguage/rules": "all"}
 """Run tag with which Great Expectations runs the rules of the schemas too."""
+
+
+OF_TEXTS = frozenset(table for step in ("reading", "structuring") for table in RECIPES[step].tables)
+"""Tables that only batches of raw reports have."""
 
 
 class NotStored(LunguageError):
@@ -53,6 +58,12 @@ class Look:
     def limits(self) -> CheckSettings:
         """From where on checks warn."""
         return self.resource.settings.checks
+
+    @property
+    def of_findings(self) -> bool:
+        """Whether the batch is registered, and was delivered as findings."""
+        key = self.keys.get(BATCH, "")
+        return any(batch.key == key and batch.kind == "findings" for batch in self.home.registered())
 
     def path(self, table: str, **others: str) -> UPath:
         """File of a table's partition with the keys of this look, as far as `others` names no other."""
@@ -101,6 +112,8 @@ class Check:
         try:
             return self.look(look)
         except NotStored as missing:
+            if self.table in OF_TEXTS and look.of_findings:
+                return Found(True, {"note": "The batch was delivered as findings: it has no raw reports."})
             return Found(False, {"note": str(missing)}, str(missing))
         except InvalidTable as error:
             again = f"Launch `{first_job(self.table)}` on this partition again, then what follows from it."

@@ -92,7 +92,7 @@ def test_a_quality_job_looks_alone_at_what_is_stored_with_all_rules_and_makes_no
 ) -> None:
     result = quality(small, "quality_of_batch", report_batch="first")
     assert result.success
-    assert names(result) == expected(*tables_of_job("ingest"))
+    assert names(result) == expected(*tables_of_job("read_reports"), *tables_of_job("ingest"))
     assert result.get_asset_materialization_events() == []
     for evaluation in result.get_asset_check_evaluations():
         if evaluation.check_name == "expectations":

@@ -1,0 +1,211 @@
+"""A batch of raw reports beside one of findings: from registration to release, and what makes it stale."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import dagster as dg
+import pandas as pd
+import pytest
+from dagster._core.definitions.data_version import CachingStaleStatusResolver
+from dagster._core.loader import LoadingContextForTest
+from small_homes import SmallHome, store_unchecked
+
+from lunguage_assets.current.recipes import STEP_OF
+from lunguage_assets.home.store import PARTITIONED_BY, partition_path, read_table
+from lunguage_assets.orchestration.automation.conditions import Ready, _is_ready
+from lunguage_assets.orchestration.automation.landing_sensor import JOB_OF_KIND
+from lunguage_assets.orchestration.checks.groups import CHECKS
+from lunguage_assets.orchestration.checks.look import Found, Look
+from lunguage_assets.tables import TABLES
+
+REPORTS = {
+    "a1": "INDICATION: Cough.\nTECHNIQUE: PA and lateral views.\nFINDINGS: Possible pneumonia in the left "
+    "lower lobe. The heart is normal.\nIMPRESSION: 1. Probable pneumonia.\n2. No effusion.\n",
+    "a2": "Small right pleural effusion. No pneumothorax. CT is recommended.",
+    "a3": "FINDINGS: Mild pulmonary edema, likely cardiogenic. Dr. ___ was told.",
+    "empty": " \n",
+}
+FIRST = ["read_reports (raw)", "structure (rules x raw)", "ingest (raw)"]
+AFTER = ["extract_hedges (lexicon x raw)"]
+
+
+@pytest.fixture(scope="module")
+def text_home(five: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SmallHome]:
+    """A home with a batch of findings (`five`) and one of raw reports (`raw`)."""
+    folder = tmp_path_factory.mktemp("texts")
+    raw = folder / "raw"
+    raw.mkdir()
+    for name, text in REPORTS.items():
+        (raw / f"{name}.txt").write_text(text, encoding="utf-8")
+    declared = (five / "corpus.toml").read_text()
+    (raw / "corpus.toml").write_text(declared)
+    home = folder / "home"
+    home.mkdir()
+    (home / "settings.toml").write_text("[explicit]\nrepetitions = 1\nbootstrap = 10\n")
+    with SmallHome.opened(home) as small:
+        small.register({"five": five, "raw": raw})
+        small.executed_stages = small.run()  # type: ignore[attr-defined]
+        yield small
+
+
+def table(small: SmallHome, name: str, **others: str) -> pd.DataFrame:
+    keys = {"report_batch": "raw", "structurer": "rules", "ranker": "panel", "judge": "lexicon"} | others
+    chosen = [keys[dimension] for dimension in PARTITIONED_BY[name]]
+    return read_table(TABLES[name], partition_path(small.home.tables, name, *chosen))
+
+
+def found(small: SmallHome, name: str) -> Found:
+    (check,) = (check for check in CHECKS if check.name == name)
+    keys = {"structurer": "rules", "report_batch": "raw"}
+    return check(Look(small.resource, {key: keys[key] for key in PARTITIONED_BY[check.table]}))
+
+
+def test_a_batch_of_raw_reports_is_read_and_structured_before_it_is_taken_in(text_home: SmallHome) -> None:
+    stages = text_home.executed_stages  # type: ignore[attr-defined]
+    assert [stage for stage in stages if "raw" in stage][:4] == [*FIRST, *AFTER]
+    assert stages[:2] == ["ingest (five)", "extract_hedges (lexicon x five)"]
+    assert text_home.plan() == []
+    assert {batch.key: batch.kind for batch in text_home.home.registered()} == {
+        "five": "findings",
+        "raw": "text",
+    }
+
+
+def test_its_findings_are_those_that_were_read_in_the_reports(text_home: SmallHome) -> None:
+    structured, findings = table(text_home, "structured_findings"), table(text_home, "findings")
+    assert len(findings) == len(structured) > 0
+    assert {"pneumonia", "pleural effusion", "pneumothorax"} <= set(findings["name"])
+    hedged = findings[(findings["name"] == "pneumonia") & (findings["status"] == "tp")]
+    assert set(hedged["mask_state"]) == {"masked"}
+    result = table(text_home, "lunguage_plus_plus")
+    assert set(result["study_id"]) == set(structured["study_id"])
+    assert result["prob"].between(0.01, 0.99).any()
+
+
+def test_views_of_the_text_stand_in_where_nothing_else_knows_them(text_home: SmallHome) -> None:
+    reports = table(text_home, "reports").set_index("report")
+    assert list(reports.loc[REPORTS["a1"].strip(), ["view_information", "view_source"]]) == [
+        "pa, lateral",
+        "report text",
+    ]
+    assert set(reports["view_source"]) == {"report text", "unknown"}
+
+
+def test_what_was_odd_in_reading_is_shown_by_intake(text_home: SmallHome) -> None:
+    assert "no-headings" in set(table(text_home, "reading_notes")["reason"])
+    shown = [*table(text_home, "rejected")["file"], *table(text_home, "intake_notes")["file"]]
+    assert "empty.txt" in {Path(name).name for name in shown}
+    assert set(table(text_home, "reading_notes")["reason"]) <= set(table(text_home, "intake_notes")["reason"])
+
+
+def test_the_same_run_makes_nothing_of_raw_reports_for_a_batch_of_findings(text_home: SmallHome) -> None:
+    for name in ("report_texts", "report_sentences", "structured_findings", "sentence_accounts"):
+        keys = ("rules", "five") if "structurer" in PARTITIONED_BY[name] else ("five",)
+        assert not partition_path(text_home.home.tables, name, *keys).exists()
+    record = text_home.standings().record("findings", "five")
+    assert record is not None
+    assert record.made_of.inputs == {}
+
+
+def test_dagster_shows_both_batches_as_fresh(text_home: SmallHome) -> None:
+    graph, context = text_home.definitions.resolve_asset_graph(), LoadingContextForTest(text_home.instance)
+    resolver = CachingStaleStatusResolver(text_home.instance, graph, context)
+    for name in ("findings", "report_texts", "structured_findings"):
+        for partition in text_home.instance.get_materialized_partitions(dg.AssetKey(name)):
+            assert resolver.get_status(dg.AssetKey(name), partition).value == "FRESH", (name, partition)
+
+
+def test_other_rules_of_the_structurer_make_only_the_batch_of_raw_reports_stale(
+    text_home: SmallHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from lunguage_assets.structuring import opening
+
+    monkeypatch.setattr(opening, "structurer_identity", lambda *_: "rules/another")
+    now = text_home.standings()
+    assert now.of("structured_findings", "rules", "raw").because == ("structurer changed",)
+    assert now.of("findings", "raw").because == ("structurer changed",)
+    assert now.is_current("report_sentences", "raw")
+    assert now.is_current("lunguage_plus_plus", "panel", "five")
+    assert [stage for stage in text_home.plan() if "five" in stage] == []
+    assert text_home.plan()[:2] == FIRST[1:]
+
+
+def test_other_headings_make_the_reading_stale_and_all_that_follows(
+    text_home: SmallHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from lunguage_assets.current import reads
+
+    monkeypatch.setattr(reads, "text_rules", lambda: "text/another")
+    assert text_home.standings().of("findings", "raw").because == ("text rules changed",)
+    assert text_home.standings().is_current("findings", "five")
+    assert text_home.plan()[:3] == FIRST
+
+
+def test_automation_carries_raw_reports_and_leaves_findings_to_who_registers_them(
+    text_home: SmallHome,
+) -> None:
+    now = text_home.standings()
+    assert _is_ready(now, "structuring", ("rules", "raw"))
+    assert _is_ready(now, "intake", ("raw",))
+    assert not _is_ready(now, "structuring", ("rules", "five"))
+    assert not _is_ready(now, "intake", ("five",))
+    graph = text_home.definitions.resolve_asset_graph()
+    carried = graph.get(dg.AssetKey("structured_findings")).automation_condition
+    assert carried is not None
+    assert Ready.__name__ in repr(carried)
+
+
+def test_the_landing_sensor_has_a_job_for_every_kind_of_batch(text_home: SmallHome) -> None:
+    sensor = text_home.definitions.resolve_sensor_def("landing")
+    assert {job.name for job in sensor.jobs} == set(JOB_OF_KIND.values())
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["spans_quote_reports", "sentences_accounted", "sentences_readable", "values_believed", "reading_drift"],
+)
+def test_the_checks_of_a_sound_batch_pass(text_home: SmallHome, name: str) -> None:
+    assert found(text_home, name).passed
+
+
+def _damaged(small: SmallHome, name: str, change: pd.DataFrame) -> Iterator[None]:
+    keys = ("rules", "raw")
+    path = partition_path(small.home.tables, name, *keys)
+    kept = path.read_bytes()
+    store_unchecked(TABLES[name], change, Path(str(path)))
+    yield
+    path.write_bytes(kept)
+
+
+@pytest.mark.parametrize(
+    ("check", "name", "column", "value"),
+    [
+        ("spans_quote_reports", "structured_findings", "ent", "another finding"),
+        ("sentences_accounted", "sentence_accounts", "rows", 7),
+        ("sentences_readable", "sentence_accounts", "account", "unreadable"),
+    ],
+)
+def test_a_check_finds_what_was_changed(
+    text_home: SmallHome, check: str, name: str, column: str, value: object
+) -> None:
+    frame = table(text_home, name)
+    for _ in _damaged(text_home, name, frame.assign(**{column: value})):
+        assert not found(text_home, check).passed
+
+
+def test_too_many_refused_values_warn(text_home: SmallHome) -> None:
+    one = {"study_id": "s00000001", "section": "find", "sent_idx": 1, "column": "ent", "found": "x"}
+    rows = [{"number": number, **one, "reason": "not in its sentence"} for number in range(50)]
+    for _ in _damaged(text_home, "refused_values", TABLES["refused_values"].frame(rows)):
+        refused = found(text_home, "values_believed")
+    assert not refused.passed
+    assert refused.metadata["refused"] == 50
+
+
+def test_every_step_of_raw_reports_stands_before_the_findings_in_the_lineage(text_home: SmallHome) -> None:
+    graph = text_home.definitions.resolve_asset_graph()
+    parents = {key.to_user_string() for key in graph.get(dg.AssetKey("findings")).parent_keys}
+    assert {"report_texts", "structured_findings"} <= parents
+    assert {graph.get(dg.AssetKey(name)).group_name for name in parents & set(STEP_OF)} == {"text"}
