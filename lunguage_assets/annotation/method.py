@@ -28,10 +28,10 @@ from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_d
 from lunguage_assets.implicit.resolution.accounting import account
 from lunguage_assets.implicit.resolution.guarantees import refuse_violations
 from lunguage_assets.implicit.resolution.resolve import Resolution, resolve
+from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
 from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.judges.rules.cues import CuesJudge
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
-from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
 from lunguage_assets.release.labels.labels import study_labels
 from lunguage_assets.settings import Settings, load_settings
 from lunguage_assets.tables import HEDGE_PHRASES, TERMS

@@ -7,12 +7,16 @@ from datetime import date
 from typing import Literal
 
 from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.judges.asking.budget import output_limit
 from lunguage_assets.judges.binding_record import BindingRecord
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.judges.policy import preflight
 from lunguage_assets.judges.providers import provider_of
 from lunguage_assets.judges.slots import ModelSlot
 from lunguage_assets.settings import DataClass
+
+STRUCTURING_TOKENS = 3000
+"""Output tokens that an answer about a long report needs, about: 25 findings of 120 tokens."""
 
 Message = tuple[Literal["ok", "warning", "refusal"], str]
 
@@ -36,9 +40,23 @@ def examination(
             lines.append(("refusal", other))
         elif isinstance(slot, ModelSlot):
             lines += _of_model(key, slot, data_class, today, environ)
+            if key == configuration.structurer:
+                lines += _of_structurer(key, slot)
         else:
             lines.append(("ok", f"judge {key!r} is rule-based: no network, no key, no cost"))
     return lines
+
+
+def _of_structurer(key: str, slot: ModelSlot) -> list[Message]:
+    """Whether an answer about a whole report fits into what the model may say."""
+    room = output_limit(slot.binding)
+    if room is None or room >= STRUCTURING_TOKENS:
+        return []
+    short = (
+        f"judge {key!r} structures reports and may answer with {room} tokens; expected "
+        f"{STRUCTURING_TOKENS} or more: answers about longer reports will be cut off and unreadable"
+    )
+    return [("warning", short)]
 
 
 def _of_model(

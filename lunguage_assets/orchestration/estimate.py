@@ -24,7 +24,6 @@ from lunguage_assets.explicit.fit.pairs import collect_pairs
 from lunguage_assets.home.home import Registration
 from lunguage_assets.home.store import partition_path, read_table
 from lunguage_assets.judges.asking.budget import output_limit
-from lunguage_assets.judges.configuration import RULES
 from lunguage_assets.judges.estimating.estimate import (
     Asked,
     Estimate,
@@ -37,7 +36,6 @@ from lunguage_assets.judges.estimating.estimate import (
 from lunguage_assets.judges.estimating.rehearsal import RUN_STAGES
 from lunguage_assets.judges.ledger.reading import LedgerReader
 from lunguage_assets.judges.policy import preflight
-from lunguage_assets.judges.slots import ModelSlot
 from lunguage_assets.orchestration.assets.corpus import corpus_assets
 from lunguage_assets.orchestration.assets.edited import edited_assets
 from lunguage_assets.orchestration.assets.explicit import explicit_assets
@@ -49,6 +47,7 @@ from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.tables import TABLES
 
 _ASKS = {
+    "structured_findings": "structure",
     "hedge_phrases": "extract",
     "comparison_matches": "compare",
     "fitted_probabilities": "compare",
@@ -80,8 +79,7 @@ def estimate_run(
     wanted = [registration] if isinstance(registration, Registration) else registration
     with rehearsed(home, wanted, ranker) as place:
         rehearsal = _Rehearsal(place, ranker, environ or os.environ, today or datetime.now(UTC).date())
-        texts = any(one.batch.kind == "text" for one in wanted)
-        if place.rehearsed or (texts and place.judges.structurer != RULES):
+        if place.models:
             rehearsal.execute(rebuild)
         else:
             # unusable files would stop an offline run too
@@ -112,10 +110,7 @@ class _Rehearsal:
         self.home, self.ranker, self.environ, self.today = home, ranker, environ, today
         self.configuration, self.settings = home.judges, home.settings
         self.members = self.configuration.members(ranker)
-        self.rehearsed, self.remarks = home.rehearsed, home.remarks
-        self.models: dict[str, ModelSlot] = {
-            key: slot for key, slot in self.configuration.models.items() if key in self.rehearsed
-        }
+        self.remarks, self.models = home.remarks, home.models
         self.recorded = LedgerReader.at(home.ledger_place) if self.models else None
         self.counts, self.phrases, self.ruler = _Counts(), 0, ""
 
@@ -210,15 +205,14 @@ class _Rehearsal:
         """Every judge in every stage that would ask it, in the order of the stages."""
         found = []
         for stage in RUN_STAGES:
-            for key, judge in self.rehearsed.items():
-                if tally := judge.tallies.get(stage):
-                    experience = (
-                        self.recorded.experience(key, _ASKS[stage], self.models[key].model)
-                        if self.recorded
-                        else None
-                    )
-                    at_most = self._steps_at_most() if stage == "fitted_probabilities" else tally.open
-                    found.append(Asked(stage, key, self.models[key], tally, experience, at_most))
+            for key, tally in self.home.tallies(stage).items():
+                experience = (
+                    self.recorded.experience(key, _ASKS[stage], self.models[key].model)
+                    if self.recorded
+                    else None
+                )
+                at_most = self._steps_at_most() if stage == "fitted_probabilities" else tally.open
+                found.append(Asked(stage, key, self.models[key], tally, experience, at_most))
         return found
 
     def _steps_at_most(self) -> int:

@@ -24,8 +24,7 @@ from lunguage_assets.home.batch import Batch
 from lunguage_assets.home.home import Home, Registration
 from lunguage_assets.judges.asking.progress import Progress
 from lunguage_assets.judges.binding_record import BindingRecord
-from lunguage_assets.judges.configuration import RULES
-from lunguage_assets.judges.estimating.rehearsal import RehearsalJudge
+from lunguage_assets.judges.estimating.rehearsal import RehearsalJudge, RunStage, Tally
 from lunguage_assets.judges.ledger.reading import LedgerReader
 from lunguage_assets.judges.opening import make_judge
 from lunguage_assets.judges.prompts import load_prompts
@@ -33,6 +32,8 @@ from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.judges.slots import ModelSlot
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.structuring.contract import Structurer
+from lunguage_assets.structuring.model.prompts import load_structuring_prompts
+from lunguage_assets.structuring.model.rehearsal import RehearsalStructurer
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
 
 STEPS = ("reading", "structuring", "intake", "extraction", "collecting", "comparing", "ranking", "fitting")
@@ -74,6 +75,8 @@ class RehearsedHome(HomeResource):
 
     _home: MemoryHome = PrivateAttr()
     _judges_asked: dict[str, RehearsalJudge] = PrivateAttr(default_factory=dict)
+    _structured: dict[str, Tally] = PrivateAttr(default_factory=dict)
+    _recorded: LedgerReader | None = PrivateAttr(default=None)
     _remarks: list[str] = PrivateAttr(default_factory=list)
 
     @property
@@ -85,6 +88,19 @@ class RehearsedHome(HomeResource):
     def rehearsed(self) -> dict[str, RehearsalJudge]:
         """Rehearsal judges by key."""
         return self._judges_asked
+
+    def tallies(self, stage: RunStage) -> dict[str, Tally]:
+        """What every language model was asked in a stage, by key."""
+        if stage == "structured_findings":
+            return {key: tally for key, tally in self._structured.items() if tally.questions}
+        return {key: one.tallies[stage] for key, one in self._judges_asked.items() if stage in one.tallies}
+
+    @property
+    def models(self) -> dict[str, ModelSlot]:
+        """Language models that a run could ask: judges, and the structurer where there are raw reports."""
+        texts = any(batch.kind == "text" for batch in self._home.registered())
+        keys = {*self._judges_asked, *([self.judges.structurer] if texts else [])}
+        return {key: slot for key, slot in self.judges.models.items() if key in keys}
 
     @property
     def remarks(self) -> list[str]:
@@ -98,13 +114,13 @@ class RehearsedHome(HomeResource):
     def structurer(
         self, key: str, terms: pd.DataFrame, progress: Callable[[Progress], None] | None = None
     ) -> Structurer:
-        """The offline structurer, which stands in for a language model, too."""
-        if key != RULES:
-            self._remarks.append(
-                f"structurer {key!r} would be asked about every report; its questions are not in these "
-                "numbers, and what it finds is taken from the offline structurer."
-            )
-        return RuleStructurer.bundled(terms if len(terms) else None)
+        """The offline structurer, or the rehearsed one of a language model, for which it makes up answers."""
+        rules = RuleStructurer.bundled(terms if len(terms) else None)
+        slot = self.judges.judges.get(key)
+        if not isinstance(slot, ModelSlot):
+            return rules
+        prompts, tally = load_structuring_prompts(self.prompts), self._structured.setdefault(key, Tally())
+        return RehearsalStructurer(key, slot, prompts, rules, tally, self._recorded)
 
     def require_anchors(self, phrases: Collection[str]) -> None:
         """Note a missing anchor: made-up phrases are not those of a run."""
@@ -146,9 +162,11 @@ def rehearsed(
     configuration, prompts = resource.judges, load_prompts(resource.prompts)
     asked = dict.fromkeys((configuration.extractor, *configuration.members(ranker)))
     slots = {key: slot for key in asked if isinstance(slot := configuration.judges[key], ModelSlot)}
+    structurer = configuration.judges.get(configuration.structurer)
     for key in asked:
         BindingRecord(resource.home.binding_file).require(key, configuration.judges[key])
-    recorded = LedgerReader.at(resource.ledger_place) if slots else None
+    ask = bool(slots) or isinstance(structurer, ModelSlot)
+    recorded = home._recorded = LedgerReader.at(resource.ledger_place) if ask else None
     home._judges_asked = {key: RehearsalJudge(key, slot, prompts, recorded) for key, slot in slots.items()}
     _copy_tables(resource.home, place)
     try:

@@ -107,10 +107,12 @@ def test_the_structurer_is_the_rules_or_a_language_model_of_the_file(write: Call
     assert (chosen.structurer, chosen.structurers) == ("gpt-5.5", ("rules", "gpt-5.5"))
     assert "gpt-5.5" in chosen.active_judges
     assert chosen.members("panel") == load_judges().members("panel")
-    with pytest.raises(ConfigurationError, match="structurer 'lexicon' is not known.*--structurer"):
+    with pytest.raises(ConfigurationError, match=r"structurer 'lexicon' is not known.*--structurer"):
         load_judges(structurer="lexicon")
     preset = VALID.replace('extractor = "lexicon"', 'extractor = "lexicon"\nstructurer = "cues"', 1)
-    with pytest.raises(ConfigurationError, match="structurer names 'cues'; expected one of structurers: rules"):
+    with pytest.raises(
+        ConfigurationError, match="structurer names 'cues'; expected one of structurers: rules"
+    ):
         load_judges(write(preset))
     with pytest.raises(ConfigurationError, match="'rules' is reserved"):
         load_judges(write(VALID + '[judges.rules]\nprovider = "cues"\n'))

@@ -31,6 +31,9 @@ $0.30 and $2.50 leaves about 110 output tokens an answer, of a budget of 1,000. 
 is given, the same part of the room for output is assumed.
 """
 
+_FAULTS_TOKENS = 1000
+"""Most tokens of the faults that a second question about a report names, with what stands around them."""
+
 _BUDGETS = ("thinking_budget", "budget_tokens")
 _LEVELS = ("reasoning_effort", "thinking_level", "effort")
 _NO_THINKING = frozenset({"none", "minimal"})
@@ -41,9 +44,10 @@ class Line:
     """What one judge would be asked in one stage.
 
     `hits` of the `questions` need no call. `calls` include repeated ones; tokens are those billed. Dollars
-    are None when unknown. `usd_at_most`: every question takes all tries with all output tokens; in a fit
-    every sentence takes all its steps. `minutes`: this judge alone; None for questions that wait for the
-    provider's batch endpoint, up to a day. `basis`: where tokens and seconds come from.
+    are None when unknown. `usd_at_most`: every question takes all tries with all output tokens, every report
+    a second question, and in a fit every sentence all its steps. `minutes`: this judge alone; None for
+    questions that wait for the provider's batch endpoint, up to a day. `basis`: where tokens and seconds come
+    from.
     """
 
     stage: RunStage
@@ -173,7 +177,10 @@ def _usd_at_most(asked: Asked) -> float | None:
     prompt = asked.tally.input_tokens_at_most / asked.tally.open
     if asked.experience is not None:
         prompt = max(prompt, asked.experience.input_tokens)
-    return TRIES * max(asked.questions_at_most, asked.tally.open) * price.cost(math.ceil(prompt), room)
+    questions, once = max(asked.questions_at_most, asked.tally.open), price.cost(math.ceil(prompt), room)
+    if asked.stage == "structured_findings":  # a second question quotes the first, its answer, and the faults
+        return questions * (once + price.cost(math.ceil(prompt) + room + _FAULTS_TOKENS, room))
+    return TRIES * questions * once
 
 
 def _latency_s(asked: Sequence[Asked]) -> float:

@@ -12,7 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, TypeVar, cast
+from typing import Literal, NamedTuple, TypeVar, cast, get_args
 
 from lunguage_assets.draws import text_hash
 from lunguage_assets.judges.asking.answers import parse_label, parse_phrase_list
@@ -32,8 +32,8 @@ from lunguage_assets.judges.requests import Prompt, Request
 from lunguage_assets.judges.rules.lexicon import LexiconJudge
 from lunguage_assets.judges.slots import ModelSlot
 
-RunStage = Literal["hedge_phrases", "comparison_matches", "fitted_probabilities"]
-RUN_STAGES: tuple[RunStage, ...] = ("hedge_phrases", "comparison_matches", "fitted_probabilities")
+RunStage = Literal["structured_findings", "hedge_phrases", "comparison_matches", "fitted_probabilities"]
+RUN_STAGES: tuple[RunStage, ...] = get_args(RunStage)
 """The stages of a run that ask language models, by the name of their table."""
 
 PUBLISHED_AGREEMENT = 0.866

@@ -8,6 +8,7 @@ is a function of the report and the answer.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -35,7 +36,12 @@ VERSION = 1
 SHOWN = 80
 """Characters of a refused claim that are kept."""
 
-_LONGEST_NAME = 80
+_NAME = re.compile(r"[^\W\d_](?:[^\W\d_]|\d{1,2}(?!\d)|[ '()/.-]){0,59}")
+_NAME_WORDS = 6
+"""A canonical name is shown where report text is not: it has few words, no long numbers, and no commas, which
+references use.
+"""
+
 _POINTS = 40
 _SAID = {
     "not-an-entry": "is no entry of the form above",
@@ -43,6 +49,7 @@ _SAID = {
     "not-in-sentence": "words that do not stand in its sentence",
     "not-a-code": "not one of the codes",
     "not-text": "text is missing",
+    "not-a-name": "no name of a finding",
     "no-such-column": "a column that does not exist",
     "no-such-finding": "a number that no finding has",
     "refused-finding": "refers to a finding that cannot be used",
@@ -176,10 +183,10 @@ class _Anchoring:
     def _name(self, number: int, claim: Any, ent: Value, sentence: Sentence) -> str:
         """The canonical name; where there is none that can be one, the finding's own words."""
         name = " ".join(claim.split()).lower() if isinstance(claim, str) else ""
-        if name.isprintable() and any(map(str.isalpha, name)) and len(name) <= _LONGEST_NAME:
+        if _NAME.fullmatch(name) and name.count(" ") < _NAME_WORDS:
             return name
         self.claims += 1
-        self._refuse(number, "normed_ent", claim, "not-text", sentence)
+        self._refuse(number, "normed_ent", claim, "not-a-name", sentence)
         return " ".join(ent.words.split()).lower()
 
     def _attributes(

@@ -8,16 +8,20 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
-from lunguage_assets.judges.asking.asker import Asker
+from lunguage_assets.judges.asking.engine import Settled
+from lunguage_assets.judges.asking.recording import Parse
 from lunguage_assets.judges.ledger.attempts import request_key
-from lunguage_assets.judges.requests import Mode, ModelBinding, Prompt
+from lunguage_assets.judges.requests import Mode, ModelBinding, Prompt, Request
 from lunguage_assets.structuring.contract import SectionedReport, Sentence, StructuredReport
 from lunguage_assets.structuring.model import anchoring
 from lunguage_assets.structuring.model.anchoring import Anchored, anchored
 from lunguage_assets.structuring.model.answers import Answer, parse_answer
 from lunguage_assets.structuring.model.assembling import assembled, unreadable
 from lunguage_assets.structuring.model.prompts import StructuringPrompts, structuring_request
+
+T = TypeVar("T")
 
 REPAIR_SHARE = 0.25
 """A report is asked about a second time when its answer is unreadable, or when more than this share of what
@@ -52,13 +56,29 @@ class _Asked:
         return self.kept is None or self.kept.refused_share > REPAIR_SHARE
 
 
+class Asks(Protocol):
+    """An `Asker`, or what stands in for one."""
+
+    @property
+    def key(self) -> str: ...
+
+    @property
+    def binding(self) -> ModelBinding: ...
+
+    def ask_patiently(self, requests: Sequence[Request], parse: Parse[T], /) -> list[Settled[T]]: ...
+
+    def interrupt(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
 class ModelStructurer:
     """A slot that is bound to a language model, asked about reports; several threads may ask at once.
 
     Reports may wait: where the slot has leave to use the provider's batch endpoint, they go there.
     """
 
-    def __init__(self, asker: Asker, prompts: StructuringPrompts, mode: Mode = "text") -> None:
+    def __init__(self, asker: Asks, prompts: StructuringPrompts, mode: Mode = "text") -> None:
         self._asker, self._prompts, self._mode = asker, prompts, mode
 
     @property

@@ -19,8 +19,10 @@ from model_structurers import KEYS
 from lunguage_assets.corpus.lunguage.writing import lunguage_frame
 from lunguage_assets.home.home import Home
 from lunguage_assets.home.store import partition_path, read_table
+from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.orchestration.assets.edited import edited_assets
 from lunguage_assets.orchestration.assets.text import text_assets
+from lunguage_assets.orchestration.estimate import estimate_run
 from lunguage_assets.orchestration.io_manager import TableStore
 from lunguage_assets.orchestration.partitions import REPORT_BATCH, build_partitions, partition_key
 from lunguage_assets.orchestration.resources import HomeResource
@@ -116,3 +118,32 @@ def test_a_model_and_the_rules_structure_a_batch_and_are_compared(
     table = place.table("structuring_agreement", "b").set_index(["structurer_1", "structurer_2", "field"])
     assert [table.loc[("gold", "rules", name), "f1"] for name in ("finding", "cat", "status")] == [1.0] * 3
     assert table.loc[("gold", "one", "finding"), "f1"] < 1.0
+
+
+def estimated(place: Place, folder: Path) -> dict[str, Any]:
+    """The line of an estimate, which has no other: the judges are rule-based."""
+    registration = place.home.examine(folder / "delivered", "b", "invented", "synthetic")
+    (line,) = estimate_run(place.resource, registration, "panel").values()["lines"]
+    assert (line["stage"], line["judge"]) == ("structured_findings", "one")
+    return dict(line)
+
+
+def test_an_estimate_counts_the_reports_that_a_model_would_be_asked_about(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in KEYS.items():
+        monkeypatch.setenv(name, value)
+    with LoopbackServer(answer=model_like) as server:
+        place = Place(tmp_path, server.url)
+        before = estimated(place, tmp_path)
+        assert server.calls == []
+        assert (before["calls"], before["hits"]) == (before["questions"], 0)
+        assert 0 < before["usd"] < before["usd_at_most"]
+        place.make("report_texts", report_batch="b")
+        place.make("structured_findings", structurer="one", report_batch="b")
+    first = [call for call in server.calls if "You have answered this once" not in call.user]
+    assert before["questions"] == len(first)
+    asked = sum(len(call.prompt) for call in first) / 4
+    assert before["input_tokens"] == pytest.approx(asked, rel=0.05)
+    recorded = Ledger.open(place.resource.ledger_place).statistics()
+    assert recorded["stage"].tolist() == ["structure"]

@@ -222,7 +222,10 @@ def test_a_refused_finding_takes_its_values_with_it_and_references_to_it_are_ref
         ({"evidence": [5]}, ("evidence", "no-such-finding")),
         ({"associate": [1]}, ("associate", "no-such-finding")),
         ({"associate": ["one"]}, ("associate", "no-such-finding")),
-        ({"name": 3}, ("normed_ent", "not-text")),
+        ({"name": 3}, ("normed_ent", "not-a-name")),
+        ({"name": "opacity, idx 1"}, ("normed_ent", "not-a-name")),
+        ({"name": "opacity seen on 2031"}, ("normed_ent", "not-a-name")),
+        ({"name": "an opacity that the author saw there"}, ("normed_ent", "not-a-name")),
     ],
 )
 def test_a_refused_value_leaves_its_finding(fields: dict[str, Any], refused: tuple[str, str]) -> None:

@@ -8,6 +8,7 @@ import json
 import logging
 import traceback
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from model_structurers import PROVIDERS, configured, opened, plain
 
 from lunguage_assets.errors import ConfigurationError, LunguageError
 from lunguage_assets.judges.asking.budget import Budget, BudgetExceeded
+from lunguage_assets.judges.examination import examination
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.ledger.reading import LedgerReader
 from lunguage_assets.judges.opening import judge_identity
@@ -391,6 +393,18 @@ def test_words_of_a_report_are_in_no_log_error_or_repr_and_in_the_ledger_only_as
 
 
 # --- identity
+
+
+def test_doctor_warns_of_a_structurer_whose_answers_would_be_cut_off() -> None:
+    def warned(**fields: Any) -> list[str]:
+        configuration = configured("openai-compatible", "http://127.0.0.1:1", **fields)
+        preset = configuration.presets["p"].model_copy(update={"structurer": "one"})
+        chosen = configuration.model_copy(update={"presets": {"p": preset}})
+        found = examination(chosen, "synthetic", date(2026, 11, 22), {})
+        return [message for severity, message in found if severity == "warning"]
+
+    assert len(warned(params={"max_tokens": 900})) == 1
+    assert warned(params={"max_tokens": 4000}) == warned(params={}) == []
 
 
 def own_templates(folder: Path) -> Path:
