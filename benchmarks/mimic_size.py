@@ -1,9 +1,9 @@
 """A corpus of MIMIC-CXR's size from text to release: `python benchmarks/mimic_size.py [--studies 227835]
 [--batch 12000] [--processes 2] [--findings]`.
 
-Writes invented raw reports in varied prose, or with `--findings` Lunguage files; the clock leaves this out. Registers them as batches, and runs `lunguage run`
-with the offline judges in a process of its own. Prints wall and processor time, the highest memory of all
-processes together, and the time of each stage.
+Writes invented raw reports in varied prose, or with `--findings` Lunguage files; the clock leaves this out.
+Registers them as batches, and runs `lunguage run` with the offline judges in a process of its own. Prints
+wall and processor time, the highest memory of all processes together, and the time of each stage.
 """
 
 from __future__ import annotations
