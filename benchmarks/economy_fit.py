@@ -14,12 +14,22 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lunguage_assets.explicit.analysis.trust.simulation import (
+from lunguage_assets.explicit.fit.economy import fit_economically
+from lunguage_assets.explicit.fit.fit_log import FitLog
+from lunguage_assets.explicit.fit.fitting import Reference, fit_sentences
+from lunguage_assets.explicit.fit.posterior import posterior_of_a_panel
+from lunguage_assets.explicit.fit.probability import Anchor, calibrate, probability
+from lunguage_assets.judges.configuration import load_judges
+from lunguage_assets.settings import ExplicitSettings
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
+from simulation import (
     ADVERSE,
     ASSUMED,
     TRUE_ALPHA,
@@ -28,13 +38,6 @@ from lunguage_assets.explicit.analysis.trust.simulation import (
     simulated_corpus,
     true_probability,
 )
-from lunguage_assets.explicit.fit.economy import fit_economically
-from lunguage_assets.explicit.fit.fit_log import FitLog
-from lunguage_assets.explicit.fit.fitting import Reference, fit_sentences
-from lunguage_assets.explicit.fit.posterior import posterior_of_a_panel
-from lunguage_assets.explicit.fit.probability import Anchor, calibrate, probability
-from lunguage_assets.judges.configuration import load_judges
-from lunguage_assets.settings import ExplicitSettings
 
 PROMPT_TOKENS, ANSWER_TOKENS = 500, 5
 NOISES = {"as TrueSkill assumes": ASSUMED, "adverse": ADVERSE}

@@ -12,16 +12,19 @@ import resource
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from lunguage_assets.explicit.analysis.trust.simulation import ASSUMED, SimulatedJudge, simulated_corpus
 from lunguage_assets.explicit.fit.fitting import fit_pairs, fit_with_log
 from lunguage_assets.explicit.rating.matches import comparison_matches
 from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import FINDINGS, HEDGE_PHRASES
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
+from simulation import ASSUMED, SimulatedJudge, simulated_corpus
 
 JUDGES = 4
 DEFAULT_SIZES = (2_066, 20_000, 200_000)

@@ -12,13 +12,13 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lunguage_assets.explicit.analysis.trust.simulation import ADVERSE, ASSUMED, Noise, simulated_corpus
 from lunguage_assets.explicit.fit.economy import fit_economically
 from lunguage_assets.explicit.fit.fitting import Reference, fit_sentences
 from lunguage_assets.explicit.fit.posterior import posterior_of_a_panel
@@ -26,6 +26,9 @@ from lunguage_assets.explicit.fit.probability import calibrate, probability
 from lunguage_assets.explicit.rating.matches import comparison_matches
 from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.settings import ExplicitSettings
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
+from simulation import ADVERSE, ASSUMED, Noise, simulated_corpus
 
 TARGETS = 300
 NOISES = {

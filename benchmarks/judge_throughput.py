@@ -30,7 +30,7 @@ from lunguage_assets.judges.protocol import ComparisonQuestion
 from lunguage_assets.judges.providers import provider_of
 from lunguage_assets.judges.slots import Limits, ModelProvider, ModelSlot, Price
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "judges"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 from loopback import Arrival, LoopbackServer, Outcome
 
 PANEL: tuple[ModelProvider, ...] = ("openai", "openai-compatible", "anthropic", "gemini")

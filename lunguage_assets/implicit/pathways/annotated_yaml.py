@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -53,9 +54,7 @@ class AnnotatedYaml:
 def read_annotated(file: Path) -> AnnotatedYaml:
     """Read a YAML file; unreadable text, bad syntax and a key given twice are `ConfigurationError`s."""
     try:
-        text = file.read_text(encoding="utf-8")
-        root = yaml.compose(text, Loader=_LOADER)
-        values = yaml.load(text, Loader=_LOADER)
+        return _parsed(file, file.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ConfigurationError(
             f"{file}: not found. Give the path of an existing file, or none for the packaged one."
@@ -67,10 +66,18 @@ def read_annotated(file: Path) -> AnnotatedYaml:
         raise ConfigurationError(f"{file}, line {line}: not YAML ({error.problem}). Mend the line.") from None
     except yaml.YAMLError as error:
         raise ConfigurationError(f"{file}: not YAML ({type(error).__name__}). Mend the file.") from None
-    lines: dict[Place, int] = {}
-    if root is not None:
-        for place, line in _places(root, (), file):
-            lines[place] = line
+
+
+@lru_cache(maxsize=4)
+def _parsed(file: Path, text: str) -> AnnotatedYaml:
+    """A file by its text: several steps of a run read the same pathways."""
+    loader = _LOADER(text)
+    try:
+        root = loader.get_single_node()
+        values = loader.construct_document(root) if root is not None else None
+    finally:
+        loader.dispose()
+    lines = dict(_places(root, (), file)) if root is not None else {}
     return AnnotatedYaml(file, values, lines)
 
 

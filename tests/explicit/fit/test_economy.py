@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from profiles import examples
 from scipy.integrate import quad
 from scipy.stats import norm
+from simulation import ASSUMED, SimulatedCorpus, simulated_corpus
 from tentative_findings import ScriptedJudge, finding, findings_frame, invented_findings, own_vocabulary
 
-from lunguage_assets.explicit.analysis.trust.simulation import ASSUMED, SimulatedCorpus, simulated_corpus
 from lunguage_assets.explicit.fit.economy import choose_round, fit_economically
 from lunguage_assets.explicit.fit.fit_log import FitLog
 from lunguage_assets.explicit.fit.fits import STOPS, Fits

@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from profiles import scaled
-
-from lunguage_assets.explicit.analysis.trust.simulation import (
+from simulation import (
     ADVERSE,
     ASSUMED,
     Noise,
@@ -19,6 +18,7 @@ from lunguage_assets.explicit.analysis.trust.simulation import (
     SimulatedJudge,
     simulated_corpus,
 )
+
 from lunguage_assets.explicit.fit.economy import fit_economically
 from lunguage_assets.explicit.fit.fits import Fits
 from lunguage_assets.explicit.fit.fitting import Reference, fit_sentences
