@@ -135,6 +135,9 @@ class ReleaseSettings(_Options):
     """The bundle (docs/release.md)."""
 
     keep: int = Field(default=0, ge=0, description="Versions that are kept, the current one always; 0: all")
+    folders: list[str] = Field(
+        default=[], description="Folders besides the home under which a release may be written from the UI"
+    )
     small_cells: int = Field(
         default=5,
         description="Open part of patients' reports: counts are rounded to multiples of this; 1: exact",

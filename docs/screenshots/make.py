@@ -99,7 +99,9 @@ def make_paid_home(home: Path) -> None:
 def ask(url: str, query: str) -> Any:
     """Answer of the webserver's GraphQL."""
     request = urllib.request.Request(
-        f"{url}/graphql", json.dumps({"query": query}).encode(), {"Content-Type": "application/json"}
+        f"{url}/graphql",
+        json.dumps({"query": query}).encode(),
+        {"Content-Type": "application/json", "Origin": url},
     )
     with urllib.request.urlopen(request, timeout=60) as response:
         return json.load(response)["data"]
@@ -113,7 +115,17 @@ def served(home: Path) -> Iterator[str]:
         port = free.getsockname()[1]
     url, command = (
         f"http://127.0.0.1:{port}",
-        [sys.executable, "-m", "lunguage_assets.cli.main", "ui", "--home", str(home), "--port", str(port)],
+        [
+            sys.executable,
+            "-m",
+            "lunguage_assets.cli.main",
+            "ui",
+            "--no-token",
+            "--home",
+            str(home),
+            "--port",
+            str(port),
+        ],
     )
     process = subprocess.Popen(
         command,

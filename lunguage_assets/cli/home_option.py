@@ -130,14 +130,15 @@ class Chosen:
 
         return Standings(self.home, self.judges(), self.prompts)
 
-    def resource(self) -> HomeResource:
-        """The same for Dagster."""
+    def resource(self, release_to: Path | None = None) -> HomeResource:
+        """The same for Dagster; `release_to` is a folder that the person lets the release be written into."""
         from lunguage_assets.orchestration.resources import HomeResource
 
         fields = {
             "preset": self.preset,
             "structurer_key": self.structurer,
             "budget": None if self.budget is None else str(self.budget),
+            "release_to": None if release_to is None else str(release_to.resolve()),
         }
         given = {name: value for name, value in fields.items() if value is not None}
         return HomeResource.from_environment(self.home, **given)

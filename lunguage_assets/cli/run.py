@@ -104,7 +104,7 @@ def run(
     from lunguage_assets.orchestration.runs.side_by_side import runner_of
 
     with dagster_instance(place) as instance, run_display() as display:
-        outcome = runner_of(chosen.resource(), instance, processes).run(
+        outcome = runner_of(chosen.resource(out), instance, processes).run(
             wanted, progress=display.stage, stages=stages
         )
     print_outcome(folder, place, outcome, display.spent())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
@@ -13,20 +12,37 @@ from lunguage_assets.cli.home_option import HOME_OPTION, chosen_home
 
 @click.command()
 @HOME_OPTION
-@click.option(
-    "--host",
-    default="127.0.0.1",
-    show_default=True,
-    help="The UI has no login: keep it on the loopback address.",
-)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", default=3000, show_default=True, type=click.IntRange(1, 65535))
-def ui(home: Path, host: str, port: int) -> None:
+@click.option(
+    "--no-token",
+    is_flag=True,
+    help="Ask no token: every program of every account on this machine can drive the UI.",
+)
+def ui(home: Path, host: str, port: int, no_token: bool) -> None:
     """Open the Dagster UI on this home (runs, tables, checks; materialise and backfill)."""
     place = chosen_home(home)
     from lunguage_assets.orchestration.runs.instance import environment_of_children
+    from lunguage_assets.orchestration.ui.guard import HOSTS_VARIABLE, TOKEN_VARIABLE, Door, new_token
+    from lunguage_assets.orchestration.ui.processes import Serving, private_log, require_free
 
     environment = environment_of_children(place)
-    click.echo(f"Dagster UI of {place.root} on http://{host}:{port} (Ctrl-C stops it)")
+    environment.pop(TOKEN_VARIABLE, None)
+    token = "" if no_token else new_token()
+    if token:
+        environment[TOKEN_VARIABLE] = token
+    Door.of(host, port, environment)
+    require_free(host, port)
+    log = private_log(place.root / "logs" / "ui.log")
+    serving = Serving(log, environment)
+    click.echo(f"starting the Dagster UI of {place.root} ...", err=True)
+    serving.start(host, port)
+    shown = "127.0.0.1" if host == "0.0.0.0" else host
+    click.echo(f"http://{shown}:{port}/" + (f"?token={token}" if token else ""))
+    if no_token:
+        click.echo("without a token: every program of every account on this machine can drive it", err=True)
+    if environment.get(HOSTS_VARIABLE):
+        click.echo(f"also answers as {environment[HOSTS_VARIABLE]}", err=True)
+    click.echo(f"Ctrl-C stops it; its log is {log}", err=True)
     sys.stdout.flush()
-    command = [sys.executable, "-m", "dagster", "dev", "-m", "lunguage_assets.definitions"]
-    os.execve(sys.executable, [*command, "--host", host, "--port", str(port)], environment)
+    sys.exit(serving.until_it_ends())

@@ -59,7 +59,8 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
     `judges_file` and `prompts_folder` are paths (empty: the bundled ones), `preset` one of the judges file
     (empty: the one it names), `structurer_key` another structurer than the preset's, `ledger` a file or a
     PostgreSQL URL (empty: in the home), `budget` and `daily_budget` US dollars (empty: none): what this
-    process, and what all who share the ledger within 24 hours, may spend.
+    process, and what all who share the ledger within 24 hours, may spend. `release_to` is a folder that the
+    command line may write a release into.
     """
 
     root: str
@@ -70,6 +71,7 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
     ledger: str = ""
     budget: str = ""
     daily_budget: str = ""
+    release_to: str = ""
 
     _judges: JudgesConfiguration | None = PrivateAttr(default=None)
 

@@ -6,14 +6,19 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -35,13 +40,21 @@ mutation Launch($params: ExecutionParams!) {
 class UI:
     """The webserver of a home, asked as the browser asks it."""
 
-    def __init__(self, home: Path, port: int) -> None:
-        self.home, self.url = home, f"http://127.0.0.1:{port}"
+    def __init__(self, home: Path, port: int, said: Path) -> None:
+        self.home, self.url, self._said = home, f"http://127.0.0.1:{port}", said
+
+    @property
+    def token(self) -> str:
+        """As it was printed; empty while the UI is starting."""
+        found = re.search(r"\?token=(\S+)", self._said.read_text())
+        return found[1] if found else ""
 
     def ask(self, query: str, **variables: Any) -> dict[str, Any]:
         body = json.dumps({"query": query, "variables": variables}).encode()
         request = urllib.request.Request(
-            f"{self.url}/graphql", data=body, headers={"Content-Type": "application/json"}
+            f"{self.url}/graphql",
+            data=body,
+            headers={"Content-Type": "application/json", "Authorization": f"Bearer {self.token}"},
         )
         with urllib.request.urlopen(request, timeout=60) as response:
             answer = json.load(response)
@@ -75,7 +88,7 @@ def ui(ran: tuple[Path, str], tmp_path_factory: pytest.TempPathFactory) -> Itera
         str(port),
     ]
     process = subprocess.Popen(command, env=environment(home), stdout=log, stderr=log, start_new_session=True)
-    served = UI(home, port)
+    served = UI(home, port, home.parent / "ui.log")
     try:
         _wait(lambda: bool(served.ask("{ version }")), 120, "the webserver does not answer")
         yield served
@@ -109,6 +122,7 @@ def test_the_ui_shows_the_runs_tables_and_checks_of_the_command_line(ui: UI) -> 
         "analysis",
         "implicit",
         "release",
+        "text",
     }
     assert shown["lunguage_plus_plus"]["assetMaterializations"] == [{"partition": "panel|first"}]
     assert shown["release"]["assetMaterializations"] == [{"partition": "panel"}]
@@ -181,6 +195,7 @@ def browser(ui: UI, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
         pytest.skip("no Chromium on this machine (Debian: apt-get install chromium)")
     ui.ask("mutation { setNuxSeen }")
     with chromium(tmp_path_factory.mktemp("profile")) as page:
+        page.open(f"{ui.url}/?token={ui.token}", "Runs")
         yield page
 
 
@@ -227,3 +242,66 @@ def test_a_browser_draws_the_ranking(ui: UI, browser: Page) -> None:
 def test_a_browser_shows_the_columns_and_who_made_the_asset(ui: UI, browser: Page) -> None:
     browser.open(f"{ui.url}/assets/fitted_probabilities?view=overview", "Columns", "p_source")
     browser.wait_for("Source code", "radiology-nlp", "paid: llm", "half: explicit")
+
+
+FOREIGN = """<!doctype html><title>foreign</title><p id="said">waiting</p>
+<img src="%(ui)s/graphql?query=mutation%%7BsetNuxSeen%%7D">
+<form id="form" action="%(ui)s/graphql" method="post" enctype="text/plain" target="into">
+<input name='{"query":"mutation { setNuxSeen }","x":"' value='"}'></form><iframe name="into"></iframe>
+<script>
+document.getElementById('form').submit();
+const body = JSON.stringify({query: %(mutation)s});
+const ways = [{method: 'POST', mode: 'no-cors', credentials: 'include', body},
+  {method: 'POST', credentials: 'include', body, headers: {'Content-Type': 'application/json'}}];
+Promise.allSettled(ways.map(way => fetch('%(ui)s/graphql', way).then(answer => answer.text())))
+  .then(all => { document.getElementById('said').textContent = 'tried ' + all.length + ' read ' +
+    all.filter(one => one.status === 'fulfilled' && one.value.includes('data')).length; });
+</script>"""
+
+
+@pytest.mark.ui
+def test_a_foreign_page_in_the_same_browser_launches_nothing_and_reads_nothing(
+    ui: UI, browser: Page, tmp_path: Path
+) -> None:
+    """A page of another port of this machine: the cookie of the UI is sent along, and does not help it."""
+    browser.open(f"{ui.url}/runs", "Runs")
+    before = ui.ask("{ runsOrError { ... on Runs { count } } }")
+    mutation = "mutation { launchPartitionBackfill(backfillParams: {allPartitions: true}) { __typename } }"
+    page = tmp_path / "index.html"
+    page.write_text(FOREIGN % {"ui": ui.url, "mutation": json.dumps(mutation)})
+    handler = partial(SimpleHTTPRequestHandler, directory=str(tmp_path))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        browser.open(f"http://127.0.0.1:{server.server_port}/index.html", "tried 2 read 0")
+        server.shutdown()
+    assert ui.ask("{ runsOrError { ... on Runs { count } } }") == before
+    assert ui.ask("{ partitionBackfillsOrError { ... on PartitionBackfills { results { id } } } }") == {
+        "partitionBackfillsOrError": {"results": []}
+    }
+
+
+def test_raw_requests_of_an_attack_are_refused_by_the_real_server(ui: UI) -> None:
+    for path, headers, status in (
+        ("/", {}, 401),
+        ("/graphql?query=mutation%7BsetNuxSeen%7D", {}, 405),
+        ("/", {"Host": "evil.example"}, 421),
+    ):
+        request = urllib.request.Request(ui.url + path, headers=headers)
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(request, timeout=30)
+        assert refused.value.code == status, path
+
+
+def test_a_port_that_is_taken_is_said_in_one_line(ui: UI) -> None:
+    command = [sys.executable, "-m", "lunguage_assets.cli.main", "ui", "--home", str(ui.home)]
+    done = subprocess.run(
+        [*command, "--port", ui.url.rpartition(":")[2]],
+        env=environment(ui.home),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert re.fullmatch(r"lunguage: port \d+ of 127\.0\.0\.1 cannot be used .*\n", done.stderr)

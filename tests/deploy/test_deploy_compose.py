@@ -24,6 +24,7 @@ from compose_file import (
     used_variables,
 )
 
+from lunguage_assets.orchestration.ui import webserver
 from lunguage_assets.orchestration.withheld import REDACTION_VARIABLE
 
 SERVICES = sorted(services())
@@ -149,6 +150,9 @@ def parsed(command: list[str]) -> Any:
         "celery": "celery.bin.celery:celery",
         "lunguage": "lunguage_assets.cli.main:commands",
     }
+    if command[:2] == ["python", "-m"]:  # the guarded webserver takes the options of Dagster's
+        assert command[2] == webserver.__name__
+        command = ["dagster-webserver", *command[3:]]
     program, *arguments = (word.replace("/opt/lunguage/", f"{DEPLOY}/") for word in command)
     module, _, name = entry_points[program].partition(":")
     found = getattr(importlib.import_module(module), name)

@@ -16,7 +16,7 @@ from upath import UPath
 
 from lunguage_assets.current.recipes import RECIPES
 from lunguage_assets.current.recipes import RELEASE as STEP
-from lunguage_assets.errors import MethodError
+from lunguage_assets.errors import ConfigurationError, MethodError
 from lunguage_assets.home.store import (
     PARTITIONED_BY,
     is_stored,
@@ -81,8 +81,8 @@ def release_assets(partitions: Partitions, tables_root: Path | UPath) -> list[dg
         context: dg.AssetExecutionContext, home: HomeResource, config: ReleaseConfig
     ) -> dg.MaterializeResult:
         ranker = context.partition_key
-        folder = Path(config.out or home.root) / "release" / ranker
         with plain_failures():
+            folder = release_folder(home, config.out) / "release" / ranker
             root = UPath(tables_root)
             ranking = read_sound_table(REFERENCE_RANKING, partition_path(root, "reference_ranking", ranker))
             now = home.standings()
@@ -118,6 +118,27 @@ def release_assets(partitions: Partitions, tables_root: Path | UPath) -> list[dg
         )
 
     return [write_release]
+
+
+def release_folder(home: HomeResource, out: str) -> Path:
+    """The folder under which a release is written.
+
+    Raises:
+        ConfigurationError: `out` is neither in the home nor in a folder that the settings allow. Whoever
+            can launch a job must not be able to write report text anywhere.
+    """
+    if not out:
+        return home.home.root
+    wanted = Path(out).expanduser().resolve()
+    allowed = [home.home.root, *map(Path, home.settings.release.folders)]
+    if home.release_to:  # what a person has named on the command line
+        allowed.append(Path(home.release_to))
+    if any(wanted.is_relative_to(folder.expanduser().resolve()) for folder in allowed):
+        return wanted
+    raise ConfigurationError(
+        f"option out of the release: found {wanted}; expected a folder inside {home.home.root}"
+        ", or inside one of [release] folders. Add it to folders in settings.toml, or leave out empty."
+    )
 
 
 def refuse_stale(ranker: str, batches: int, stale: Mapping[str, Sequence[str]]) -> None:

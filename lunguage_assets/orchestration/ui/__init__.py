@@ -1,0 +1,1 @@
+"""The door of Dagster's UI: who may ask, and how it is served."""

@@ -1,0 +1,181 @@
+"""Who may ask the UI: this machine's own pages, with the token that was printed where it was started.
+
+Any web page that is open in the same browser can send requests to the loopback address. So a foreign Host is
+refused (DNS rebinding), a change by GET, and every request that another site makes; and without the token, a
+cookie after the first opening, nothing is answered. (docs/security.md)
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from lunguage_assets.errors import ConfigurationError
+
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+TOKEN_VARIABLE = "LUNGUAGE_UI_TOKEN"  # a name, no secret
+"""The token; unset: none is asked for."""
+HOSTS_VARIABLE = "LUNGUAGE_UI_HOSTS"
+"""Further names, comma-separated, by which a proxy with TLS and a login is asked for the UI."""
+
+_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+_OWN_SITE = frozenset({"same-origin", "none"})
+"""Values of Sec-Fetch-Site of the UI's own pages, and of an address that a person typed."""
+
+
+def new_token() -> str:
+    """A token that nobody guesses."""
+    return secrets.token_urlsafe(24)
+
+
+@dataclass(frozen=True)
+class Door:
+    """Who may ask.
+
+    Args:
+        hosts: values of Host that are this server's own, with the port where one is written.
+        token: asked for; empty: none.
+        cookie: name of the cookie that keeps the token, of this port.
+    """
+
+    hosts: frozenset[str]
+    token: str = field(default="", repr=False)
+    cookie: str = "lunguage-ui"
+
+    @classmethod
+    def of(cls, host: str, port: int, environ: Mapping[str, str]) -> Door:
+        """The door of a server that listens on `host` and `port`.
+
+        Raises:
+            ConfigurationError: others can reach the address, and there is neither a token nor a proxy.
+        """
+        named = [name.strip() for name in environ.get(HOSTS_VARIABLE, "").split(",") if name.strip()]
+        token = environ.get(TOKEN_VARIABLE, "")
+        if not _is_loopback(host) and not (token or named):
+            raise ConfigurationError(
+                f"--host {host}: other machines can reach this address, and the UI would ask nobody who "
+                f"they are. Leave out --no-token; or put a proxy with TLS and a login before it and name "
+                f"its address in ${HOSTS_VARIABLE} (deploy/README.md)."
+            )
+        own = {*LOOPBACK, *([] if host in ("0.0.0.0", "::") else [host])}  # compared, not bound
+        return cls(frozenset({f"{name}:{port}" for name in own} | set(named)), token, f"lunguage-ui-{port}")
+
+    def refusal(self, request: _Asked, *, needs_token: bool = True) -> tuple[int, str] | None:
+        """Status and words for a request that is not answered; None for one that is."""
+        if request.header("host") not in self.hosts:
+            return 421, "This server does not answer under this name."
+        if self._from_another_site(request):
+            return 403, "A page of another site may not ask this server."
+        if request.method == "GET" and request.path.endswith("/graphql") and "query" in request.query:
+            return 405, "Queries are sent by POST."
+        if self.token and needs_token and not self._knows_token(request):
+            return 401, (
+                "Open the address that was printed where the UI was started: it ends in ?token=...\n"
+                "A program sends the token as 'Authorization: Bearer ...'."
+            )
+        return None
+
+    def _from_another_site(self, request: _Asked) -> bool:
+        site, origin = request.header("sec-fetch-site"), request.header("origin")
+        if request.changes:
+            bears = bool(self.token) and self._bears_token(request)
+            own = urlsplit(origin).netloc in self.hosts if origin else bears
+            return not own or (bool(site) and site not in _OWN_SITE)
+        navigates = request.header("sec-fetch-mode") == "navigate"
+        return bool(site) and site not in _OWN_SITE and not navigates
+
+    def _knows_token(self, request: _Asked) -> bool:
+        return self._bears_token(request) or self.is_token(request.cookie(self.cookie))
+
+    def _bears_token(self, request: _Asked) -> bool:
+        scheme, _, value = request.header("authorization").partition(" ")
+        return scheme.lower() == "bearer" and self.is_token(value)
+
+    def is_token(self, value: str) -> bool:
+        """Compared in constant time."""
+        return hmac.compare_digest(value.encode("utf-8", "replace"), self.token.encode("utf-8"))
+
+
+class _Asked:
+    """What the door looks at of a request."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._headers = {
+            name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]
+        }
+        self.path: str = scope["path"]
+        self.method: str = scope.get("method", "GET")
+        self.is_socket = scope["type"] == "websocket"
+        self.query = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+
+    @property
+    def changes(self) -> bool:
+        """Whether it may change something: a browser names the origin of these, also of a web socket."""
+        return self.is_socket or self.method not in _SAFE
+
+    def header(self, name: str) -> str:
+        return self._headers.get(name, "")
+
+    def cookie(self, name: str) -> str:
+        try:
+            found = SimpleCookie(self.header("cookie")).get(name)
+        except CookieError:
+            return ""
+        return found.value if found is not None else ""
+
+
+class Guard:
+    """ASGI middleware that answers only what the door lets in."""
+
+    def __init__(self, app: ASGIApp, door: Door, open_paths: Collection[str] = ()) -> None:
+        self._app, self._door, self._open = app, door, frozenset(open_paths)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        asked = _Asked(scope)
+        entered = None if asked.is_socket else self._entering(asked, scope["path"])
+        if entered is not None:
+            await entered(scope, receive, send)
+            return
+        refused = self._door.refusal(asked, needs_token=scope["path"] not in self._open)
+        if refused is None:
+            await self._app(scope, receive, send)
+        elif asked.is_socket:
+            await _close(receive, send)
+        else:
+            status, words = refused
+            headers = {"Cache-Control": "no-store", "Connection": "close"}
+            await PlainTextResponse(words + "\n", status, headers)(scope, receive, send)
+
+    def _entering(self, asked: _Asked, path: str) -> Response | None:
+        """The first opening: the token leaves the address, and stays as a cookie that no other site sends."""
+        token = asked.query.get("token", [""])[0]
+        if asked.method != "GET" or not self._door.token or not self._door.is_token(token):
+            return None
+        if asked.header("host") not in self._door.hosts:
+            return None
+        rest = urlencode({name: values for name, values in asked.query.items() if name != "token"}, True)
+        response = RedirectResponse(f"/{path.lstrip('/')}" + (f"?{rest}" if rest else ""), 303)
+        response.set_cookie(self._door.cookie, token, httponly=True, samesite="strict", path="/")
+        response.headers["Cache-Control"] = "no-store"
+        response.headers["Referrer-Policy"] = "no-referrer"
+        return response
+
+
+async def _close(receive: Receive, send: Send) -> None:
+    message: Message = await receive()
+    if message["type"] == "websocket.connect":
+        await send({"type": "websocket.close", "code": 1008})
+
+
+def _is_loopback(host: str) -> bool:
+    return host in ("localhost", "::1", "[::1]") or host.startswith("127.")

@@ -1,0 +1,143 @@
+"""What `lunguage ui` starts: one code server, the daemon, and the webserver behind its door.
+
+The easy version, `dagster dev`, serves a UI that every page in the browser can drive, and goes on as a daemon
+without a UI when the port is taken.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.orchestration.runs.runner import RunFailed
+from lunguage_assets.orchestration.ui import webserver
+
+STARTING_S = 180.0
+"""Longest wait for the code server, and then for the first answer of the UI."""
+_ENDING_S = 20.0
+_PYTHON = (sys.executable, "-m")
+
+
+def require_free(host: str, port: int) -> None:
+    """Refuse a port that something else listens on.
+
+    Raises:
+        ConfigurationError: the port is taken, or may not be used.
+    """
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except OSError as error:
+        raise ConfigurationError(
+            f"port {port} of {host} cannot be used ({error.strerror}). Is the UI open already? Else choose "
+            "another one with --port."
+        ) from None
+
+
+class Serving:
+    """The processes of one UI; they end together.
+
+    Args:
+        log: file that takes what they say.
+        environment: of all of them.
+    """
+
+    def __init__(self, log: Path, environment: Mapping[str, str]) -> None:
+        self._log, self._environment = log, dict(environment)
+        self._folder = tempfile.TemporaryDirectory(prefix="lunguage-ui-")  # a socket's path must be short
+        self._processes: list[subprocess.Popen[bytes]] = []
+
+    def start(self, host: str, port: int) -> None:
+        """Start everything, and return when the UI answers.
+
+        Raises:
+            RunFailed: a process ended, or nothing answers in time; the message names the log.
+        """
+        code = str(Path(self._folder.name) / "code")
+        there = ["--grpc-socket", code]
+        location = ["-m", "lunguage_assets.definitions", "--socket", code]
+        self._launch([*_PYTHON, "dagster", "code-server", "start", *location])
+        self._wait(lambda: Path(code).exists(), "the code server")
+        self._launch([str(Path(sys.executable).with_name("dagster-daemon")), "run", *there])
+        quiet = ["--uvicorn-log-level", "warning", "--suppress-warnings"]
+        served = ["--host", host, "--port", str(port)]
+        self._launch([*_PYTHON, webserver.__name__, *served, *quiet, *there])
+        asked = "127.0.0.1" if host in ("0.0.0.0", "localhost") else host
+        self._wait(lambda: _answers(f"http://{asked}:{port}{webserver.HEALTH}"), "the webserver")
+
+    def until_it_ends(self) -> int:
+        """Wait for any of the processes to end, or for a signal; end all; the status of the first."""
+        try:
+            while True:
+                for process in self._processes:
+                    if (status := process.poll()) is not None:
+                        return status
+                time.sleep(0.5)
+        finally:
+            self.end()
+
+    def end(self) -> None:
+        """End all processes, the webserver first."""
+        for process in reversed(self._processes):
+            if process.poll() is None:
+                process.send_signal(signal.SIGTERM)
+        deadline = time.monotonic() + _ENDING_S
+        for process in self._processes:
+            try:
+                process.wait(max(0.1, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        self._folder.cleanup()
+
+    def _launch(self, command: list[str]) -> None:
+        with self._log.open("ab") as log:
+            self._processes.append(
+                subprocess.Popen(
+                    command,
+                    env=self._environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    start_new_session=True,  # Ctrl-C reaches this command, which ends them in order
+                )
+            )
+
+    def _wait(self, ready: Callable[[], bool], what: str) -> None:
+        deadline = time.monotonic() + STARTING_S
+        while not ready():
+            ended = any(process.poll() is not None for process in self._processes)
+            if ended or time.monotonic() > deadline:
+                self.end()
+                found = "ended at once" if ended else f"does not answer within {STARTING_S:.0f} s"
+                raise RunFailed(f"{what} of the UI {found}; what it said is in {self._log}.")
+            time.sleep(0.2)
+
+
+def _answers(address: str) -> bool:
+    host = address.split("/")[2]
+    request = urllib.request.Request(address, headers={"Host": host})  # http, as written above
+    try:
+        with urllib.request.urlopen(request, timeout=5):
+            return True
+    except (urllib.error.URLError, OSError):
+        return False
+
+
+def private_log(path: Path) -> Path:
+    """An empty log that only this account can read."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    os.close(os.open(path, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600))
+    return path

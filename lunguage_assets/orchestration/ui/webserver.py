@@ -1,0 +1,48 @@
+"""Dagster's webserver behind the door: `python -m lunguage_assets.orchestration.ui.webserver [options of
+dagster-webserver]`.
+
+Whatever serves the UI of a home starts this module instead of `dagster-webserver`: `lunguage ui`, the units
+of systemd, the containers.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import dagster_webserver.app
+from dagster_webserver.cli import dagster_webserver as command
+from dagster_webserver.webserver import DagsterWebserver
+from starlette.middleware import Middleware
+
+from lunguage_assets.errors import LunguageError
+from lunguage_assets.orchestration.ui.guard import Door, Guard
+
+HEALTH = "/server_info"
+"""Says versions only; health checks ask it."""
+
+
+def guarded(door: Door) -> type[DagsterWebserver]:
+    """Dagster's webserver with a guard before everything else."""
+
+    class Guarded(DagsterWebserver):  # type: ignore[misc, type-arg]
+        def build_middleware(self) -> list[Middleware]:
+            return [Middleware(Guard, door=door, open_paths=(HEALTH,)), *super().build_middleware()]
+
+    return Guarded
+
+
+def main(arguments: list[str]) -> None:
+    """Serve until the process is told to end; options as of `dagster-webserver`."""
+    os.umask(0o077)
+    options = command.make_context("lunguage-webserver", list(arguments)).params
+    door = Door.of(options["host"], options["port"] or 3000, os.environ)
+    dagster_webserver.app.DagsterWebserver = guarded(door)  # the command makes the server of this name
+    command.main(arguments, prog_name="lunguage-webserver")
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1:])
+    except LunguageError as error:
+        sys.exit(f"lunguage: {error}")

@@ -1,0 +1,159 @@
+"""Who may ask the UI: the requests of an attack, one by one, before a server that answers everything."""
+
+from __future__ import annotations
+
+import pytest
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route, WebSocketRoute
+from starlette.testclient import TestClient
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.orchestration.ui.guard import HOSTS_VARIABLE, TOKEN_VARIABLE, Door, Guard, new_token
+
+TOKEN = "t0ken-of-a-test"
+OWN = "http://127.0.0.1:3000"
+BROWSER = {"Origin": OWN, "Sec-Fetch-Site": "same-origin", "Sec-Fetch-Mode": "cors"}
+
+
+async def _answer(request: Request) -> PlainTextResponse:
+    return PlainTextResponse("let in")
+
+
+async def _socket(socket: WebSocket) -> None:
+    await socket.accept()
+    await socket.send_text("let in")
+    await socket.close()
+
+
+def client(token: str = TOKEN, host: str = "127.0.0.1", hosts: str = "", base: str = OWN) -> TestClient:
+    door = Door.of(host, 3000, {TOKEN_VARIABLE: token, HOSTS_VARIABLE: hosts})
+    guard = Middleware(Guard, door=door, open_paths=("/server_info",))
+    routes = [
+        Route("/{path:path}", _answer, methods=["GET", "POST", "HEAD", "OPTIONS", "PUT", "DELETE"]),
+        WebSocketRoute("/graphql", _socket),
+    ]
+    return TestClient(Starlette(routes=routes, middleware=[guard]), base_url=base, follow_redirects=False)
+
+
+def entered(**options: str) -> TestClient:
+    """A browser that has opened the printed address."""
+    found = client(**options)
+    opened = found.get(f"/?token={TOKEN}")
+    assert opened.status_code == 303
+    assert opened.headers["location"] == "/"
+    return found
+
+
+def test_the_token_opens_the_door_once_and_stays_as_a_cookie_of_this_site_alone() -> None:
+    found = client()
+    assert found.get("/").status_code == 401
+    opened = found.get(f"/runs?view=all&token={TOKEN}")
+    assert (opened.status_code, opened.headers["location"]) == (303, "/runs?view=all")
+    said = opened.headers["set-cookie"].lower()
+    assert "httponly" in said
+    assert "samesite=strict" in said
+    assert found.get("/").text == "let in"
+    assert found.post("/graphql", headers=BROWSER).text == "let in"
+
+
+def test_a_wrong_token_opens_nothing() -> None:
+    assert client().get("/?token=guess").status_code == 401
+    assert client().get("/", headers={"Authorization": "Bearer guess"}).status_code == 401
+    assert client().get("/", cookies={"lunguage-ui-3000": "guess"}).status_code == 401
+
+
+def test_the_first_opening_never_leads_to_another_site() -> None:
+    assert client().get(f"{OWN}//evil.example/?token={TOKEN}").headers["location"] == "/evil.example/"
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:3000", "127.0.0.1", "127.0.0.1:3001", ""])
+def test_a_foreign_host_is_refused_also_with_the_token(host: str) -> None:
+    """DNS rebinding: the page's own name now leads to this machine."""
+    for path in ("/", f"/?token={TOKEN}", "/server_info", "/graphql"):
+        assert entered().get(path, headers={"Host": host}).status_code == 421, path
+
+
+@pytest.mark.parametrize("query", ["mutation{}", "query{version}", "", "%6dutation%7b%7d"])
+def test_nothing_is_asked_of_graphql_by_get(query: str) -> None:
+    assert entered().get(f"/graphql?query={query}").status_code == 405
+    assert entered().get("/graphql").text == "let in"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "http://evil.example"},
+        {"Origin": "http://evil.example", "Sec-Fetch-Site": "cross-site"},
+        {"Origin": "null", "Sec-Fetch-Site": "cross-site"},
+        {"Origin": "http://127.0.0.1:8080", "Sec-Fetch-Site": "same-site"},
+        {"Origin": OWN, "Sec-Fetch-Site": "cross-site"},
+        {"Origin": ""},
+        {},
+    ],
+)
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
+def test_a_change_is_refused_unless_it_comes_from_the_own_page(method: str, headers: dict[str, str]) -> None:
+    assert entered().request(method, "/graphql", headers=headers, content="{}").status_code == 403
+    assert client(token="").request(method, "/graphql", headers=headers, content="{}").status_code == 403
+
+
+def test_a_picture_on_a_foreign_page_loads_nothing_and_a_link_may_be_followed() -> None:
+    foreign = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"}
+    assert entered().get("/logs/run", headers=foreign).status_code == 403
+    link = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+    assert entered().get("/runs", headers=link).text == "let in"
+
+
+def test_a_program_bears_the_token_and_needs_no_origin() -> None:
+    bearer = {"Authorization": f"Bearer {TOKEN}"}
+    assert client().post("/graphql", headers=bearer).text == "let in"
+    assert client().get("/", headers=bearer).text == "let in"
+
+
+def test_a_web_socket_needs_the_own_origin_and_the_token() -> None:
+    own = {"Origin": OWN, "Host": "127.0.0.1:3000", "Cookie": f"lunguage-ui-3000={TOKEN}"}
+    with client().websocket_connect("/graphql", headers=own) as socket:
+        assert socket.receive_text() == "let in"
+    for wrong in (
+        {"Origin": "http://evil.example"},
+        {"Origin": ""},
+        {"Cookie": ""},
+        {"Host": "evil.example"},
+    ):
+        with (
+            pytest.raises(WebSocketDisconnect),
+            client().websocket_connect("/graphql", headers={**own, **wrong}),
+        ):
+            pass
+
+
+def test_health_is_answered_without_a_token() -> None:
+    assert client().get("/server_info").text == "let in"
+
+
+def test_behind_a_proxy_the_public_name_is_answered_and_no_other() -> None:
+    found = client(token="", host="0.0.0.0", hosts="lunguage.example", base="https://lunguage.example")
+    assert found.get("/").text == "let in"
+    own = {"Origin": "https://lunguage.example", "Sec-Fetch-Site": "same-origin"}
+    assert found.post("/graphql", headers=own).text == "let in"
+    assert found.post("/graphql", headers={"Origin": "https://evil.example"}).status_code == 403
+    assert found.get("/", headers={"Host": "evil.example"}).status_code == 421
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "server.example"])
+def test_an_address_that_others_reach_needs_a_token_or_a_proxy(host: str) -> None:
+    with pytest.raises(ConfigurationError, match="--host"):
+        Door.of(host, 3000, {})
+    assert Door.of(host, 3000, {TOKEN_VARIABLE: TOKEN}).token == TOKEN
+    assert Door.of(host, 3000, {HOSTS_VARIABLE: "lunguage.example"}).hosts >= {"lunguage.example"}
+
+
+def test_tokens_differ_and_are_in_no_repr() -> None:
+    token = new_token()
+    assert token != new_token()
+    assert len(token) >= 32
+    assert token not in repr(Door.of("127.0.0.1", 3000, {TOKEN_VARIABLE: token}))
