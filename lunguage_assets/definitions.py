@@ -5,6 +5,9 @@ from __future__ import annotations
 import dagster as dg
 
 from lunguage_assets.orchestration.build import build_defs
+from lunguage_assets.rights import keep_private
+
+keep_private()  # also what runs, workers and sensors write, whatever launched them
 
 
 @dg.definitions

@@ -11,6 +11,7 @@ import click
 
 from lunguage_assets.cli.home_option import HOME_OPTION, STRUCTURER_OPTION, Chosen, chosen_home
 from lunguage_assets.errors import LunguageError
+from lunguage_assets.rights import open_to_others
 
 if TYPE_CHECKING:
     from lunguage_assets.judges.configuration import JudgesConfiguration
@@ -49,12 +50,15 @@ def doctor(home: Path, preset: str | None, structurer: str | None, data_class: A
         click.echo("ok       raw reports are structured by rules in this process: nothing is sent")
     for word, message in (*_calls(options, configuration), *instance_examination(place)):
         click.echo(f"{word:<8} {message}")
+    shared = chosen == "credentialed" and open_to_others(place.root)
+    if shared:
+        click.echo(f"refusal  other accounts can read {place.root}: chmod -R go-rwx '{place.root}'")
     if configuration.models:
         click.echo(
             "ok       rate limits and --budget hold within one process; LUNGUAGE_DAILY_BUDGET "
             "holds for all that share the ledger"
         )
-    refused = sum(severity == "refusal" for severity, _ in lines)
+    refused = shared + sum(severity == "refusal" for severity, _ in lines)
     if refused:
         raise LunguageError(
             f"{refused} of the checks above refuse a run with preset {configuration.preset!r} on "

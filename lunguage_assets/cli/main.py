@@ -22,11 +22,13 @@ from lunguage_assets.cli.ui import ui
 from lunguage_assets.collector import collect_seldom
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.interruption import answering_signals
+from lunguage_assets.rights import keep_private
 
 
 def main() -> None:
     """Entry point: one line on stderr and a non-zero status for any error that a person can act on."""
     collect_seldom()
+    keep_private()
     try:
         with answering_signals():
             commands(standalone_mode=False)

@@ -24,6 +24,7 @@ from lunguage_assets.errors import ConfigurationError, CorpusMismatch
 from lunguage_assets.files import replace_text
 from lunguage_assets.home.batch import Batch, as_json, is_staging, read_batch, store_findings, store_texts
 from lunguage_assets.home.table_place import claim_place, tables_place
+from lunguage_assets.rights import require_private
 from lunguage_assets.settings import DataClass
 
 ENVIRONMENT_VARIABLE = "LUNGUAGE_HOME"
@@ -146,9 +147,19 @@ class Home:
         """Bind the home to a corpus, or refuse when it holds another."""
         self._require(corpus)
         self.create()
+        self.require_private(corpus)
         claim_place(self.root)
         if self.corpus() is None:
             replace_text(self.root / "corpus.json", as_json(asdict(corpus)))
+
+    def require_private(self, corpus: Corpus | None) -> None:
+        """Refuse a home of patients' reports that other accounts can read.
+
+        Raises:
+            ConfigurationError: it is open to others.
+        """
+        if corpus is not None and corpus.data_class == "credentialed":
+            require_private(self.root, "the home")
 
     def _require(self, corpus: Corpus) -> None:
         present = self.corpus()

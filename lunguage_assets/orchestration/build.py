@@ -37,6 +37,7 @@ def build_defs(
     chosen = home or HomeResource.from_environment()
     place = chosen.home
     corpus = place.corpus()
+    place.require_private(corpus)
     withhold_messages(corpus.data_class if corpus is not None else None)
     partitions = build_partitions(chosen.judges)
     automation = chosen.settings.automation

@@ -33,6 +33,7 @@ from lunguage_assets.release.bundle.costs import answer_costs
 from lunguage_assets.release.bundle.material import ANALYSES
 from lunguage_assets.release.bundle.newest import TABLES_PER_BATCH, NewestStudies
 from lunguage_assets.release.bundle.provenance import Origin, language_models, read_origin
+from lunguage_assets.rights import require_private
 from lunguage_assets.tables import HEDGE_VOCABULARY, REFERENCE_RANKING, RELEASE
 
 GROUP = "release"
@@ -124,8 +125,8 @@ def release_folder(home: HomeResource, out: str) -> Path:
     """The folder under which a release is written.
 
     Raises:
-        ConfigurationError: `out` is neither in the home nor in a folder that the settings allow. Whoever
-            can launch a job must not be able to write report text anywhere.
+        ConfigurationError: others can read it, or `out` is neither in the home nor in a folder that the
+            settings allow. Whoever can launch a job must not be able to write report text anywhere.
     """
     if not out:
         return home.home.root
@@ -134,6 +135,9 @@ def release_folder(home: HomeResource, out: str) -> Path:
     if home.release_to:  # what a person has named on the command line
         allowed.append(Path(home.release_to))
     if any(wanted.is_relative_to(folder.expanduser().resolve()) for folder in allowed):
+        corpus = home.home.corpus()
+        if corpus is None or corpus.data_class == "credentialed":
+            require_private(wanted, "the folder")
         return wanted
     raise ConfigurationError(
         f"option out of the release: found {wanted}; expected a folder inside {home.home.root}"

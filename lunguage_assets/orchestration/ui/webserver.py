@@ -17,6 +17,7 @@ from starlette.middleware import Middleware
 
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.orchestration.ui.guard import Door, Guard
+from lunguage_assets.rights import keep_private
 
 HEALTH = "/server_info"
 """Says versions only; health checks ask it."""
@@ -34,7 +35,7 @@ def guarded(door: Door) -> type[DagsterWebserver]:
 
 def main(arguments: list[str]) -> None:
     """Serve until the process is told to end; options as of `dagster-webserver`."""
-    os.umask(0o077)
+    keep_private()
     options = command.make_context("lunguage-webserver", list(arguments)).params
     door = Door.of(options["host"], options["port"] or 3000, os.environ)
     dagster_webserver.app.DagsterWebserver = guarded(door)  # the command makes the server of this name

@@ -1,0 +1,103 @@
+"""Report text is for one account: what is made is private, and a folder that others can read is refused."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from lunguage_assets.cli.main import commands
+from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.home.home import Corpus, Home
+from lunguage_assets.orchestration.assets.release import release_folder
+from lunguage_assets.orchestration.build import build_defs
+from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.rights import open_to_others, require_private
+
+PATIENTS = Corpus("ward", "credentialed")
+
+
+@pytest.fixture
+def way(tmp_path: Path) -> Iterator[Path]:
+    """A folder that others reach: nothing above it bars the way."""
+    closed = [one for one in (tmp_path, *tmp_path.parents) if one.stat().st_mode & 0o011 != 0o011]
+    before = [(one, stat.S_IMODE(one.stat().st_mode)) for one in closed]
+    for folder, mode in before:
+        folder.chmod(mode | 0o011)
+    yield tmp_path
+    for folder, mode in before:
+        folder.chmod(mode)
+
+
+@pytest.mark.parametrize(
+    ("mode", "is_open"),
+    [(0o700, False), (0o755, True), (0o750, True), (0o711, True), (0o701, True), (0o720, True)],
+)
+def test_any_right_of_another_account_opens_a_folder(way: Path, mode: int, is_open: bool) -> None:
+    folder = way / "home"
+    folder.mkdir()
+    folder.chmod(mode)
+    assert open_to_others(folder) is is_open
+
+
+def test_a_closed_folder_above_bars_the_way(way: Path) -> None:
+    above = way / "closed"
+    (above / "home").mkdir(parents=True)
+    (above / "home").chmod(0o777)
+    above.chmod(0o700)
+    assert not open_to_others(above / "home")
+    above.chmod(0o711)
+    assert open_to_others(above / "home")
+
+
+def test_a_home_that_others_read_takes_no_reports_of_patients_and_names_the_remedy(way: Path) -> None:
+    home = Home(way / "home")
+    home.root.mkdir()
+    home.root.chmod(0o755)
+    with pytest.raises(ConfigurationError, match="chmod -R go-rwx"):
+        home.claim(PATIENTS)
+    assert home.corpus() is None
+    home.claim(Corpus("invented", "synthetic"))
+
+
+def test_definitions_of_a_home_that_was_opened_later_do_not_load(way: Path) -> None:
+    home = Home(way / "home")
+    home.claim(PATIENTS)
+    home.root.chmod(0o755)
+    with pytest.raises(ConfigurationError, match="chmod -R go-rwx"):
+        build_defs(HomeResource(root=str(home.root)))
+    doctor = CliRunner().invoke(commands, ["doctor", "--home", str(home.root)])
+    assert "refusal  other accounts can read" in doctor.output
+    assert doctor.exit_code != 0
+
+
+def test_a_folder_for_the_release_that_others_read_is_refused(way: Path) -> None:
+    home, out = Home(way / "home"), way / "out"
+    home.claim(PATIENTS)
+    out.mkdir()
+    out.chmod(0o755)
+    resource = HomeResource(root=str(home.root), release_to=str(out))
+    with pytest.raises(ConfigurationError, match="chmod -R go-rwx"):
+        release_folder(resource, str(out))
+    out.chmod(0o700)
+    assert release_folder(resource, str(out)) == out
+
+
+@pytest.mark.parametrize("module", ["lunguage_assets.definitions", "lunguage_assets.cli.main"])
+def test_what_a_process_makes_is_its_own_whatever_the_umask(tmp_path: Path, module: str) -> None:
+    start = f"import {module} as m; getattr(m, 'keep_private')(); open('made', 'w').close()"
+    environment = {**os.environ, "LUNGUAGE_HOME": str(tmp_path / "home")}
+    subprocess.run(
+        [sys.executable, "-c", f"import os; os.umask(0); {start}"], cwd=tmp_path, env=environment, check=True
+    )
+    assert stat.S_IMODE((tmp_path / "made").stat().st_mode) == 0o600
+
+
+def test_a_folder_that_is_not_there_yet_is_not_open(tmp_path: Path) -> None:
+    require_private(tmp_path / "none", "the home")
