@@ -17,6 +17,9 @@ class Reason:
     remedy: str
 
 
+MOST_ROWS_OF_A_STUDY = 5_000
+"""No report has as many findings; a file whose column of study ids is constant has."""
+
 REJECTIONS: dict[str, Reason] = {
     "unclosed-quote": Reason(
         "text with commas in one pair of quotes, quotes inside doubled",
@@ -35,6 +38,11 @@ REJECTIONS: dict[str, Reason] = {
     "row-number": Reason("a whole number, zero or more", "Correct the row number."),
     "duplicate-row-number": Reason(
         "a row number that no earlier row has", "Remove the repeated row or give it a number of its own."
+    ),
+    "study-too-long": Reason(
+        f"at most {MOST_ROWS_OF_A_STUDY:,} rows of one study",
+        "No report has as many: the column of study ids is constant, or names something larger than a study. "
+        "Give every study an id of its own and deliver the file again.",
     ),
     "section": Reason("hist, find or impr", "Correct the section."),
     "dx-status": Reason("positive or negative", "Correct the status."),
@@ -64,7 +72,8 @@ REJECTIONS: dict[str, Reason] = {
 """Reasons for a rejection, by precedence.
 
 Of two rows with one number the first stays. Of a study under two patients only the rows of the first row's
-patient stay. Of two reports of a study the first stays. Nothing is guessed.
+patient stay. Of a study with too many rows none stays. Of two reports of a study the first stays. Nothing is
+guessed.
 """
 
 NOTES: dict[str, str] = {

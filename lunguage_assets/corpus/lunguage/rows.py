@@ -16,12 +16,15 @@ from lunguage_assets.corpus.columns import ROW_NUMBER, clean, clean_list, first_
 from lunguage_assets.corpus.findings.delivered import DeliveredRow, DeliveredStudy
 from lunguage_assets.corpus.findings.references import Target
 from lunguage_assets.corpus.log import IntakeLog
+from lunguage_assets.corpus.reasons import MOST_ROWS_OF_A_STUDY
 from lunguage_assets.corpus.records import ENCODING, Record, read_records
 from lunguage_assets.corpus.vocabulary import Vocabulary, category_code, plain
 from lunguage_assets.tables import ATTRIBUTES
 
 _Value = TypeVar("_Value")
 _NUMBERED = ("sequence", "sent_idx", "ent_idx")
+_WITHOUT_TARGET = ("study-of-two-patients", "study-too-long")
+"""Rejections of rows to which nothing that stays can refer."""
 _MAY_BE_DERIVED = ("sent_idx", "ent_idx", "cat")
 
 
@@ -60,7 +63,7 @@ class RowReader:
     """Reads the findings file into `studies`, by study id."""
 
     def __init__(self, path: Path, vocabulary: Vocabulary, log: IntakeLog) -> None:
-        self.file = path.name
+        self.file, self._path = path.name, path
         self.studies: dict[str, DeliveredStudy] = {}
         self._vocabulary, self._log = vocabulary, log
         self._header, self._records = read_records(path, ("subject_id", "study_id"))
@@ -121,7 +124,28 @@ class RowReader:
                 self._read(record, study)
             except _Rejection as rejection:
                 self._reject(record, study, rejection)
+        self._reject_long_studies()
         return self.studies
+
+    def _reject_long_studies(self) -> None:
+        """Reject the rows of studies that have more than any report; the file is read again for them."""
+        found = {
+            row.line: study
+            for study in self.studies.values()
+            if len(study.rows) > MOST_ROWS_OF_A_STUDY
+            for row in study.rows
+        }
+        if not found:
+            return
+        for record in read_records(self._path, ("subject_id", "study_id"))[1]:
+            study = found.get(record.number)
+            if study is not None:
+                rejection = _Rejection(
+                    "study-too-long", "study_id", f"{len(study.rows):,} rows of {study.study_id}"
+                )
+                self._reject(record, study, rejection)
+        for study in found.values():
+            study.rows = []
 
     def _sentence(self, record: Record, passage: str) -> str:
         """The row's own sentence of a numbered passage; empty when the passage has none of that number."""
@@ -157,7 +181,7 @@ class RowReader:
             content=content,
         )
         in_place = record.broken in ("", ENCODING)  # every value stands in its column
-        if study is not None and in_place and rejection.reason != "study-of-two-patients":
+        if study is not None and in_place and rejection.reason not in _WITHOUT_TARGET:
             study.refused.append(self._refused_target(record))
 
     def _refused_target(self, record: Record) -> Target:

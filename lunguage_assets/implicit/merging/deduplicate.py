@@ -7,23 +7,20 @@ finding over to the left; groups here are complete links.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 
 import pandas as pd
 
-from lunguage_assets.implicit.encoders import Embedder, pair_cosines
-from lunguage_assets.implicit.merging.attributes import unite_attributes
-from lunguage_assets.implicit.merging.blacklist import Blacklist, BlacklistMarks
-from lunguage_assets.implicit.merging.distinctions import NO_COURSE, NO_MARKS, Course, Marks, course, marks
-from lunguage_assets.implicit.merging.linearise import linearised
+from lunguage_assets.implicit.encoders import Embedder
+from lunguage_assets.implicit.merging.attributes import unite_all
+from lunguage_assets.implicit.merging.blacklist import Blacklist
+from lunguage_assets.implicit.merging.candidates import Compared, compared, phrases_of
+from lunguage_assets.implicit.merging.linking import complete_link
 from lunguage_assets.implicit.rows import (
     BARE,
     CLAIM_DECIMALS,
-    CLINICAL_ATTRIBUTES,
     PAPER,
     Row,
-    attribute_values,
     by_study,
     claim_preference,
     collector_paused,
@@ -60,14 +57,10 @@ def deduplicate(
     _take_part(rows, embedder.identity, settings)
     studies = by_study(rows)
     blocks = [block for study in studies for block in _blocks(study)]
-    similar = _similar_pairs(blocks, embedder, _apart(blacklist, settings), settings.merge_threshold)
-    for block, pairs in zip(blocks, similar, strict=True):
-        for group in complete_link(len(block), pairs):
-            _merge(
-                [block[number] for number in group],
-                {(block[a].finding_id, block[b].finding_id): cosine for a, b, cosine in pairs},
-                blacklist,
-            )
+    found = compared(blocks, embedder, _apart(blacklist, settings), settings.merge_threshold)
+    for block, candidates in zip(blocks, found, strict=True):
+        for group in _groups(candidates):
+            _merge([(block[position], similarity) for position, similarity in group], blacklist)
     for study in studies:
         _move_references(study)
     return write_rows(DEDUPLICATED_FINDINGS, [row for study in studies for row in study])
@@ -80,11 +73,8 @@ def compared_phrases(findings: pd.DataFrame, blacklist: Blacklist, settings: Imp
     """
     rows = read_rows(findings, FINDING_COLUMNS)
     _take_part(rows, "", settings)
-    return sorted(
-        _comparisons(
-            [block for study in by_study(rows) for block in _blocks(study)], _apart(blacklist, settings)
-        ).phrases
-    )
+    blocks = [block for study in by_study(rows) for block in _blocks(study)]
+    return sorted(phrases_of(blocks, _apart(blacklist, settings)))
 
 
 def _take_part(rows: Iterable[Row], encoder: str, settings: ImplicitSettings) -> None:
@@ -126,152 +116,43 @@ def _blocks(study: Sequence[Row]) -> list[list[Row]]:
     return [block for block in blocks.values() if len(block) > 1]
 
 
-@dataclass(frozen=True, slots=True)
-class _Said:
-    """The properties of a row that decide whether it may merge, whatever the similarity."""
-
-    phrase: int
-    listed: BlacklistMarks
-    values: Marks
-    course: Course
-
-    def separated(self, other: _Said, blacklist: Blacklist) -> bool:
-        """Whether numbers, levels, directions of change or the blacklist keep two rows apart."""
-        return (
-            self.values.differ(other.values)
-            or self.course.differs(other.course)
-            or blacklist.separates(self.listed, other.listed)
+def _groups(found: Compared) -> Iterator[list[tuple[int, float]]]:
+    """The groups that are merged, in report order: positions in the block, each with the highest similarity
+    to another member.
+    """
+    linked = complete_link(len(found.candidates), found.pairs)
+    group_of = {number: group for group, numbers in enumerate(linked) for number in numbers}
+    closest: dict[int, float] = {}
+    for a, b, cosine in found.pairs:
+        if a in group_of and group_of[a] == group_of.get(b):
+            closest[a] = max(cosine, closest.get(a, cosine))
+            closest[b] = max(cosine, closest.get(b, cosine))
+    alone = ([number] for number, rows in enumerate(found.candidates) if number not in group_of and rows[1:])
+    for numbers in (*linked, *alone):
+        yield sorted(
+            (position, 1.0 if len(found.candidates[number]) > 1 else min(1.0, closest[number]))
+            for number in numbers
+            for position in found.candidates[number]
         )
 
 
-Pair = tuple[int, int, float]
-_Wording = tuple[object, ...]
-_WORDING = attribute_values(("ent", "name", "location", "location_parts", "placement", *CLINICAL_ATTRIBUTES))
-"""All fields that `_Said` follows from.
-
-Many rows say the same in the same words.
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class _Comparisons:
-    """The questions to an encoder: the distinct phrases that are compared at all, and their pairs.
-
-    `asked` has per block the rows that nothing but their similarity keeps apart: positions of two rows, in
-    report order, and the number of their pair of phrases, -1 when both say the same phrase.
-    """
-
-    phrases: list[str]
-    first: list[int]
-    second: list[int]
-    asked: list[list[tuple[int, int, int]]]
-
-
-def _comparisons(blocks: Sequence[Sequence[Row]], blacklist: Blacklist) -> _Comparisons:
-    """The comparisons within blocks; every pair of phrases is asked once for all blocks."""
-    known: dict[_Wording, _Said] = {}
-    phrases: dict[str, int] = {}
-    pairs: dict[tuple[int, int], int] = {}
-    asked: list[list[tuple[int, int, int]]] = []
-    for block in blocks:
-        said = [_said(row, phrases, known, blacklist) for row in block]
-        wanted = []
-        for b in range(1, len(said)):
-            other = said[b]
-            for a in range(b):
-                if not said[a].separated(other, blacklist):
-                    x, y = said[a].phrase, other.phrase
-                    number = -1 if x == y else pairs.setdefault((x, y) if x < y else (y, x), len(pairs))
-                    wanted.append((a, b, number))
-        asked.append(wanted)
-    compared = sorted({number for pair in pairs for number in pair})
-    place = {number: position for position, number in enumerate(compared)}
-    spelled = list(phrases)
-    return _Comparisons(
-        [spelled[number] for number in compared],
-        [place[x] for x, _ in pairs],
-        [place[y] for _, y in pairs],
-        asked,
-    )
-
-
-def _similar_pairs(
-    blocks: Sequence[Sequence[Row]], embedder: Embedder, blacklist: Blacklist, threshold: float
-) -> list[list[Pair]]:
-    """Per block the compatible pairs: positions of two rows, in report order, and their rounded cosine.
-
-    Every distinct phrase is encoded once, and only if it is compared with another one; a phrase is like
-    itself whatever the encoder.
-    """
-    found = _comparisons(blocks, blacklist)
-    cosines = [*pair_cosines(embedder, found.phrases, found.first, found.second).tolist(), 1.0]
-    return [
-        [(a, b, cosines[number]) for a, b, number in wanted if cosines[number] >= threshold]
-        for wanted in found.asked
-    ]
-
-
-def _said(row: Row, phrases: dict[str, int], known: dict[_Wording, _Said], blacklist: Blacklist) -> _Said:
-    wording = _WORDING(row)
-    said = known.get(wording)
-    if said is None:
-        phrase = linearised(row)
-        # the canonical forms say what an abbreviation hides: RUL is right and upper
-        listed = blacklist.marks((phrase, row.name, ", ".join(row.location_parts)), (phrase, row.name))
-        # two tips of a tube, 4 and 6 cm above the carina, are told apart by their placement
-        values = marks(f"{phrase}, {row.placement}" if row.placement else phrase)
-        changes = course(row.improved, row.no_change, row.worsened)
-        if row.mode == PAPER:
-            values, changes = NO_MARKS, NO_COURSE
-        number = phrases.setdefault(phrase, len(phrases))
-        said = known[wording] = _Said(number, listed, values, changes)
-    return said
-
-
-def complete_link(size: int, pairs: Sequence[Pair]) -> list[list[int]]:
-    """Groups of two or more of `size` items, all compatible with each other, sorted.
-
-    Pairs are taken by cosine descending, then by position; two groups unite only when every cross pair is
-    listed.
-    """
-    group_of: dict[int, list[int]] = {number: [number] for number in range(size)}
-    compatible = {(a, b) for a, b, _ in pairs}
-    for a, b, _ in sorted(pairs, key=lambda pair: (-pair[2], pair[0], pair[1])):
-        one, other = group_of[a], group_of[b]
-        if one is other or any((min(x, y), max(x, y)) not in compatible for x in one for y in other):
-            continue
-        one.extend(other)
-        for member in other:
-            group_of[member] = one
-    distinct = {id(group): sorted(group) for group in group_of.values() if len(group) > 1}
-    return sorted(distinct.values())
-
-
-def _merge(group: Sequence[Row], cosines: dict[tuple[str, str], float], blacklist: Blacklist) -> None:
-    """Merge a group into its survivor, which takes over the others' references, and the attributes that its
-    own do not exclude.
+def _merge(group: Sequence[tuple[Row, float]], blacklist: Blacklist) -> None:
+    """Merge a group, rows with their similarity, into its survivor, which takes over the others' references,
+    and the attributes that its own do not exclude.
 
     It keeps its wording, place, sentence and probability.
     """
-    survivor = min(group, key=claim_preference)
-    others = [row for row in group if row is not survivor]
-    for row in others:
-        unite_attributes(survivor, row, blacklist.separates_phrases)
+    survivor = min((row for row, _ in group), key=claim_preference)
+    others = [row for row, _ in group if row is not survivor]
+    unite_all(survivor, others, blacklist.separates_phrases)
     survivor.evidence = united_tokens(survivor.evidence, *(row.evidence for row in others))
     survivor.associate = united_tokens(survivor.associate, *(row.associate for row in others))
     survivor.merged_ids = tuple(sorted(row.finding_id for row in others))
-    for row in others:
-        row.disposition = "merged"
-        row.merged_into = survivor.finding_id
-        row.merge_similarity = min(
-            1.0,
-            max(
-                cosines[pair]
-                for member in group
-                for pair in ((row.finding_id, member.finding_id), (member.finding_id, row.finding_id))
-                if pair in cosines
-            ),
-        )
+    for row, similarity in group:
+        if row is not survivor:
+            row.disposition = "merged"
+            row.merged_into = survivor.finding_id
+            row.merge_similarity = similarity
 
 
 def _move_references(study: Sequence[Row]) -> None:

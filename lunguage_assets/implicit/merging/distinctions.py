@@ -57,9 +57,11 @@ class Marks:
         """Whether both state a value of the same kind and the values are not the same."""
         if self is NO_MARKS or other is NO_MARKS:
             return False
-        mine = (self.levels, self.lengths, self.numbers)
-        theirs = (other.levels, other.lengths, other.numbers)
-        return any(a and b and a != b for a, b in zip(mine, theirs, strict=True))
+        if self.levels and other.levels and self.levels != other.levels:
+            return True
+        if self.lengths and other.lengths and self.lengths != other.lengths:
+            return True
+        return bool(self.numbers and other.numbers and self.numbers != other.numbers)
 
 
 NO_MARKS = Marks(frozenset(), frozenset(), frozenset())

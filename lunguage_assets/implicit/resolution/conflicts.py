@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations_with_replacement
 
 from lunguage_assets.implicit.rows import PAPER, Row
 from lunguage_assets.implicit.statements.against import Statements
@@ -48,13 +48,18 @@ def detect(groups: dict[Key, list[Row]]) -> list[Conflict]:
     """Every type and source of conflict of every group of two or more, in the order of the keys."""
     found: list[Conflict] = []
     for key in sorted(key for key, rows in groups.items() if len(rows) > 1):
+        alike: dict[tuple[str, str], list[Row]] = {}
+        for row in groups[key]:
+            alike.setdefault((row.status, row.source), []).append(row)
         taking_part: dict[tuple[int, int], set[str]] = {}
-        for row, other in combinations(groups[key], 2):
+        for some, others in combinations_with_replacement(alike.values(), 2):
+            if some is others and len(some) == 1:
+                continue
             kind = (
-                CONFLICT_TYPES.index(type_of(row.status, other.status)),
-                CONFLICT_SOURCES.index(source_of(row, other)),
+                CONFLICT_TYPES.index(type_of(some[0].status, others[0].status)),
+                CONFLICT_SOURCES.index(source_of(some[0], others[0])),
             )
-            taking_part.setdefault(kind, set()).update((row.finding_id, other.finding_id))
+            taking_part.setdefault(kind, set()).update(row.finding_id for row in (*some, *others))
         study = groups[key][0].study_id
         for (type_number, source_number), ids in sorted(taking_part.items()):
             kind_name, source = CONFLICT_TYPES[type_number], CONFLICT_SOURCES[source_number]

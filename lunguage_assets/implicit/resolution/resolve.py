@@ -221,8 +221,11 @@ def _cells_kept_apart(row: Row, survivor: Row) -> list[LogEntry]:
     """What a merged row says and its survivor did not take over, column by column."""
     lost = []
     for name in ATTRIBUTE_NAMES:
-        own = {collapsed(part) for part in cell_parts(getattr(survivor, name))}
-        parts = [part for part in cell_parts(getattr(row, name)) if collapsed(part) not in own]
+        kept, cell = getattr(survivor, name), getattr(row, name)
+        if not cell or cell == kept:
+            continue
+        own = {collapsed(part) for part in cell_parts(kept)}
+        parts = [part for part in cell_parts(cell) if collapsed(part) not in own]
         if parts:
             lost.append(
                 entry(

@@ -6,7 +6,7 @@ everything that refers to them is here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from lunguage_assets.implicit.expansion.belief import derive_belief
@@ -94,6 +94,9 @@ class StudyResolver:
         for row in self._rows:
             if row.parent_id is not None:
                 self._children.setdefault(row.parent_id, []).append(row)
+        self._holders: dict[str, list[Row]] = {}
+        for row in self._rows:
+            self._holds(row, row.evidence)
         self.groups = grouped(self._rows)
         self._merged_into: dict[str, str] = {}
         self._unlinked: set[str] = set()
@@ -132,9 +135,11 @@ class StudyResolver:
         agreeing = [
             (row, rule) for row, rule in lost if survivor is not None and row.positive == survivor.positive
         ]
-        for row, rule in agreeing:
-            assert survivor is not None
-            self._merge(row, survivor, rule)
+        if survivor is not None and agreeing:
+            for row, rule in agreeing:
+                self._merge(row, survivor, rule)
+            merged = {one for row, _ in agreeing for one in (row.finding_id, *row.merged_ids)}
+            survivor.merged_ids = tuple(sorted(merged.union(survivor.merged_ids)))
         for row, rule in lost:
             if row.finding_id in self.living:  # it was not merged: it loses to the other polarity
                 self._remove(row, rule, "polarity")
@@ -150,8 +155,8 @@ class StudyResolver:
         own = {child.finding_id for child in self._children.get(loser.finding_id, ())}
         evidence = tuple(token for token in loser.evidence if token not in own)
         survivor.evidence = united_tokens(survivor.evidence, evidence)
+        self._holds(survivor, evidence)
         survivor.associate = united_tokens(survivor.associate, loser.associate)
-        survivor.merged_ids = tuple(sorted({*survivor.merged_ids, loser.finding_id, *loser.merged_ids}))
         del self.living[loser.finding_id]
         self._merged_into[loser.finding_id] = survivor.finding_id
         if (
@@ -200,12 +205,17 @@ class StudyResolver:
     def _living_children(self, row: Row) -> list[Row]:
         return [child for child in self._children.get(row.finding_id, ()) if child.finding_id in self.living]
 
+    def _holds(self, row: Row, evidence: Iterable[str]) -> None:
+        """Note whose evidence a row is."""
+        for token in evidence:
+            self._holders.setdefault(token, []).append(row)
+
     def _other_holder(self, child: Row) -> Row | None:
         """Another living row with the child as evidence that does not itself hang on the child."""
         holders = [
             row
-            for row in self.living.values()
-            if child.finding_id in row.evidence and row.positive and not self._hangs_on(row, child)
+            for row in self._holders.get(child.finding_id, ())
+            if row.finding_id in self.living and row.positive and not self._hangs_on(row, child)
         ]
         return min(holders, key=lambda row: (-row.claim, report_position(row)), default=None)
 

@@ -99,7 +99,9 @@ class Statements:
             denials = [one for one in said if not one.present]
             for presence in (one for one in said if one.present):
                 for denial in denials:
+                    if denial.row is presence.row or not denial.contradicts(presence):
+                        continue
                     pair = frozenset((denial.row.finding_id, presence.row.finding_id))
-                    if len(pair) == 2 and pair not in seen and denial.contradicts(presence):
+                    if pair not in seen:
                         seen.add(pair)
                         yield denial.row, presence.row, subject

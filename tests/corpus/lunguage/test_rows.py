@@ -7,7 +7,7 @@ import json
 import pytest
 from delivered_rows import COLUMNS, Deliver, as_csv, noted, reasons, row
 
-from lunguage_assets.corpus.reasons import NOTES, REJECTIONS
+from lunguage_assets.corpus.reasons import MOST_ROWS_OF_A_STUDY, NOTES, REJECTIONS
 from lunguage_assets.errors import InputError
 
 
@@ -219,6 +219,22 @@ def test_a_study_whose_rows_are_all_rejected_is_still_listed(deliver: Deliver) -
         ["s50000002", "p10000001", 1, 1],
         ["s50000003", "", 1, 1],
     ]
+
+
+def test_a_constant_column_of_study_ids_is_refused_by_that_name(deliver: Deliver) -> None:
+    long = [row(number) for number in range(MOST_ROWS_OF_A_STUDY)]
+    other = row(9_000, study_id="s50000002", evidence="opacity, idx0")
+    assert len(deliver([*long, other]).rejected) == 0
+    intake = deliver([*long, other, row(9_001), row(9_002, section="?")])
+    assert intake.findings["study_id"].tolist() == ["s50000002"]
+    counted = intake.reports.set_index("study_id")[["rows_delivered", "rows_rejected"]]
+    assert counted.loc["s50000001"].tolist() == [MOST_ROWS_OF_A_STUDY + 2, MOST_ROWS_OF_A_STUDY + 2]
+    by_reason = intake.rejected.groupby("reason")
+    assert by_reason.size().to_dict() == {"section": 1, "study-too-long": MOST_ROWS_OF_A_STUDY + 1}
+    refused = by_reason.get_group("study-too-long").iloc[-1]
+    assert (refused["column"], refused["line"]) == ("study_id", MOST_ROWS_OF_A_STUDY + 2)
+    assert "constant" in refused["remedy"]
+    assert json.loads(refused["content"]) == row(9_001)
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from hashlib import blake2b
 from itertools import combinations
 
-import numpy as np
 import pandas as pd
+from any_cosines import AnyCosines
 from hypothesis import given
 from hypothesis import strategies as st
 from invented_reports import Said, blacklist, deduplicated, frames, mixed, said
@@ -20,33 +18,6 @@ from lunguage_assets.implicit.merging.linearise import linearised
 from lunguage_assets.implicit.rows import claim_preference, read_rows
 from lunguage_assets.settings import ImplicitSettings
 from lunguage_assets.tables import ATTRIBUTES, FINDING_COLUMNS
-
-
-class AnyCosines:
-    """Cosines of pairs that mean nothing, many of them alike and many at the threshold: what the worst
-    encoder may say.
-    """
-
-    def __init__(self, salt: int) -> None:
-        self.identity, self._salt = f"any-{salt}", salt
-        self.asked: list[str] = []
-
-    def encode(self, phrases: Sequence[str]) -> np.ndarray:
-        raise AssertionError("pairs are asked for")
-
-    def cosine(self, one: str, other: str) -> float:
-        said_ = f"{self._salt} {min(one, other)} | {max(one, other)}"
-        return (0.0, 0.9, 0.9, 0.95, 0.9999999, 1.0, 1.0000002)[
-            blake2b(said_.encode(), digest_size=4).digest()[0] % 7
-        ]
-
-    def cosines(self, phrases: Sequence[str], first: Sequence[int], second: Sequence[int]) -> np.ndarray:
-        self.asked = list(phrases)
-        pairs = {frozenset((a, b)) for a, b in zip(first, second, strict=True)}
-        assert len(pairs) == len(first), "a pair of phrases is asked for once"
-        assert all(len(pair) == 2 for pair in pairs), "a phrase is not compared with itself"
-        return np.array([self.cosine(phrases[a], phrases[b]) for a, b in zip(first, second, strict=True)])
-
 
 SIDES_AND_LOBES = ("right", "left", "upper", "lower")
 findings_said = st.builds(

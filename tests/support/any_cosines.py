@@ -1,0 +1,34 @@
+"""The worst encoder: cosines that mean nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import blake2b
+
+import numpy as np
+
+
+class AnyCosines:
+    """Cosines of pairs that mean nothing, many of them alike and many at the threshold: what the worst
+    encoder may say.
+    """
+
+    def __init__(self, salt: int) -> None:
+        self.identity, self._salt = f"any-{salt}", salt
+        self.asked: list[str] = []
+
+    def encode(self, phrases: Sequence[str]) -> np.ndarray:
+        raise AssertionError("pairs are asked for")
+
+    def cosine(self, one: str, other: str) -> float:
+        said_ = f"{self._salt} {min(one, other)} | {max(one, other)}"
+        return (0.0, 0.9, 0.9, 0.95, 0.9999999, 1.0, 1.0000002)[
+            blake2b(said_.encode(), digest_size=4).digest()[0] % 7
+        ]
+
+    def cosines(self, phrases: Sequence[str], first: Sequence[int], second: Sequence[int]) -> np.ndarray:
+        self.asked = list(phrases)
+        pairs = {frozenset((a, b)) for a, b in zip(first, second, strict=True)}
+        assert len(pairs) == len(first), "a pair of phrases is asked for once"
+        assert all(len(pair) == 2 for pair in pairs), "a phrase is not compared with itself"
+        return np.array([self.cosine(phrases[a], phrases[b]) for a, b in zip(first, second, strict=True)])
