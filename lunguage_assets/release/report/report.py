@@ -169,9 +169,18 @@ def _facts(material: Material) -> list[tuple[str, str]]:
         ),
         ("Ranking", facts["ranking"]["ranking_version"]),
         ("Rules, fit", f"mode {summary['mode'] or 'none'}, fit {summary['fit'] or 'none'}"),
+        ("Options", _options(facts["as_published"])),
         ("Merging", ", ".join(facts["encoders"]) or "none"),
         ("Software", f"{software['name']} {software['version']}"),
     ]
+
+
+def _options(told: Mapping[str, Any]) -> str:
+    """Whether the options are the paper's, and which are not."""
+    other = ", ".join(f"{name} = {values['used']}" for name, values in told["other"].items())
+    if not told["asked"]:
+        return "this package's defaults or the home's own" + (f"; not the paper's: {other}" if other else "")
+    return "as published" + (f", but for {other}" if other else "")
 
 
 def _judge(key: str, bound: Any) -> str:
