@@ -26,7 +26,13 @@ from lunguage_assets.release.report.report_figures import (
     conflict_figure,
     explicit_figures,
 )
-from lunguage_assets.tables.paper import CERTAINTY_TABLE, CONFLICT_TABLE, CORPUS_FIGURES, EXPANSION_TABLE
+from lunguage_assets.tables.paper import (
+    CERTAINTY_TABLE,
+    CONFLICT_TABLE,
+    CORPUS_FIGURES,
+    EXPANSION_TABLE,
+    FIT_TABLE,
+)
 
 
 @dataclass(frozen=True)
@@ -73,7 +79,7 @@ def report_sections(material: Material) -> list[Section]:
             "explicit",
             "Hedging phrases and probabilities",
             _EXPLICIT,
-            (*explicit_figures(material), _ranking(material), _certainty(material)),
+            (*explicit_figures(material), _ranking(material), _fit(material), _certainty(material)),
         ),
         Section(
             "trust",
@@ -213,16 +219,29 @@ def _ranking(material: Material) -> ReportTable:
 def _certainty(material: Material) -> ReportTable:
     total = material.disclosure.shown(material.totals.sources["original"])
     caption = (
-        f"{CERTAINTY_TABLE.description} Rows; p from 0 to 1. n = {total} stated rows, past ones "
-        f"included.{_rounded(material)}"
+        f"{CERTAINTY_TABLE.description} Rows; p from 0 to 1. n = {total} stated rows of the "
+        f"result, past ones included.{_rounded(material)}"
     )
     decimals = dict.fromkeys(("p_mean", "p_sd", "p_min", "p_max"), 2 if material.disclosure.withholds else 3)
+    decimals |= _percent_decimals(material.counted.certainty, material)
     return _table(
         "Certainty by diagnosis",
         caption,
         "lunguage_plus_plus, pathway_matches",
         material.counted.certainty,
         decimals,
+    )
+
+
+def _fit(material: Material) -> ReportTable:
+    frame = material.counted.fit
+    names = [name for name in frame.columns if name not in ("measure", "n")]
+    return _table(
+        "Steps, rank, mu and p of the fits",
+        f"{FIT_TABLE.description}{_rounded(material)}",
+        "fitted_probabilities",
+        frame,
+        dict.fromkeys(names, 2),
     )
 
 
@@ -238,7 +257,13 @@ def _expansion(material: Material) -> ReportTable:
         caption,
         "pathway_matches, resolution_log, lunguage_plus_plus",
         frame,
+        _percent_decimals(frame, material),
     )
+
+
+def _percent_decimals(frame: pd.DataFrame, material: Material) -> dict[str, int]:
+    places = 0 if material.disclosure.withholds else 1
+    return {str(name): places for name in frame.columns if str(name).startswith("percent_")}
 
 
 def _conflicts(material: Material) -> ReportTable:
