@@ -84,6 +84,11 @@ class Experts:
     def role(self, name: str) -> Role:
         return self.described[name].role if name in self.described else ""
 
+    def occupation(self, name: str) -> str:
+        """In lower case, so that spellings of it meet; empty when not said."""
+        stated = self.described[name].occupation if name in self.described else ""
+        return " ".join(stated.lower().split())
+
 
 def load_responses(path: Path) -> Responses:
     """Responses from a CSV with the columns phrase_1, phrase_2 and one per expert.

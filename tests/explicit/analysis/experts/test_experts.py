@@ -17,6 +17,7 @@ from profiles import examples
 
 from lunguage_assets.errors import InputError
 from lunguage_assets.explicit.analysis.experts.expert_agreement import expert_agreement
+from lunguage_assets.explicit.analysis.experts.expert_views import by_expert, by_group
 from lunguage_assets.explicit.analysis.experts.experts import (
     Expert,
     Experts,
@@ -427,3 +428,27 @@ def test_a_question_about_something_else_is_named_and_without_any_other_the_file
     assert found.role("response_1") == "writer"
     with pytest.raises(InputError, match=r"who\.csv, column 'question'.*a row per expert"):
         load_experts(write(tmp_path / "who.csv", ",question,response_1\n0,Favourite colour?,red\n"))
+
+
+def test_experts_are_averaged_by_occupation_however_it_is_spelled() -> None:
+    experts = Experts({
+        "ann": Expert("ann", "", "Radiologist"),
+        "bob": Expert("bob", "", " radiologist"),
+        "cyd": Expert("cyd", "", "surgeon"),
+    })  # fmt: skip
+    frame = study(experts=experts)
+    both = measured(frame, "with ranking", "", "panel", group="occupation: radiologist")
+    assert (both["value"], both["experts"]) == (pytest.approx((1.0 + 3 / 4) / 2), 2)
+    assert measured(frame, "with expert", group="occupation: radiologist")["value"] == 4 / 5
+    shares = by_group(frame)
+    assert shares.index.tolist() == ["all (3)", "radiologist (2)"], "a group of one is a person"
+    assert shares.columns.tolist() == ["panel", "gpt", "none"]
+    assert shares.loc["radiologist (2)", "panel"] == both["value"]
+
+
+def test_single_experts_stand_by_occupation_and_agree_both_ways_round() -> None:
+    experts = Experts({"ann": Expert("ann", "", "surgeon"), "cyd": Expert("cyd", "", "internist")})
+    shares = by_expert(study(experts=experts), experts)
+    assert shares.index.tolist() == ["(bob)", "internist (cyd)", "surgeon (ann)"]
+    assert shares.loc["(bob)", "surgeon (ann)"] == shares.loc["surgeon (ann)", "(bob)"] == 4 / 5
+    assert np.isnan(shares.loc["(bob)", "(bob)"])
