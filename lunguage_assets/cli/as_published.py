@@ -49,7 +49,8 @@ def as_published_lines(settings: Settings, preset: str) -> list[str]:
         f"{name} = {value}"
         for group in published_options().values()
         for name, value in group.items()
-        if value != "" and not any(key.endswith(f".{name}") for key in other)
+        if not any(key.endswith(f".{name}") for key in other)
+        and not (name == "encoder_model" and "implicit.encoder" in other)
     )
     lines = [f"as published (settings.toml): {told}"]
     lines += [

@@ -231,7 +231,7 @@ def _fit(material: Material) -> ReportTable:
     names = [name for name in frame.columns if name not in ("measure", "n")]
     return report_table(
         "Steps, rank, mu and p of the fits",
-        f"{FIT_TABLE.description}{_rounded(material)}",
+        f"{FIT_TABLE.description} n: findings behind a line.{_rounded(material)}",
         "fitted_probabilities",
         frame,
         dict.fromkeys(names, 2),
