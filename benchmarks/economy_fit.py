@@ -3,7 +3,7 @@
 
 Both place the same sentences in the same ranking, asked of the same judges. mu is compared on the true scale:
 the place, taken through the line of anchors without error, against the truth; rank against the number of
-phrases truly above; both as root mean square errors. Dollars are those of preset paper-2025 (its prices of
+phrases truly above; both as root mean square errors. Dollars are those of preset models-2025 (its prices of
 November 2025; one judge: the dearest) at PROMPT_TOKENS and ANSWER_TOKENS a call. Prints the table of
 docs/intervals.md.
 """
@@ -68,7 +68,7 @@ class Result:
 def prices(judges: int) -> list[float]:
     """Dollars per call of each judge of the paper's panel, or of its dearest one."""
     configuration = load_judges()
-    members = configuration.panels[configuration.presets["paper-2025"].panel].members
+    members = configuration.panels[configuration.presets["models-2025"].panel].members
     listed = [configuration.judges[member].price for member in members]
     per_call = [(PROMPT_TOKENS * price.input + ANSWER_TOKENS * price.output) / 1e6 for price in listed]
     return per_call if judges == len(per_call) else sorted(per_call)[-judges:]

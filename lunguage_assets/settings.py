@@ -1,6 +1,7 @@
 """Options of the method, validated at the edge.
 
-Defaults are in `resources/settings.toml`; a file `settings.toml` in the home overrides single values. The
+Defaults are in `resources/settings.toml`; a file `settings.toml` in the home overrides single values. With
+`as_published = true` in it the options of `resources/as_published.toml` stand between the two. The
 constants of the method that are not options (TrueSkill's, for instance) live beside the code that uses them.
 """
 
@@ -15,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.files import replace_text
 
 DataClass = Literal["synthetic", "credentialed"]
 """What a corpus holds: invented text, or text under a data use agreement."""
@@ -204,6 +206,9 @@ class CheckSettings(_Options):
 class Settings(_Options):
     """All options."""
 
+    as_published: bool = Field(
+        default=False, description="Whether the paper's options stand in for the defaults (as_published.toml)"
+    )
     corpus: CorpusSettings = CorpusSettings()
     explicit: ExplicitSettings = ExplicitSettings()
     implicit: ImplicitSettings = ImplicitSettings()
@@ -213,15 +218,22 @@ class Settings(_Options):
     automation: AutomationSettings = AutomationSettings()
 
 
-def load_settings(home_file: Path | None = None) -> Settings:
-    """The defaults, overridden by the home's own file when there is one."""
+def load_settings(home_file: Path | None = None, *, as_published: bool = False) -> Settings:
+    """The defaults, overridden by the home's own file when there is one.
+
+    Where that file says `as_published = true`, or as if it did, the paper's options override the defaults
+    before it.
+
+    Raises:
+        ConfigurationError: an unreadable file or an unknown or wrong option, which is named.
+    """
     values = _read(resource("settings.toml"))
-    if home_file is not None and home_file.exists():
-        for group, options in _read(home_file).items():
-            if isinstance(options, dict):
-                values.setdefault(group, {}).update(options)
-            else:
-                values[group] = options
+    own = _read(home_file) if home_file is not None and home_file.exists() else {}
+    if as_published:
+        own["as_published"] = True
+    if own.get("as_published") is True:
+        _override(values, published_options())
+    _override(values, own)
     try:
         return Settings.model_validate(values)
     except ValidationError as error:
@@ -231,6 +243,47 @@ def load_settings(home_file: Path | None = None) -> Settings:
         raise ConfigurationError(
             f"{file}, option {place}: {problem['msg']}. Mend the option or remove it to take the default."
         ) from None
+
+
+def published_options() -> dict[str, dict[str, Any]]:
+    """The options that the paper states, by group."""
+    return _read(resource("as_published.toml"))
+
+
+def departures(settings: Settings) -> dict[str, tuple[Any, Any]]:
+    """Options that are not as published, `group.option` -> (published, used)."""
+    used = settings.model_dump()
+    return {
+        f"{group}.{name}": (value, used[group][name])
+        for group, options in published_options().items()
+        for name, value in options.items()
+        if used[group][name] != value
+    }
+
+
+def note_as_published(home_file: Path) -> None:
+    """Write `as_published = true` as the first line of the home's own file, and leave the rest as it is.
+
+    Raises:
+        ConfigurationError: the file is unreadable, or says something else of that option.
+    """
+    own = _read(home_file) if home_file.exists() else {}
+    if own.get("as_published", True) is not True:
+        raise ConfigurationError(
+            f"{home_file}, option as_published: found {own['as_published']!r}, expected true or no line. "
+            "Remove the line, or run without --as-published."
+        )
+    if "as_published" not in own:
+        text = home_file.read_text(encoding="utf-8-sig") if home_file.exists() else ""
+        replace_text(home_file, f"as_published = true\n{text}")
+
+
+def _override(values: dict[str, Any], own: dict[str, Any]) -> None:
+    for group, options in own.items():
+        if isinstance(options, dict):
+            values.setdefault(group, {}).update(options)
+        else:
+            values[group] = options
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -59,6 +59,11 @@ def register(data: Path, batch: str | None, corpus: str | None, data_class: Any,
     help="Make the measuring stick (vocabulary, comparisons, ranking) again.",
 )
 @click.option(
+    "--as-published",
+    is_flag=True,
+    help="Take the paper's options (mode, encoder, order of the sentences...), and note so in settings.toml.",
+)
+@click.option(
     "--processes",
     default=1,
     show_default=True,
@@ -77,6 +82,7 @@ def run(
     structurer: str | None,
     budget: float | None,
     rebuild_ranking: bool,
+    as_published: bool,
     processes: int,
 ) -> None:
     """Turn Lunguage files or raw reports into Lunguage++: register, materialise, write the release.
@@ -85,13 +91,19 @@ def run(
     """
     chosen = Chosen(chosen_home(home), preset, budget, structurer)
     place = chosen.home
+    from lunguage_assets.cli.as_published import as_published_lines, take_published_options
     from lunguage_assets.cli.console import print_outcome, print_release, run_display
     from lunguage_assets.current.plan import Request, plan
     from lunguage_assets.home.home import batch_key
     from lunguage_assets.settings import load_settings
 
-    chosen.judges(ranker)
-    most = load_settings(place.settings_file).corpus.batch_reports
+    judges = chosen.judges(ranker)
+    if as_published:
+        take_published_options(place)
+    settings = load_settings(place.settings_file)
+    for line in as_published_lines(settings, judges.preset):
+        click.echo(line)
+    most = settings.corpus.batch_reports
     place.register_all(data, batch or batch_key(data), corpus, data_class, batch_reports=most)
     folder = (out or place.root).resolve() / "release" / ranker
     wanted = Request(ranker, rebuild=rebuild_ranking, release=folder)

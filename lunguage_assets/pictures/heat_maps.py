@@ -53,6 +53,27 @@ def agreement_heat_map(agreement: pd.DataFrame) -> bytes:
 
 
 @drawn_once
+def expert_heat_map(shares: pd.DataFrame) -> bytes:
+    """Shares of equal answers with their numbers: a line per expert or group, a column for whom they are
+    compared with (`by_group`, `by_expert`); what was not compared stays blank.
+    """
+    lines, columns = [str(name) for name in shares.index], [str(name) for name in shares.columns]
+    figure = bare_figure(4.0 + 0.8 * max(len(columns), 2), 1.8 + 0.45 * max(len(lines), 2))
+    axes = figure.subplots()
+    if lines and columns:
+        values = shares.to_numpy(dtype=np.float64)
+        shown = _shown(figure, axes, values, "share of equal answers", _CHANCE_TO_FULL)
+        axes.set_xticks(range(len(columns)), columns, rotation=30, ha="right")
+        axes.set_yticks(range(len(lines)), lines)
+        axes.set_aspect("auto")
+        for row, column in zip(*np.nonzero(np.isfinite(values)), strict=True):
+            colour = "white" if shown.norm(values[row, column]) < 0.5 else "black"
+            told = f"{values[row, column]:.2f}"
+            axes.text(column, row, told, ha="center", va="center", color=colour, fontsize=8)
+    return png(figure)
+
+
+@drawn_once
 def correlation_heat_map(correlations: pd.DataFrame) -> bytes:
     """Spearman correlation of every two rankings, from a `tables.RANKING_CORRELATIONS` frame: judge by judge,
     each in all its orders.

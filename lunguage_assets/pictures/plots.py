@@ -7,7 +7,7 @@ distinction alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -58,9 +58,9 @@ def vocabulary_histogram(vocabulary: pd.DataFrame) -> bytes:
 
 
 @drawn_once
-def ranking_plot(ranking: pd.DataFrame) -> bytes:
+def ranking_plot(ranking: pd.DataFrame, beside: Mapping[str, float] | None = None) -> bytes:
     """mu of every phrase of a `REFERENCE_RANKING` frame, most certain at the top, with the bootstrap interval
-    and the order-free estimate.
+    and the order-free estimate; `beside`: mu of phrases in the published ranking.
     """
     ordered = ranking.sort_values("rank", ascending=False)
     figure, axes = _figure(7.0, _height(len(ordered)))
@@ -95,6 +95,9 @@ def ranking_plot(ranking: pd.DataFrame) -> bytes:
             color=_VERMILION,
             label="order-free estimate",
         )
+    if beside:
+        elsewhere = ordered["phrase"].map(beside).astype("float64")
+        axes.plot(elsewhere, places, "D", ms=4, mfc="none", color=_GREY, label="published mu")
     _phrase_axis(axes, ordered["phrase"].tolist())
     axes.set_xlabel("mu (position on the ranking, prior 25)")
     axes.legend(loc="lower right", fontsize=_SMALL)

@@ -31,8 +31,6 @@ EXPERT_MEASURES = (
     "krippendorff alpha",
     "not compared",
 )
-GROUPS = ("all", "writer", "reader")
-
 _CODING = Column(
     "coding",
     "string",
@@ -114,12 +112,12 @@ EXPERT_AGREEMENT = Table(
     (
         Column("measure", "string", "What is measured", choices=EXPERT_MEASURES),
         _CODING,
-        Column(
+        text(
             "group",
-            "string",
-            "Experts that are averaged or compared: all, those who write reports, those who read them",
-            choices=GROUPS,
+            "Experts averaged or compared: all; writer or reader of reports; 'occupation: ' and which",
+            pattern=r"all|writer|reader|occupation: .+",
         ),
+        Column("experts", "int", "Experts of the group", minimum=0),
         text("first", "Expert; empty for the average, or the coefficient, of the group"),
         text("second", "Ranker, judge or other expert; empty where there is none"),
         *_VALUE,

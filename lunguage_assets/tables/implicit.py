@@ -180,6 +180,7 @@ RESOLUTION_LOG = Table(
         ),
         text("name", "Finding in canonical form"),
         Column("status", "string", "Status of the row", choices=STATUSES),
+        Column("currency", "string", "Past or current", choices=CURRENCIES),
         Column("location_parts", "strings", "Location set"),
         probability("support", "Support of the row", nullable=True),
         text(

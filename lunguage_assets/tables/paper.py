@@ -18,6 +18,17 @@ def _count(name: str, description: str) -> Column:
     return Column(name, "int", description, minimum=0)
 
 
+def _percent(name: str, description: str) -> Column:
+    return Column(
+        name,
+        "float",
+        f"Percent of the line's rows {description}; null without any",
+        nullable=True,
+        minimum=0.0,
+        maximum=100.0,
+    )
+
+
 def _published(name: str, description: str) -> Column:
     return Column(
         name, "float", f"Published {description}; null unless the corpus is the published one", nullable=True
@@ -29,8 +40,8 @@ ALL_FINDINGS = "all findings"
 
 CERTAINTY_TABLE = Table(
     "certainty_table",
-    "Stated current findings of Lunguage++ by diagnosis: how certain, which polarity, and the p of the "
-    "tentative ones (the paper's Table 2).",
+    "Stated current findings by diagnosis, before any is merged or removed: how certain, which polarity, and "
+    "the p of the tentative ones (the paper's Table 2).",
     (
         text(
             "diagnosis", f"Diagnosis of the pathway dictionary; '{ALL_DIAGNOSES}' and '{ALL_FINDINGS}' last"
@@ -39,6 +50,11 @@ CERTAINTY_TABLE = Table(
         _count("tentative_positive", "Rows with status tp"),
         _count("tentative_negative", "Rows with status tn"),
         _count("definitive_negative", "Rows with status dn"),
+        _count("total", "Rows of any status"),
+        _percent("percent_definitive_positive", "with status dp"),
+        _percent("percent_tentative_positive", "with status tp"),
+        _percent("percent_tentative_negative", "with status tn"),
+        _percent("percent_definitive_negative", "with status dn"),
         _count(
             "no_information", "Tentative rows without a p (p_source none); the distribution leaves them out"
         ),
@@ -61,23 +77,79 @@ EXPANSION_TABLE = Table(
     "Structure of the pathways of every diagnosis, and what "
     "they came to on this corpus (the paper's Table 3).",
     (
-        text("diagnosis", "Diagnosis of the pathway dictionary"),
+        text("diagnosis", f"Diagnosis of the pathway dictionary; '{ALL_DIAGNOSES}' last"),
         _count("variants", "Spellings"),
         _count("pathways", "Pathways"),
-        _count("depth", "Longest chain through sub-findings that are themselves diagnoses"),
-        _count("width", "Distinct leaf names over its pathways"),
+        _count(
+            "depth", "Longest chain through sub-findings that are themselves diagnoses; of all, the highest"
+        ),
+        _count("width", "Distinct leaf names over its pathways; of all, the highest"),
         _published("published_variants", "number of spellings"),
         _published("published_pathways", "number of pathways"),
         _published("published_depth", "depth"),
         _published("published_width", "width"),
         _count("stated", "Delivered rows that are this diagnosis, whatever their status, section or fate"),
         _count("expanded", "Of these, rows that expand"),
+        Column(
+            "percent_expanded",
+            "float",
+            "Percent of the stated rows that expand; null without any",
+            nullable=True,
+            minimum=0.0,
+            maximum=100.0,
+        ),
         _count("expanded_generated", "Generated rows of this diagnosis that expand in turn"),
         _count("generated", "Sub-findings generated below its stated rows, to the leaves, before resolution"),
         _count("already_stated", "Sub-findings of its rows that the report already states"),
         _count("added", "Generated rows below its stated rows in the result"),
+        Column(
+            "percent_added",
+            "float",
+            "Percent of all added rows that are below its stated rows; null without any",
+            nullable=True,
+            minimum=0.0,
+            maximum=100.0,
+        ),
     ),
     ("diagnosis",),
+)
+
+FIT_MEASURES = ("steps", "rank", "mu", "p")
+
+
+def _beside(name: str, description: str) -> Column:
+    return Column(
+        name,
+        "float",
+        f"Published {description}, of the paper's corpus and judges; null where none is printed",
+        nullable=True,
+    )
+
+
+FIT_TABLE = Table(
+    "fit_table",
+    "Fits of the tentative findings that have a place of their own. Published: of the paper's corpus "
+    "and judges, to compare with, whatever this corpus is.",
+    (
+        Column(
+            "measure",
+            "string",
+            "steps: opponents played; rank: place in the ranking, from 1; mu: its points; p: probability",
+            choices=FIT_MEASURES,
+        ),
+        _count("n", "Findings"),
+        Column("mean", "float", "Mean; null without any", nullable=True),
+        Column(
+            "sd", "float", "Standard deviation (population); null without any", nullable=True, minimum=0.0
+        ),
+        Column("minimum", "float", "Lowest; null without any", nullable=True),
+        Column("maximum", "float", "Highest; null without any", nullable=True),
+        _beside("published_mean", "mean"),
+        _beside("published_sd", "standard deviation"),
+        _beside("published_minimum", "lowest value"),
+        _beside("published_maximum", "highest value"),
+    ),
+    ("measure",),
 )
 
 CORPUS_FIGURES = Table(

@@ -263,3 +263,34 @@ def test_a_survey_and_analyses_become_tables_and_ask_nobody(finished: Finished, 
 
 def test_without_a_ranking_there_is_nothing_to_analyse(tmp_path: Path) -> None:
     assert "Run `lunguage run` first" in refused(lunguage(tmp_path / "home", "analyse"))
+
+
+def test_as_published_is_noted_in_the_settings_shown_and_makes_stale_what_was_made_otherwise(
+    home: Path, five: Path
+) -> None:
+    (home / "settings.toml").write_text('[implicit]\nencoder = "lexical"\n')
+    done = lunguage(home, "run", "--data", five, "--batch", "first", "--as-published")
+    assert done.returncode == 0, done.stderr
+    assert "mode = paper" in done.stdout
+    assert "not as published: implicit.encoder = lexical (published: sentence)" in done.stdout
+    assert "the prompts this package's own" in done.stdout
+    assert (home / "settings.toml").read_text().startswith("as_published = true\n")
+    assert set(pd.read_parquet(rows_of(home) / "Lunguage_plus_plus.parquet")["mode"]) == {"paper"}
+    provenance = json.loads((rows_of(home).parent / "open" / "provenance.json").read_text())
+    assert provenance["as_published"]["asked"]
+    assert list(provenance["as_published"]["other"]) == ["implicit.encoder"]
+    again = lunguage(home, "run", "--data", five, "--batch", "first")
+    assert "nothing to do" in again.stdout
+    assert "mode = paper" in again.stdout
+
+
+def test_as_published_without_the_papers_encoder_says_so_and_changes_nothing(
+    home: Path, five: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lunguage_assets.implicit.encoders.model_folder.find_spec", lambda name: None)
+    before = contents(home)
+    refused = lunguage(home, "run", "--data", five, "--batch", "first", "--as-published")
+    assert refused.returncode != 0
+    for part in ("BioLORD-2023", "not installed", "lunguage-assets[models]", 'encoder = "lexical"'):
+        assert part in refused.stderr + refused.stdout, part
+    assert contents(home) == before

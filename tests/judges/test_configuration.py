@@ -289,7 +289,7 @@ def test_a_model_in_this_process_is_free_keeps_text_here_and_has_the_next_batch_
 def test_the_bundled_file_stays_offline_and_has_the_papers_panel_and_a_live_one() -> None:
     judges = load_judges()
     assert (judges.preset, judges.active_judges, judges.models) == ("offline", ("lexicon", "cues"), {})
-    paper = load_judges(preset="paper-2025")
+    paper = load_judges(preset="models-2025")
     models = [paper.models[key].model for key in paper.panel_members]
     assert models == ["gemini-2.5-flash", "gpt-4o", "claude-sonnet-4-20250514", "google/medgemma-27b-text-it"]
     extractor = paper.models[paper.extractor]
@@ -300,8 +300,13 @@ def test_the_bundled_file_stays_offline_and_has_the_papers_panel_and_a_live_one(
     )
 
 
+def test_a_preset_under_its_former_name_is_refused_with_the_new_one() -> None:
+    with pytest.raises(ConfigurationError, match=r"'paper-2025' is now 'models-2025'.*not its prompts"):
+        load_judges(preset="paper-2025")
+
+
 def test_the_papers_prices_and_ends_are_those_of_its_logs_and_of_the_providers() -> None:
-    paper = load_judges(preset="paper-2025")
+    paper = load_judges(preset="models-2025")
     prices = {key: paper.models[key].price for key in paper.panel_members}
     assert {key: price and (price.input, price.output) for key, price in prices.items()} == {
         "gemini-2.5-flash": (0.30, 2.50), "gpt-4o": (2.75, 11.0), "claude-sonnet-4": (3.0, 15.0),

@@ -38,6 +38,7 @@ class LogEntry:
     survivor_id: str | None
     name: str
     status: str
+    currency: str
     location_parts: tuple[str, ...]
     support: float | None
     reference: str = ""
@@ -66,6 +67,7 @@ def entry(
         survivor_id,
         row.name,
         row.status,
+        row.currency,
         row.location_parts,
         row.support,
         reference,

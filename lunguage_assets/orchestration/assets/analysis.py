@@ -13,6 +13,7 @@ from lunguage_assets.explicit.analysis.agreement import judge_agreement as judge
 from lunguage_assets.explicit.analysis.experts.expert_agreement import (
     expert_agreement as experts_with_ranking,
 )
+from lunguage_assets.explicit.analysis.experts.expert_views import by_expert, by_group
 from lunguage_assets.explicit.analysis.experts.experts import load_experts, load_responses, undescribed
 from lunguage_assets.explicit.analysis.rank_correlation import ranking_correlations as correlate_rankings
 from lunguage_assets.explicit.analysis.trust.robustness import ranking_robustness as rank_with_half
@@ -21,7 +22,7 @@ from lunguage_assets.orchestration.assets.step import step_asset
 from lunguage_assets.orchestration.metadata import picture, rows_table
 from lunguage_assets.orchestration.partitions import Partitions, partition_frames, store_keys
 from lunguage_assets.orchestration.resources import HomeResource
-from lunguage_assets.pictures.heat_maps import agreement_heat_map, correlation_heat_map
+from lunguage_assets.pictures.heat_maps import agreement_heat_map, correlation_heat_map, expert_heat_map
 from lunguage_assets.pictures.plots import robustness_plot, validation_curves, validation_spread
 from lunguage_assets.tables.agreement import EXPERT_AGREEMENT
 
@@ -138,7 +139,9 @@ def expert_agreement(
         frame,
         "expert_agreement",
         metadata={
-            "agreement": rows_table(frame, ["group", *_SHOWN]),
+            "agreement": rows_table(frame, ["group", "experts", *_SHOWN]),
+            "by_expert": picture(expert_heat_map(by_expert(frame, experts))),
+            "by_occupation": picture(expert_heat_map(by_group(frame))),
             "experts": len(responses.experts),
             "experts_without_description": len(not_described),
             "descriptions_without_answers": len(without_answers),

@@ -220,6 +220,7 @@ def _material(
         all_mu=np.empty(0) if disclosure.withholds else _places(release.studies),
         ranking=release.ranking,
         shown_ranking=disclosure.phrases(release.ranking, often),
+        examples=often,
         analyses=shown,
         stale_analyses=stale,
         origin=origin,

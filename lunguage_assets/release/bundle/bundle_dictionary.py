@@ -20,7 +20,13 @@ from lunguage_assets.tables import (
     RESOLUTION_LOG,
 )
 from lunguage_assets.tables.labels import CHEXPERT_LABELS, CHEXPERT_PROBABILITIES, LABELS
-from lunguage_assets.tables.paper import CERTAINTY_TABLE, CONFLICT_TABLE, CORPUS_FIGURES, EXPANSION_TABLE
+from lunguage_assets.tables.paper import (
+    CERTAINTY_TABLE,
+    CONFLICT_TABLE,
+    CORPUS_FIGURES,
+    EXPANSION_TABLE,
+    FIT_TABLE,
+)
 from lunguage_assets.tables.schema import Column, Table
 
 _BATCH = RELEASE.column("report_batch")
@@ -73,6 +79,7 @@ RESTRICTED_TABLES: Mapping[str, Table] = {
 }
 COUNTED_TABLES: Mapping[str, Table] = {
     "table_certainty.csv": CERTAINTY_TABLE,
+    "table_fit.csv": FIT_TABLE,
     "table_expansion.csv": EXPANSION_TABLE,
     "table_conflicts.csv": CONFLICT_TABLE,
     "table_figures.csv": CORPUS_FIGURES,

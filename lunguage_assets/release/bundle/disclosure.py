@@ -11,7 +11,7 @@ drawn.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -39,9 +39,12 @@ _CERTAINTY = (
     "tentative_positive",
     "tentative_negative",
     "definitive_negative",
+    "total",
     "no_information",
 )
+_CERTAINTY_PERCENTS = {f"percent_{name}": (name, "total") for name in _CERTAINTY[:4]}
 _EXPANSION = ("stated", "expanded", "expanded_generated", "generated", "already_stated", "added")
+_EXPANSION_PERCENTS = {"percent_expanded": ("expanded", "stated"), "percent_added": ("added", None)}
 _CONFLICTS = ("conflicts", "suppressed", "merged", "removed")
 
 
@@ -78,7 +81,8 @@ class Disclosure:
         return replace(
             exact,
             certainty=self._certainty(exact.certainty),
-            expansion=self._columns(exact.expansion, _EXPANSION),
+            fit=self._fit(exact.fit),
+            expansion=self._percents(exact.expansion, _EXPANSION_PERCENTS, _EXPANSION),
             conflicts=self._columns(exact.conflicts, _CONFLICTS),
             figures=self._figures(exact.figures),
         )
@@ -92,9 +96,38 @@ class Disclosure:
         behind = frame["tentative_positive"] + frame["tentative_negative"] - frame["no_information"]
         enough = behind >= self.threshold
         single = dict.fromkeys(_OF_SINGLE, math.nan)
-        return self._columns(
-            frame.assign(**{name: frame[name].where(enough).round(2) for name in _OF_P}, **single), _CERTAINTY
+        return self._percents(
+            frame.assign(**{name: frame[name].where(enough).round(2) for name in _OF_P}, **single),
+            _CERTAINTY_PERCENTS,
+            _CERTAINTY,
         )
+
+    def _fit(self, frame: pd.DataFrame) -> pd.DataFrame:
+        enough = frame["n"] >= self.threshold
+        means = {name: frame[name].where(enough).round(2) for name in ("mean", "sd")}
+        single = dict.fromkeys(("minimum", "maximum"), math.nan)  # each is of one finding
+        return self._columns(frame.assign(**means, **single), ("n",))
+
+    def _percents(
+        self, frame: pd.DataFrame, percents: Mapping[str, tuple[str, str | None]], counts: Iterable[str]
+    ) -> pd.DataFrame:
+        """Percents of the counts as they are shown, so that they say nothing more; counts as they are shown.
+
+        Args:
+            percents: column -> part and whole; None: the part's last line is the whole.
+            counts: columns of counts.
+        """
+        shown = {}
+        for name, (part, whole) in percents.items():
+            wholes = frame[whole].tolist() if whole else [frame[part].iloc[-1]] * len(frame)
+            pairs = zip(frame[part].tolist(), wholes, strict=True)
+            shown[name] = [self._percent(int(one), int(of)) for one, of in pairs]
+        return self._columns(frame.assign(**shown), counts)
+
+    def _percent(self, part: int, whole: int) -> float:
+        if whole < self.threshold or 0 < part < self.threshold:
+            return math.nan
+        return min(100.0, round(100.0 * self.rounded(part) / self.rounded(whole)))
 
     def _figures(self, frame: pd.DataFrame) -> pd.DataFrame:
         pairs = zip(frame["measure"].tolist(), frame["value"].tolist(), strict=True)

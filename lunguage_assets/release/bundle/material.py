@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from lunguage_assets.explicit.analysis.experts.expert_views import FEWEST, OCCUPATION
 from lunguage_assets.explicit.fit.probability import Anchor, load_anchors
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
 from lunguage_assets.release.bundle.disclosure import Disclosure
@@ -40,8 +41,8 @@ class Material:
 
     `totals` and `summary` are exact; `counted` the paper's tables as they may be shown; `points` the fitted
     findings that are drawn one by one and `all_mu` the places of all of them, of patients none; `ranking`
-    exact, `shown_ranking` with phrases as they may be shown; `analyses` those of `ANALYSES` that belong to
-    this ranking.
+    exact, `shown_ranking` with phrases as they may be shown; `examples` how often each phrase was
+    extracted, exact; `analyses` those of `ANALYSES` that belong to this ranking.
     """
 
     ranker: str
@@ -52,6 +53,7 @@ class Material:
     all_mu: NDArray[np.float64] = field(repr=False)
     ranking: pd.DataFrame = field(repr=False)
     shown_ranking: pd.DataFrame = field(repr=False)
+    examples: pd.Series = field(repr=False)
     analyses: Mapping[str, pd.DataFrame] = field(repr=False)
     stale_analyses: bool
     origin: Origin
@@ -94,6 +96,8 @@ def shown_analyses(
     shown = dict(analyses)
     if (experts := shown.get(EXPERT_AGREEMENT.name)) is not None:
         shown[EXPERT_AGREEMENT.name] = experts[
-            (experts["first"] == "") & (experts["measure"] != "with expert")
+            (experts["first"] == "")
+            & (experts["measure"] != "with expert")
+            & (~experts["group"].str.startswith(OCCUPATION) | (experts["experts"] >= FEWEST))
         ].reset_index(drop=True)
     return shown, False

@@ -29,7 +29,7 @@ from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.judges.prompts import load_prompts
 from lunguage_assets.judges.slots import ModelSlot
 from lunguage_assets.release.bundle.versions import file_digest
-from lunguage_assets.settings import Settings
+from lunguage_assets.settings import Settings, departures
 from lunguage_assets.tables import TERMS
 
 DISTRIBUTION = "lunguage-assets"
@@ -145,6 +145,7 @@ def provenance(
         "encoders": [_without_path(name) for name in encoders],
         "seeds": {"explicit": origin.settings.explicit.seed},
         "settings": _settings(origin.settings),
+        "as_published": _as_published(origin.settings),
         "files": {
             name: {"from": source, "sha256": file_digest(path)}
             for name, (source, path) in sorted(origin.files.items())
@@ -218,6 +219,15 @@ def _settings(settings: Settings) -> dict[str, Any]:
         }
         for group, options in dumped.items()
     }
+
+
+def _as_published(settings: Settings) -> dict[str, Any]:
+    """Whether the paper's options were asked for, and which options are others."""
+    other = {
+        name: {"published": published, "used": _without_path(used)}
+        for name, (published, used) in departures(settings).items()
+    }
+    return {"asked": settings.as_published, "other": other}
 
 
 def _without_path(value: Any) -> Any:

@@ -17,7 +17,7 @@ from lunguage_assets.release.labels.chexpert import chexpert_labels, chexpert_pr
 from lunguage_assets.release.labels.labels import label_frame, what_is_said
 from lunguage_assets.release.report.paper_tables import PaperTables
 from lunguage_assets.tables.labels import LABELS
-from lunguage_assets.tables.paper import CERTAINTY_TABLE, CONFLICT_TABLE, EXPANSION_TABLE
+from lunguage_assets.tables.paper import CERTAINTY_TABLE, CONFLICT_TABLE, EXPANSION_TABLE, FIT_TABLE
 
 _LABELS_PAGE = """# Study-level labels
 
@@ -75,6 +75,12 @@ _TABLES_PAGE = """# The paper's tables on this corpus
 {certainty_text}
 
 {certainty}
+
+## Fits
+
+{fit_text}
+
+{fit}
 
 ## Pathways: structure and use
 
@@ -146,21 +152,23 @@ class LabelFiles:
 
 
 def write_paper_tables(tables: PaperTables, folder: Path, note: str = "") -> None:
-    """`table_certainty.csv`, `table_expansion.csv`, `table_conflicts.csv`, `table_figures.csv`, and all of
-    them, after a note, in `TABLES.md`.
+    """`table_certainty.csv`, `table_fit.csv`, `table_expansion.csv`, `table_conflicts.csv`,
+    `table_figures.csv`, and all of them, after a note, in `TABLES.md`.
     """
-    for name in ("certainty", "expansion", "conflicts", "figures"):
+    for name in ("certainty", "fit", "expansion", "conflicts", "figures"):
         write_csv(getattr(tables, name), folder / f"table_{name}.csv")
     is_published = bool(tables.conflicts["published"].notna().any())
     beside = (
         "This corpus is the published one, so the published values stand beside."
         if is_published
-        else "This corpus is not the published one, so no published values stand beside."
+        else "This corpus is not the published one, so no published values stand beside its counts."
     )
     page = _TABLES_PAGE.format(
         beside=f"{beside} {note}".rstrip(),
         certainty_text=CERTAINTY_TABLE.description,
         certainty=markdown_table(tables.certainty),
+        fit_text=FIT_TABLE.description,
+        fit=markdown_table(tables.fit),
         expansion_text=EXPANSION_TABLE.description,
         expansion=markdown_table(without_empty_published(tables.expansion)),
         conflicts_text=CONFLICT_TABLE.description,

@@ -6,35 +6,27 @@ counts, because the paper's own differ among themselves.
 
 from __future__ import annotations
 
-from array import array
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from itertools import chain
-from typing import Any
 
 import pandas as pd
 
 from lunguage_assets.implicit.pathways.pathways import DiagnosisStatistics
 from lunguage_assets.implicit.rows import column_values
+from lunguage_assets.release.report.fit_figures import FitFigures
 from lunguage_assets.release.report.published_tables import PublishedTables
+from lunguage_assets.release.report.stated_counts import StatedCounts, percent
 from lunguage_assets.tables import CONFLICT_SOURCES, CONFLICT_TYPES
 from lunguage_assets.tables.paper import (
     ALL_DIAGNOSES,
-    ALL_FINDINGS,
-    CERTAINTY_TABLE,
     CONFLICT_TABLE,
     CORPUS_FIGURES,
     EXPANSION_TABLE,
 )
 
-_CERTAINTY_COLUMNS = {
-    "dp": "definitive_positive",
-    "tp": "tentative_positive",
-    "tn": "tentative_negative",
-    "dn": "definitive_negative",
-}
 _STRUCTURE = ("variants", "pathways", "depth", "width")
+_OF_ALL = {"variants": "variants", "pathways": "pathways", "depth": "highest depth", "width": "highest width"}
 _USE = ("stated", "expanded", "expanded_generated", "generated", "already_stated", "added")
 _FATE = ("conflicts", "suppressed", "merged", "removed")
 _ACCOUNTS = ("rows_in", "originals_out", "rows_out")
@@ -42,9 +34,10 @@ _ACCOUNTS = ("rows_in", "originals_out", "rows_out")
 
 @dataclass(frozen=True)
 class PaperTables:
-    """CERTAINTY_TABLE, EXPANSION_TABLE, CONFLICT_TABLE and CORPUS_FIGURES of one corpus."""
+    """CERTAINTY_TABLE, FIT_TABLE, EXPANSION_TABLE, CONFLICT_TABLE and CORPUS_FIGURES of one corpus."""
 
     certainty: pd.DataFrame
+    fit: pd.DataFrame
     expansion: pd.DataFrame
     conflicts: pd.DataFrame
     figures: pd.DataFrame
@@ -53,7 +46,7 @@ class PaperTables:
 def paper_tables(
     tables: Mapping[str, pd.DataFrame], statistics: Sequence[DiagnosisStatistics], published: PublishedTables
 ) -> PaperTables:
-    """All four from the stored tables of the same studies, of a corpus that is read at once."""
+    """All of them from the stored tables of the same studies, of a corpus that is read at once."""
     counts = PaperCounts()
     counts.add(tables)
     return counts.tables(statistics, published, tables["reports"]["subject_id"].nunique())
@@ -64,9 +57,7 @@ class PaperCounts:
 
     def __init__(self) -> None:
         self.studies = 0
-        self._statuses: Counter[tuple[str, str]] = Counter()
-        self._unknown: Counter[str] = Counter()
-        self._p: dict[str, array[float]] = {}
+        self._stated, self._fits = StatedCounts(), FitFigures()
         self._pathways: dict[str, Counter[str]] = {name: Counter() for name in _USE}
         self._conflicts: dict[str, Counter[tuple[str, str]]] = {name: Counter() for name in _FATE}
         self._totals: Counter[str] = Counter()
@@ -75,31 +66,20 @@ class PaperCounts:
         """Add some studies, whole ones.
 
         Args:
-            tables: `reports`, `pathway_matches`, `lunguage_plus_plus`, `resolution_log`, `conflicts` and
-                `accounting`, by name.
+            tables: `reports`, `pathway_matches`, `lunguage_plus_plus`, `resolution_log`, `conflicts`,
+                `accounting` and `fitted_probabilities`, by name.
         """
         rows, matches, log, accounts = (
             tables[name] for name in ("lunguage_plus_plus", "pathway_matches", "resolution_log", "accounting")
         )
         diagnosis = dict(zip(matches["finding_id"].tolist(), matches["diagnosis"].tolist(), strict=True))
         self.studies += len(tables["reports"])
-        self._add_certainty(rows, diagnosis)
+        self._stated.add(tables, diagnosis)
+        self._fits.add(tables["fitted_probabilities"])
         self._add_pathways(rows, matches, log, diagnosis)
         self._add_conflicts(tables["conflicts"], log)
         self._totals.update({name: int(accounts[name].sum()) for name in _ACCOUNTS})
         self._totals["taken_away"] += int(_gone(log).sum())
-
-    def _add_certainty(self, rows: pd.DataFrame, diagnosis: Mapping[str, str]) -> None:
-        stated = rows[(rows["source"] == "original") & (rows["currency"] == "current dx")]
-        columns = (column_values(stated, name) for name in ("finding_id", "status", "prob", "p_source"))
-        for own, status, p, p_source in zip(*columns, strict=True):
-            name = diagnosis[own]
-            self._statuses[name, status] += 1
-            if status in ("tp", "tn"):
-                if p_source == "none":
-                    self._unknown[name] += 1
-                else:
-                    self._p.setdefault(name, array("d")).append(p)
 
     def _add_pathways(
         self, rows: pd.DataFrame, matches: pd.DataFrame, log: pd.DataFrame, diagnosis: Mapping[str, str]
@@ -141,7 +121,7 @@ class PaperCounts:
     def tables(
         self, statistics: Sequence[DiagnosisStatistics], published: PublishedTables, patients: int
     ) -> PaperTables:
-        """All four tables.
+        """All tables.
 
         Args:
             statistics: the structure of the pathway dictionary in use (`PathwayDictionary.statistics`).
@@ -152,38 +132,18 @@ class PaperCounts:
         beside = published if is_published else None
         conflicts = self._conflict_table(beside)
         return PaperTables(
-            self._certainty_table([line.diagnosis for line in statistics]),
+            self._stated.table([line.diagnosis for line in statistics]),
+            self._fits.table(published.fit),
             self._expansion_table(statistics, beside),
             conflicts,
             self._figures(statistics, conflicts, patients, beside),
         )
 
-    def _certainty_table(self, diagnoses: Sequence[str]) -> pd.DataFrame:
-        """Diagnoses in the order given (the paper's Table 2)."""
-        found = {name for name, _ in self._statuses}
-        lines = [self._certainty(name, [name]) for name in diagnoses]
-        lines += [self._certainty(ALL_DIAGNOSES, found - {""}), self._certainty(ALL_FINDINGS, found)]
-        return CERTAINTY_TABLE.frame(lines)
-
-    def _certainty(self, title: str, names: Collection[str]) -> dict[str, Any]:
-        known = pd.Series(
-            sorted(chain.from_iterable(self._p.get(name, ()) for name in names)), dtype="float64"
-        )
-        found = (known.mean(), known.std(ddof=0), known.min(), known.max()) if len(known) else (None,) * 4
-        return {
-            "diagnosis": title,
-            **{
-                column: sum(self._statuses[name, status] for name in names)
-                for status, column in _CERTAINTY_COLUMNS.items()
-            },
-            "no_information": sum(self._unknown[name] for name in names),
-            **dict(zip(("p_mean", "p_sd", "p_min", "p_max"), found, strict=True)),
-        }
-
     def _expansion_table(
         self, statistics: Sequence[DiagnosisStatistics], published: PublishedTables | None
     ) -> pd.DataFrame:
         """Structure and use of the pathways, in the order of `statistics` (the paper's Table 3)."""
+        names = [line.diagnosis for line in statistics]
         lines = []
         for line in statistics:
             beside = published.structure.get(line.diagnosis) if published is not None else None
@@ -191,9 +151,27 @@ class PaperCounts:
                 {"diagnosis": line.diagnosis}
                 | {part: getattr(line, part) for part in _STRUCTURE}
                 | {f"published_{part}": getattr(beside, part, None) for part in _STRUCTURE}
-                | {name: counted[line.diagnosis] for name, counted in self._pathways.items()}
+                | self._used([line.diagnosis], names)
             )
+        own, figures = _structure(statistics), published.figures if published is not None else {}
+        lines.append(
+            {"diagnosis": ALL_DIAGNOSES}
+            | {part: own[measure] for part, measure in _OF_ALL.items()}
+            | {f"published_{part}": figures.get(measure) for part, measure in _OF_ALL.items()}
+            | self._used(names, names)
+        )
         return EXPANSION_TABLE.frame(lines)
+
+    def _used(self, names: Sequence[str], everything: Sequence[str]) -> dict[str, float | None]:
+        """What the pathways of some diagnoses came to."""
+        used: dict[str, float | None] = {
+            use: sum(counted[name] for name in names) for use, counted in self._pathways.items()
+        }
+        every = sum(self._pathways["added"][name] for name in everything)
+        return used | {
+            "percent_expanded": percent(used["expanded"] or 0, used["stated"] or 0),
+            "percent_added": percent(used["added"] or 0, every),
+        }
 
     def _conflict_table(self, published: PublishedTables | None) -> pd.DataFrame:
         """All types and sources, those that do not occur with zeros (the paper's cross table)."""

@@ -35,14 +35,61 @@ class Structure(_Part):
     width: int
 
 
+class PublishedFit(_Part):
+    """A line about the fits; what is not printed is None."""
+
+    mean: float
+    sd: float | None = None
+    minimum: float
+    maximum: float
+
+
+class PublishedAgreement(_Part):
+    """Agreement of the paper's judges with each other, pair by pair by their keys in the judges file, and of
+    its six experts with the ranking and with these judges.
+    """
+
+    pairs: tuple[tuple[str, str, float], ...]
+    fleiss_kappa_phrase: float
+    krippendorff_alpha_position: float
+    experts_with_ranking: float
+    experts_with_judge: dict[str, float]
+    experts_fleiss_kappa_phrase: float
+    experts_fleiss_kappa_position: float
+
+
+class PublishedRobustness(_Part):
+    """Of the ranking with `comparisons` per pair, not ten: mean changes, and Spearman's correlation."""
+
+    comparisons: int
+    mean_abs_mu: float
+    mean_abs_rank: float
+    spearman: float
+
+
+class PublishedVocabulary(_Part):
+    """Phrases that were retained, and how often the most frequent ones were extracted."""
+
+    phrases: int
+    most_frequent: dict[str, int]
+
+
 class PublishedTables(_Part):
-    """The published values; all are about one corpus, but for `structure`, which is about the pathways."""
+    """The published values.
+
+    Those of `structure` are about the pathways; `figures` and `conflicts` count one corpus and stand beside
+    that one only; the others come of the paper's corpus and judges and stand beside any, to compare with.
+    """
 
     corpus: PublishedCorpus
     structure: dict[str, Structure]
     figures: dict[str, float]
     notes: dict[str, str]
     conflicts: dict[str, tuple[int, int, int]]
+    fit: dict[str, PublishedFit]
+    agreement: PublishedAgreement
+    robustness: PublishedRobustness
+    vocabulary: PublishedVocabulary
 
     def describes(self, rows: int, studies: int, patients: int) -> bool:
         """Whether a corpus is the published one: as many delivered rows, studies and patients.

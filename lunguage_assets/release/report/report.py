@@ -14,10 +14,10 @@ from typing import Any
 import pandas as pd
 
 from lunguage_assets.data_files import page_template
-from lunguage_assets.documents import cell_text, is_numeric
 from lunguage_assets.implicit.pathways.pathway_tree import Branch, pathway_tree
 from lunguage_assets.release.bundle.costs import ANSWER_COSTS
 from lunguage_assets.release.bundle.material import Material
+from lunguage_assets.release.report.agreement_tables import agreement_items
 from lunguage_assets.release.report.documents import without_empty_published
 from lunguage_assets.release.report.report_figures import (
     Figure,
@@ -25,20 +25,16 @@ from lunguage_assets.release.report.report_figures import (
     analysis_figures,
     conflict_figure,
     explicit_figures,
+    published_places,
 )
-from lunguage_assets.tables.paper import CERTAINTY_TABLE, CONFLICT_TABLE, CORPUS_FIGURES, EXPANSION_TABLE
-
-
-@dataclass(frozen=True)
-class ReportTable:
-    """A table as text; `numeric` columns stand to the right."""
-
-    title: str
-    caption: str
-    source: str
-    headings: tuple[str, ...]
-    numeric: tuple[bool, ...]
-    rows: tuple[tuple[str, ...], ...]
+from lunguage_assets.release.report.report_tables import ReportTable, report_table
+from lunguage_assets.tables.paper import (
+    CERTAINTY_TABLE,
+    CONFLICT_TABLE,
+    CORPUS_FIGURES,
+    EXPANSION_TABLE,
+    FIT_TABLE,
+)
 
 
 @dataclass(frozen=True)
@@ -73,13 +69,13 @@ def report_sections(material: Material) -> list[Section]:
             "explicit",
             "Hedging phrases and probabilities",
             _EXPLICIT,
-            (*explicit_figures(material), _ranking(material), _certainty(material)),
+            (*explicit_figures(material), _ranking(material), _fit(material), _certainty(material)),
         ),
         Section(
             "trust",
             "How far judges, ranking and fit can be trusted",
             _TRUST,
-            (*analysis_figures(material), *_agreement(material)),
+            (*analysis_figures(material), *agreement_items(material)),
         ),
         Section("implicit", "What stated diagnoses imply", _IMPLICIT, (_expansion(material),)),
         Section(
@@ -169,9 +165,18 @@ def _facts(material: Material) -> list[tuple[str, str]]:
         ),
         ("Ranking", facts["ranking"]["ranking_version"]),
         ("Rules, fit", f"mode {summary['mode'] or 'none'}, fit {summary['fit'] or 'none'}"),
+        ("Options", _options(facts["as_published"])),
         ("Merging", ", ".join(facts["encoders"]) or "none"),
         ("Software", f"{software['name']} {software['version']}"),
     ]
+
+
+def _options(told: Mapping[str, Any]) -> str:
+    """Whether the options are the paper's, and which are not."""
+    other = ", ".join(f"{name} = {values['used']}" for name, values in told["other"].items())
+    if not told["asked"]:
+        return "this package's defaults or the home's own" + (f"; not the paper's: {other}" if other else "")
+    return "as published" + (f", but for {other}" if other else "")
 
 
 def _judge(key: str, bound: Any) -> str:
@@ -184,36 +189,52 @@ def _judge(key: str, bound: Any) -> str:
 def _ranking(material: Material) -> ReportTable:
     ranking = material.shown_ranking.sort_values("rank", kind="stable")
     measured = ["mu_low", "mu_high", "n_matches", "win_rate"] if material.has_own_ruler else []
-    frame = ranking.assign(place=ranking["rank"] + 1)[["place", "phrase", "mu", *measured]]
+    beside = ["published_mu"] if material.has_own_ruler else []
+    published = ranking["phrase"].map(published_places()).astype("float64")
+    frame = ranking.assign(place=ranking["rank"] + 1, published_mu=published)
+    frame = frame[["place", "phrase", "mu", *measured, *beside]]
     told = (
         "with its 95% interval in TrueSkill points; win rate: share of its valid comparisons "
-        "that a phrase won"
+        "that a phrase won; published: in the paper's ranking, of another vocabulary"
         if measured
         else "in TrueSkill points, as published"
     )
     caption = f"From most to least certain. mu {told}. n = {len(frame)} phrases."
-    return _table(
+    return report_table(
         "The ranking",
         caption,
         "reference_ranking",
         frame,
-        decimals={"mu": 2, "mu_low": 2, "mu_high": 2, "win_rate": 3},
+        decimals={"mu": 2, "mu_low": 2, "mu_high": 2, "win_rate": 3, "published_mu": 2},
     )
 
 
 def _certainty(material: Material) -> ReportTable:
     total = material.disclosure.shown(material.totals.sources["original"])
     caption = (
-        f"{CERTAINTY_TABLE.description} Rows; p from 0 to 1. n = {total} stated rows, past ones "
-        f"included.{_rounded(material)}"
+        f"{CERTAINTY_TABLE.description} Rows; p from 0 to 1. n = {total} stated rows of the "
+        f"result, past ones included.{_rounded(material)}"
     )
     decimals = dict.fromkeys(("p_mean", "p_sd", "p_min", "p_max"), 2 if material.disclosure.withholds else 3)
-    return _table(
+    decimals |= _percent_decimals(material.counted.certainty, material)
+    return report_table(
         "Certainty by diagnosis",
         caption,
         "lunguage_plus_plus, pathway_matches",
         material.counted.certainty,
         decimals,
+    )
+
+
+def _fit(material: Material) -> ReportTable:
+    frame = material.counted.fit
+    names = [name for name in frame.columns if name not in ("measure", "n")]
+    return report_table(
+        "Steps, rank, mu and p of the fits",
+        f"{FIT_TABLE.description} n: findings behind a line.{_rounded(material)}",
+        "fitted_probabilities",
+        frame,
+        dict.fromkeys(names, 2),
     )
 
 
@@ -224,12 +245,18 @@ def _expansion(material: Material) -> ReportTable:
         f"generated rows in the result.{_rounded(material)}"
     )
     frame = without_empty_published(material.counted.expansion)
-    return _table(
+    return report_table(
         "Structure and use of the pathways",
         caption,
         "pathway_matches, resolution_log, lunguage_plus_plus",
         frame,
+        _percent_decimals(frame, material),
     )
+
+
+def _percent_decimals(frame: pd.DataFrame, material: Material) -> dict[str, int]:
+    places = 0 if material.disclosure.withholds else 1
+    return {str(name): places for name in frame.columns if str(name).startswith("percent_")}
 
 
 def _conflicts(material: Material) -> ReportTable:
@@ -238,7 +265,7 @@ def _conflicts(material: Material) -> ReportTable:
         f"{CONFLICT_TABLE.description} Groups of rows; merged and removed: rows. n = {n} "
         f"groups.{_rounded(material)}"
     )
-    return _table(
+    return report_table(
         "Conflicts by type and source",
         caption,
         "conflicts, resolution_log",
@@ -251,7 +278,7 @@ def _figures(material: Material) -> ReportTable:
     frame = frame if (frame["note"] != "").any() else frame.drop(columns="note")
     n = material.disclosure.shown(material.summary["reports"])
     caption = f"{CORPUS_FIGURES.description} Shares from 0 to 1. n = {n} studies.{_rounded(material)}"
-    return _table(
+    return report_table(
         "Counts of the paper's text",
         caption,
         "reports, accounting, pathway_matches, conflicts, resolution_log",
@@ -270,35 +297,6 @@ def _trees(material: Material) -> Iterable[Tree]:
         yield Tree(name, caption, "open/pathways.yaml", pathway_tree(material.dictionary, name))
 
 
-def _agreement(material: Material) -> list[Item]:
-    shown = ["measure", "coding", "first", "second", "value", "low", "high", "n", "left_out"]
-    judges, experts = material.analyses.get("judge_agreement"), material.analyses.get("expert_agreement")
-    items: list[Item] = []
-    if judges is not None:
-        caption = (
-            "Every measure with its 95% interval where it has one; n: cases behind the value. "
-            "Coding: whether the category is the chosen phrase or its position."
-        )
-        items.append(_table("Agreement in numbers", caption, "judge_agreement", judges[shown]))
-    if experts is None or experts.empty:
-        items.append(
-            Missing(
-                "Agreement with experts",
-                "No survey of experts was imported: `lunguage survey make`, then `lunguage "
-                "survey import` and `lunguage analyse`.",
-            )
-        )
-    else:
-        caption = (
-            "Averages and coefficients of groups of experts; single experts are not shown. n: cases "
-            "behind the value."
-        )
-        items.append(
-            _table("Agreement with experts", caption, "expert_agreement", experts[["group", *shown]])
-        )
-    return items
-
-
 def _costs(material: Material) -> Item:
     costs = material.origin.costs
     if costs is None or costs.empty:
@@ -312,7 +310,7 @@ def _costs(material: Material) -> Item:
         f"{ANSWER_COSTS.description.partition('.')[0]}. US dollars at the judges file's prices; n "
         f"= {int(costs['answers'].sum()):,} answers."
     )
-    return _table("Costs by judge and stage", caption, "the ledger", costs, decimals={"cost_usd": 4})
+    return report_table("Costs by judge and stage", caption, "the ledger", costs, decimals={"cost_usd": 4})
 
 
 def _rounded(material: Material) -> str:
@@ -322,22 +320,3 @@ def _rounded(material: Material) -> str:
         f" Counts are rounded to multiples of {material.disclosure.threshold}, so cells do not "
         "add up; statistics of fewer cases and values of single ones are left out."
     )
-
-
-def _table(
-    title: str, caption: str, source: str, frame: pd.DataFrame, decimals: Mapping[str, int] | None = None
-) -> ReportTable:
-    """A frame as text; a column is numeric when nothing in it is a word."""
-    fixed = decimals or {}
-    columns = [
-        [_cell(value, fixed.get(str(name))) for value in frame[name].tolist()] for name in frame.columns
-    ]
-    numeric = tuple(is_numeric(frame[name]) for name in frame.columns)
-    headings = tuple(str(name).replace("_", " ") for name in frame.columns)
-    return ReportTable(title, caption, source, headings, numeric, tuple(zip(*columns, strict=True)))
-
-
-def _cell(value: Any, decimals: int | None) -> str:
-    if decimals is not None and isinstance(value, float) and value == value:
-        return f"{value:,.{decimals}f}"
-    return cell_text(value)

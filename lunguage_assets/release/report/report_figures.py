@@ -13,6 +13,7 @@ import pandas as pd
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.fit.probability import calibrate
 from lunguage_assets.explicit.hedges.shown import shown_phrase
+from lunguage_assets.judges.rules.published import published_ranking
 from lunguage_assets.pictures.conflict_bars import conflict_bars
 from lunguage_assets.pictures.heat_maps import agreement_heat_map, correlation_heat_map
 from lunguage_assets.pictures.plots import (
@@ -23,8 +24,10 @@ from lunguage_assets.pictures.plots import (
     robustness_plot,
     validation_curves,
     validation_spread,
+    vocabulary_histogram,
 )
 from lunguage_assets.release.bundle.material import Material
+from lunguage_assets.release.report.published_tables import load_published_tables
 from lunguage_assets.tables import CONFLICT_SOURCES, CONFLICT_TYPES
 
 _NOT_RUN = "Not run for this version: `lunguage analyse`, then the release again."
@@ -63,8 +66,14 @@ class Missing:
     why: str
 
 
+def published_places() -> dict[str, float]:
+    """mu of every phrase of the published ranking."""
+    return {entry.phrase: entry.mu for entry in published_ranking()}
+
+
 def explicit_figures(material: Material) -> Iterator[Figure | Missing]:
-    """Ranking, calibration and the distribution of p."""
+    """Vocabulary, ranking, calibration and the distribution of p."""
+    yield _vocabulary_figure(material)
     comparisons = (
         f"{material.provenance['ranking']['matches']:,} valid comparisons of this corpus' own phrases."
     )
@@ -79,9 +88,9 @@ def explicit_figures(material: Material) -> Iterator[Figure | Missing]:
         "Hedging phrases from least to most certain",
         "Dots with intervals: mu of every hedging phrase, the most certain at the top",
         "mu of every phrase (unit: TrueSkill points, prior 25), with an own ranking with its 95% "
-        f"interval over sentence pairs. {n}",
+        f"interval over sentence pairs, and beside it the phrase's mu in the published ranking. {n}",
         "reference_ranking",
-        ranking_plot(material.shown_ranking),
+        ranking_plot(material.shown_ranking, published_places() if material.has_own_ruler else None),
     )
     placed = material.disclosure.shown(material.totals.placed)
     anchors = [replace(anchor, phrase=shown_phrase(anchor.phrase)) for anchor in material.anchors]
@@ -106,26 +115,59 @@ def explicit_figures(material: Material) -> Iterator[Figure | Missing]:
         yield Missing(
             "From place to probability", "Nothing to show: the anchors do not give a line on this ranking."
         )
-    rounded = (
-        f" Heights are rounded to multiples of {material.disclosure.threshold}."
-        if material.disclosure.withholds
-        else ""
-    )
+    rounded = _heights_rounded(material)
+    published = load_published_tables().fit["p"]
     yield Figure(
         "probabilities.png",
         "Probabilities of tentative findings",
         "Histogram of p",
         f"p of all tentative findings, in steps of {P_EDGES[1]:g}. n = "
-        f"{material.disclosure.shown(material.totals.tentative)} tentative findings.{rounded}",
+        f"{material.disclosure.shown(material.totals.tentative)} tentative findings.{rounded} Published, of "
+        f"2,066: mean {published.mean}, sd {published.sd}, {published.minimum} to {published.maximum}.",
         "fitted_probabilities",
         probability_bars(material.disclosure.heights(material.totals.p_heights)),
     )
+
+
+def _vocabulary_figure(material: Material) -> Figure | Missing:
+    """How often each ranked phrase was extracted."""
+    title = "How often hedging phrases occur"
+    shown = dict(zip(material.ranking["phrase"], material.shown_ranking["phrase"], strict=True))
+    counts = material.examples[material.examples > 0]
+    if counts.empty:
+        return Missing(title, "Nothing to show: no hedging phrase was extracted, or the vocabulary is gone.")
+    frame = pd.DataFrame(
+        {
+            "phrase": [shown.get(phrase, "") for phrase in counts.index],
+            "n_examples": [material.disclosure.height(int(count)) for count in counts],
+            "retained": counts.index.isin(list(shown)),
+        }
+    )
+    published = load_published_tables().vocabulary
+    often = ", ".join(f"{phrase} {count}" for phrase, count in published.most_frequent.items())
+    return Figure(
+        "vocabulary.png",
+        title,
+        "Bars: tentative findings by hedging phrase, the most frequent at the top",
+        "Tentative findings from which each ranked phrase was extracted. n = "
+        f"{int(frame['retained'].sum())} phrases.{_heights_rounded(material)} Published: {published.phrases} "
+        f"phrases, the most frequent {often}.",
+        "hedge_vocabulary",
+        vocabulary_histogram(frame),
+    )
+
+
+def _heights_rounded(material: Material) -> str:
+    if not material.disclosure.withholds:
+        return ""
+    return f" Heights are rounded to multiples of {material.disclosure.threshold}."
 
 
 def analysis_figures(material: Material) -> Iterator[Figure | Missing]:
     """Agreement of judges, robustness of the ranking, validation of the fit; what was not run is named."""
     settings = material.origin.settings.explicit
     limits = settings.opponent_limit, settings.panel_steps
+    robust, pairs = load_published_tables().robustness, load_published_tables().agreement.pairs
     validation = material.analyses.get("fit_validation")
     fits = ""
     if validation is not None and not validation.empty:
@@ -139,7 +181,8 @@ def analysis_figures(material: Material) -> Iterator[Figure | Missing]:
             "Agreement of judges",
             "Square: how often two judges give the same answer",
             "Share of comparisons in which two judges give the same answer (0.5 is chance). n = "
-            f"{_agreement_n(material)} comparisons a pair of judges.",
+            f"{_agreement_n(material)} comparisons a pair of judges. Published, of four LLMs: "
+            f"{min(value for *_, value in pairs):.3f} to {max(value for *_, value in pairs):.3f}.",
             agreement_heat_map,
         ),
         (
@@ -159,7 +202,8 @@ def analysis_figures(material: Material) -> Iterator[Figure | Missing]:
             "Points: change of mu, rank and correlation with fewer comparisons",
             "Change against the ranking (mu in TrueSkill points, rank in places) with fewer "
             "comparisons per phrase pair, and with other random orders alone. n = "
-            f"{len(material.ranking)} phrases.",
+            f"{len(material.ranking)} phrases. Published, with {robust.comparisons} instead of 10: mu "
+            f"{robust.mean_abs_mu}, rank {robust.mean_abs_rank}, Spearman {robust.spearman}.",
             robustness_plot,
         ),
         (

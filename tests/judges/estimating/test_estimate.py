@@ -236,7 +236,7 @@ def test_what_a_stopped_run_has_paid_is_deducted(
 def test_an_estimate_needs_no_home_no_key_no_sdk(delivery: Path, tmp_path: Path) -> None:
     code = (
         "import sys; from lunguage_assets.cli.main import commands\n"
-        f"commands(['estimate', '--data', {str(delivery)!r}, '--preset', 'paper-2025', '--json', "
+        f"commands(['estimate', '--data', {str(delivery)!r}, '--preset', 'models-2025', '--json', "
         "'e.json'], standalone_mode=False)\n"
         "assert not {'openai', 'anthropic', 'google.genai', 'transformers', 'torch'} & set(sys.modules)"
     )
@@ -530,7 +530,7 @@ PROMPT_TOKENS, ANSWER_TOKENS = 500, 5
 
 
 def test_the_papers_cost_follows_from_its_steps_and_prices() -> None:
-    configuration = load_judges(preset="paper-2025")
+    configuration = load_judges(preset="models-2025")
     prices = {key: configuration.models[key].price for key in configuration.panel_members}
     found = cost_of_fits(
         2066, 24.61, 10, {key: price for key, price in prices.items() if price}, PROMPT_TOKENS, ANSWER_TOKENS

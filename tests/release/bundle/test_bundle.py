@@ -82,7 +82,7 @@ def test_latest_names_the_version_and_its_files_have_the_names_that_they_always_
         "Lunguage_plus_plus.csv", "Lunguage_plus_plus.parquet", "resolution_log.csv", "conflicts.csv",
         "pathway_matches.csv", "accounting.csv", "rejected.csv", "labels.parquet", "labels.csv", "LABELS.md",
         "labels_chexpert.csv", "labels_probability.csv", "TABLES.md", "table_certainty.csv",
-        "table_expansion.csv", "table_conflicts.csv", "table_figures.csv", "summary.json",
+        "table_fit.csv", "table_expansion.csv", "table_conflicts.csv", "table_figures.csv", "summary.json",
     }  # fmt: skip
     current = current_version(version.parent)
     assert current == version
@@ -402,18 +402,22 @@ def test_counts_of_patients_are_rounded_wherever_the_open_part_shows_them(
     assert {float(figures[name]) % 5 for name in ("studies", "delivered rows", "rows out")} == {0.0}
     counted = (
         pd.read_csv(of_patients / "open" / "table_certainty.csv")
-        .filter(regex="definitive|tentative")
+        .filter(regex="^(definitive|tentative|total)")
         .to_numpy()
         .ravel()
     )
-    assert {str(value) for value in counted} <= {"<5", *map(str, range(0, 100, 5))}
+    assert {str(value) for value in counted} <= {"<5", *map(str, range(0, 1000, 5))}
     assert "<5" in counted
+    fits = pd.read_csv(of_patients / "open" / "table_fit.csv")
+    assert set(fits["n"].astype(int) % 5) == {0}
+    assert fits[["minimum", "maximum"]].isna().all(axis=None), "each is one finding's"
     assert re.search(r"Rows against v1: \d*[05] added, \d*[05] removed, (0|<5|\d*[05]) changed", pages[2])
 
 
 def test_of_invented_reports_the_open_part_shows_exact_counts(version: Path) -> None:
     for name in (
         "table_certainty.csv",
+        "table_fit.csv",
         "table_figures.csv",
         "table_conflicts.csv",
         "table_expansion.csv",

@@ -19,7 +19,13 @@ from lunguage_assets.release.report.paper_tables import PaperTables, paper_table
 from lunguage_assets.release.report.published_tables import load_published_tables
 from lunguage_assets.settings import load_settings
 from lunguage_assets.tables import REFERENCE_RANKING, TABLES
-from lunguage_assets.tables.paper import CERTAINTY_TABLE, CONFLICT_TABLE, CORPUS_FIGURES, EXPANSION_TABLE
+from lunguage_assets.tables.paper import (
+    CERTAINTY_TABLE,
+    CONFLICT_TABLE,
+    CORPUS_FIGURES,
+    EXPANSION_TABLE,
+    FIT_TABLE,
+)
 
 counts = st.integers(min_value=0, max_value=10_000)
 thresholds = st.integers(min_value=5, max_value=25)
@@ -89,11 +95,16 @@ def certainty(**counts: int) -> dict[str, object]:
     return {
         "diagnosis": "pneumonia",
         **{name: counts.get(name, 0) for name in columns},
+        "total": sum(counts.get(name, 0) for name in columns[:4]),
+        **{f"percent_{name}": 33.3 for name in columns[:4]},
         "p_mean": 0.4321,
         "p_sd": 0.1,
         "p_min": 0.3,
         "p_max": 0.5,
     }
+
+
+FITS = {"measure": "mu", "n": 7, "mean": 22.123, "sd": 1.234, "minimum": 3.2, "maximum": 40.1}
 
 
 def tables(certain: dict[str, object]) -> PaperTables:
@@ -114,6 +125,7 @@ def tables(certain: dict[str, object]) -> PaperTables:
     ]
     return PaperTables(
         CERTAINTY_TABLE.frame([certain]),
+        FIT_TABLE.frame([dict.fromkeys(FIT_TABLE.names) | FITS]),
         EXPANSION_TABLE.frame([expansion]),
         CONFLICT_TABLE.frame([conflict]),
         CORPUS_FIGURES.frame(figures),
@@ -149,6 +161,25 @@ def test_statistics_need_enough_findings_with_information_and_have_two_decimals(
         tables(certainty(tentative_positive=3, tentative_negative=2, no_information=1))
     )
     assert pd.isna(without.certainty.loc[0, "p_mean"])
+
+
+def test_percents_are_those_of_the_counts_that_are_shown() -> None:
+    shown = Disclosure(5).tables(
+        tables(certainty(definitive_positive=13, tentative_positive=4, definitive_negative=5))
+    )
+    line = shown.certainty.iloc[0]
+    assert (line["total"], line["definitive_positive"], line["percent_definitive_positive"]) == (20, 15, 75.0)
+    assert pd.isna(line["percent_tentative_positive"]), "it would tell the four"
+    assert line["percent_tentative_negative"] == 0.0
+    assert shown.expansion[["percent_expanded", "percent_added"]].isna().all(axis=None)
+
+
+def test_of_the_fits_of_patients_neither_few_nor_single_ones_are_told() -> None:
+    shown = Disclosure(5).tables(tables(certainty())).fit.iloc[0]
+    assert (shown["n"], shown["mean"], shown["sd"]) == (5, 22.12, 1.23)
+    assert shown[["minimum", "maximum"]].isna().all()
+    few = Disclosure(10).tables(tables(certainty())).fit.iloc[0]
+    assert (few["n"], pd.isna(few["mean"])) == ("<10", True)
 
 
 def test_of_invented_reports_everything_is_shown_exactly() -> None:

@@ -25,6 +25,7 @@ from lunguage_assets.release.bundle.provenance import (
     provenance,
     provenance_text,
 )
+from lunguage_assets.settings import load_settings
 
 
 def told(made: Made, origin: Origin) -> dict[str, object]:
@@ -69,8 +70,19 @@ def test_it_holds_no_time_no_machine_and_no_path(invented: Made) -> None:
     assert text == provenance_text(told(invented, origin))
 
 
+def test_that_options_are_the_papers_and_which_are_not_is_told(invented: Made) -> None:
+    origin = invented.origin()
+    asked = load_settings(as_published=True)
+    published = told(invented, replace(origin, settings=asked))["as_published"]
+    assert published == {"asked": True, "other": {}}
+    lexical = asked.model_copy(update={"implicit": asked.implicit.model_copy(update={"encoder": "lexical"})})
+    assert told(invented, replace(origin, settings=lexical))["as_published"]["other"] == {
+        "implicit.encoder": {"published": "sentence", "used": "lexical"}
+    }
+
+
 def test_language_models_are_told_with_model_parameters_and_prompts(invented: Made) -> None:
-    configuration = load_judges(preset="paper-2025")
+    configuration = load_judges(preset="models-2025")
     members = configuration.members("panel")
     ranking = invented.ranking.assign(judges=[list(members)] * len(invented.ranking))
     origin = replace(

@@ -19,6 +19,7 @@ from profiles import examples
 from lunguage_assets.documents import markdown_table
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.release.report.documents import write_paper_tables
+from lunguage_assets.release.report.fit_figures import FitFigures
 from lunguage_assets.release.report.paper_tables import (
     PaperCounts,
     PaperTables,
@@ -26,13 +27,20 @@ from lunguage_assets.release.report.paper_tables import (
 )
 from lunguage_assets.release.report.published_tables import load_published_tables
 from lunguage_assets.tables import ACCOUNTING, REPORTS
-from lunguage_assets.tables.paper import CERTAINTY_TABLE, CONFLICT_TABLE, CORPUS_FIGURES, EXPANSION_TABLE
+from lunguage_assets.tables.paper import (
+    CERTAINTY_TABLE,
+    CONFLICT_TABLE,
+    CORPUS_FIGURES,
+    EXPANSION_TABLE,
+    FIT_TABLE,
+)
 
 
 def stored(rows: list[Said]) -> tuple[Outcome, dict[str, pd.DataFrame]]:
     outcome = run(rows)
-    _, _, delivered = frames(rows)
+    _, fitted, delivered = frames(rows)
     return outcome, {
+        "fitted_probabilities": fitted,
         "reports": delivered,
         "pathway_matches": outcome.expansion.matches,
         "lunguage_plus_plus": outcome.rows,
@@ -155,6 +163,7 @@ def test_the_tables_agree_with_the_rows_they_are_counted_from(rows: list[Said]) 
     made = paper_tables(tables, dictionary().statistics(), load_published_tables())
     for table, frame in (
         (CERTAINTY_TABLE, made.certainty),
+        (FIT_TABLE, made.fit),
         (EXPANSION_TABLE, made.expansion),
         (CONFLICT_TABLE, made.conflicts),
         (CORPUS_FIGURES, made.figures),
@@ -162,20 +171,57 @@ def test_the_tables_agree_with_the_rows_they_are_counted_from(rows: list[Said]) 
         table.to_arrow(frame)
     counts = Counter(outcome.rows["source"])
     assert figure(made, "stated rows out") == counts["original"]
-    assert figure(made, "generated rows out") == counts["expansion"] == made.expansion["added"].sum()
+    every = line(made.expansion, diagnosis="all diagnoses")
+    assert figure(made, "generated rows out") == counts["expansion"] == every["added"]
+    assert made.expansion["added"].sum() == 2 * every["added"]
     assert figure(made, "rows before resolution") - figure(made, "rows that resolution took away") == len(
         outcome.rows
     )
     generated = outcome.expansion.expansions["outcome"].value_counts()
-    assert made.expansion["generated"].sum() == generated.get("generated", 0)
-    assert made.expansion["already_stated"].sum() == generated.get("already stated", 0)
+    assert every["generated"] == generated.get("generated", 0)
+    assert every["already_stated"] == generated.get("already stated", 0)
     assert made.conflicts["conflicts"].sum() == len(outcome.resolution.conflicts)
     everything = line(made.certainty, diagnosis="all findings")
-    current = (outcome.rows["currency"] == "current dx") & (outcome.rows["source"] == "original")
-    assert (
-        sum(everything[f"{c}_{p}"] for c in ("definitive", "tentative") for p in ("positive", "negative"))
-        == current.sum()
+    delivered = frames(rows)[0]
+    current = delivered[delivered["currency"] == "current dx"]
+    counted = [everything[f"{c}_{p}"] for c in ("definitive", "tentative") for p in ("positive", "negative")]
+    assert counted == [(current["status"] == status).sum() for status in ("dp", "dn", "tp", "tn")]
+    assert everything["total"] == sum(counted) == len(current)
+
+
+def test_findings_that_are_merged_or_removed_are_counted_as_the_report_states_them() -> None:
+    rows = [
+        said("pneumonia", "tp", p=0.4),
+        said("pneumonia", "tp", p=0.6),
+        said("pneumonia", "dn"),
+        said("mass", "dp"),
+        said("mass", "dn"),
+    ]
+    outcome, _ = stored(rows)
+    assert len(outcome.rows[outcome.rows["source"] == "original"]) < len(rows)
+    table = tables_of(*rows).certainty
+    pneumonia = line(table, diagnosis="pneumonia")
+    assert (pneumonia["tentative_positive"], pneumonia["definitive_negative"], pneumonia["total"]) == (
+        2,
+        1,
+        3,
     )
+    assert pneumonia["percent_tentative_positive"] == pytest.approx(200 / 3)
+    assert (pneumonia["p_min"], pneumonia["p_max"]) == (0.4, 0.6)
+    assert line(table, diagnosis="all findings")["total"] == 5
+
+
+def test_the_fits_are_told_by_mean_and_range_with_the_published_values_beside() -> None:
+    tables = [stored([said("pneumonia", "tp", p=p)])[1]["fitted_probabilities"] for p in (0.4, 0.6)]
+    counts = FitFigures()
+    for number, frame in enumerate(tables):
+        counts.add(frame.assign(p_source="fitted", steps=10 + number, rank=4, mu=20.0 + number))
+    table = counts.table(load_published_tables().fit)
+    steps, rank = line(table, measure="steps"), line(table, measure="rank")
+    assert [steps[name] for name in ("n", "mean", "sd", "minimum", "maximum")] == [2, 10.5, 0.5, 10, 11]
+    assert (rank["mean"], rank["published_minimum"], rank["published_maximum"]) == (5, 1, 43)
+    assert line(table, measure="mu")["published_mean"] == 22.62
+    assert FitFigures().table({})["mean"].isna().all()
 
 
 # the published corpus
@@ -273,7 +319,7 @@ def test_counted_study_by_study_the_tables_are_the_same() -> None:
     together = tables_of(*rows)
     apart = counts.tables(dictionary().statistics(), load_published_tables(), patients)
     assert len(studies) == 3
-    for name in ("certainty", "expansion", "conflicts", "figures"):
+    for name in ("certainty", "fit", "expansion", "conflicts", "figures"):
         pd.testing.assert_frame_equal(getattr(apart, name), getattr(together, name))
 
 

@@ -20,7 +20,7 @@ from lunguage_assets.pictures.plots import probability_histogram
 from lunguage_assets.release.bundle.bundle import write_bundle
 from lunguage_assets.release.bundle.material import shown_analyses
 from lunguage_assets.release.report import report_figures
-from lunguage_assets.release.report.report import ReportTable, _table
+from lunguage_assets.release.report.report_tables import ReportTable, report_table
 from lunguage_assets.tables import FIT_VALIDATION, JUDGE_AGREEMENT, RANKING_CORRELATIONS, RANKING_ROBUSTNESS
 from lunguage_assets.tables.agreement import EXPERT_AGREEMENT
 from lunguage_assets.tables.schema import Table
@@ -247,6 +247,6 @@ def test_a_column_of_counts_and_bounds_stands_to_the_right_and_fixed_decimals_ar
             "flag": [True, False],
         }
     )
-    made: ReportTable = _table("t", "c", "s", frame, decimals={"mu": 2})
+    made: ReportTable = report_table("t", "c", "s", frame, decimals={"mu": 2})
     assert made.numeric == (False, True, True, False)
     assert made.rows == (("a", "10", "1.00", "True"), ("b", "<5", "", "False"))

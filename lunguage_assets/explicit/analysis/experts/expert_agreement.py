@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from lunguage_assets.draws import coins, mix, text_hash, text_hashes
 from lunguage_assets.explicit.analysis.agreement_rows import agreement_row
+from lunguage_assets.explicit.analysis.experts.expert_views import OCCUPATION
 from lunguage_assets.explicit.analysis.experts.experts import MISSING, UNREADABLE, Experts, Responses
 from lunguage_assets.explicit.analysis.reliability import (
     Estimate,
@@ -84,11 +85,7 @@ def expert_agreement(
     references += [
         _majority_choice(responses, judge, matches[judge], settings.seed) for judge in sorted(matches)
     ]
-    groups = {"all": np.arange(len(responses.experts), dtype=np.int64)}
-    for role in ("writer", "reader"):
-        groups[role] = np.array(
-            [i for i, name in enumerate(responses.experts) if experts.role(name) == role], dtype=np.int64
-        )
+    groups = _groups(responses, experts)
     rows = list(_not_compared(responses))
     for reference in references:
         rows += _individual_rows(responses, reference)
@@ -100,11 +97,23 @@ def expert_agreement(
     for group, members in groups.items():
         if group == "all" or len(members) > 1:
             rows += _among_experts(responses, group, members, settings)
+    rows = [{**row, "experts": len(groups[row["group"]])} for row in rows]
     order = {measure: i for i, measure in enumerate(EXPERT_AGREEMENT.column("measure").choices)}
     rows.sort(
         key=lambda row: (order[row["measure"]], row["coding"], row["group"], row["first"], row["second"])
     )
     return EXPERT_AGREEMENT.frame(rows)
+
+
+def _groups(responses: Responses, experts: Experts) -> dict[str, Integers]:
+    """Places of the experts of every group: all, by role, by occupation."""
+    members: dict[str, list[int]] = {"all": [], "writer": [], "reader": []}
+    for place, name in enumerate(responses.experts):
+        occupation = experts.occupation(name)
+        of = ["all", experts.role(name), f"{OCCUPATION}{occupation}" if occupation else ""]
+        for group in filter(None, of):
+            members.setdefault(group, []).append(place)
+    return {group: np.array(places, dtype=np.int64) for group, places in members.items()}
 
 
 def _ranking_choice(responses: Responses, ranker: str, ranking: pd.DataFrame) -> _Reference:

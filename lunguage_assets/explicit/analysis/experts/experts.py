@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from lunguage_assets.corpus.records import Record, read_records
 from lunguage_assets.errors import InputError
+from lunguage_assets.explicit.analysis.experts.transposed import transposed
 from lunguage_assets.explicit.hedges.hedging import normal_phrase
 
 FIRST, SECOND, MISSING, UNREADABLE = 0, 1, -1, -2
@@ -26,10 +27,14 @@ FIRST, SECOND, MISSING, UNREADABLE = 0, 1, -1, -2
 Role = Literal["writer", "reader", ""]
 PHRASE_COLUMNS = ("phrase_1", "phrase_2")
 EXPERT_COLUMNS = ("expert", "role", "occupation", "years_of_experience")
+ANSWER = "one of the row's two phrases, 1, 2 or nothing"
 
 _SPELLINGS = {"phrase1": "phrase_1", "phrase2": "phrase_2", "phrase_a": "phrase_1", "phrase_b": "phrase_2"}
 _OF_THE_SURVEY = re.compile(r"pair|phrase_[12]|example.*")
-_NO_EXPERT = re.compile(r"|number|no|id|comments?|notes?|remarks?")
+_NO_EXPERT = re.compile(r"|number|no|id|questions?|comments?|notes?|remarks?")
+_YEARS = re.compile(
+    r"(?P<low>\d+(?:\.\d+)?)(?:\s*(?:to|-|\u2013)\s*(?P<high>\d+(?:\.\d+)?))?\s*(?:years?|yrs?)?"
+)
 _NUMBERS = {"1": FIRST, "1.0": FIRST, "2": SECOND, "2.0": SECOND}
 
 
@@ -79,16 +84,23 @@ class Experts:
     def role(self, name: str) -> Role:
         return self.described[name].role if name in self.described else ""
 
+    def occupation(self, name: str) -> str:
+        """In lower case, so that spellings of it meet; empty when not said."""
+        stated = self.described[name].occupation if name in self.described else ""
+        return " ".join(stated.lower().split())
+
 
 def load_responses(path: Path) -> Responses:
     """Responses from a CSV with the columns phrase_1, phrase_2 and one per expert.
 
     An entry is one of the two phrases, or 1 or 2, or empty. Columns pair and example..., and those named
-    comment, note, number or id, are not experts. A pair that an earlier row has (in either order), equal
+    question, comment, note, number or id, are not experts; the file that the paper publishes, with a question
+    and response_1 to response_n, is read as it is. A pair that an earlier row has (in either order), equal
     phrases and broken rows are left out; an entry that is neither phrase counts as missing.
 
     Raises:
-        InputError: not a CSV, no column of phrases or of an expert, or no usable row.
+        InputError: not a CSV, no column of phrases or of an expert, no usable row, or a column with entries
+            of which none is an answer: it is no expert's, or its expert would agree with nobody.
     """
     header, records = read_records(path)
     names = [_folded(name) for name in header]
@@ -125,8 +137,23 @@ def load_responses(path: Path) -> Responses:
         raise InputError(
             path.name, "no usable row", "a pair of phrases in every row", "Mend the file." + _first(problems)
         )
+    _refuse_unreadable([header[i] for i in places], [entries for _, _, entries in rows], path.name)
     ignored = tuple(header[i] or f"number {i + 1}" for i in further if i not in places)
     return replace(_responses([header[i] for i in places], rows, left_out, problems), ignored=ignored)
+
+
+def _refuse_unreadable(names: Sequence[str], rows: Sequence[Sequence[int]], file: str) -> None:
+    """Refuse a column with entries of which none is an answer, by its name."""
+    for name, entries in zip(names, zip(*rows, strict=True), strict=True):
+        unreadable = entries.count(UNREADABLE)
+        if unreadable and max(entries) < 0:
+            raise InputError(
+                file,
+                f"{unreadable} {'entry' if unreadable == 1 else 'entries'} and no answer among them",
+                ANSWER,
+                "Delete the column if it is no expert's, otherwise mend its entries; nothing was imported.",
+                column=name,
+            )
 
 
 def _responses(
@@ -189,12 +216,11 @@ def _entry(
     if entry in phrases:
         return phrases.index(entry)
     if entry not in _NUMBERS:
-        expected = "one of the row's two phrases, 1, 2 or nothing"
         problems.append(
             InputError(
                 file,
                 "something else",
-                expected,
+                ANSWER,
                 "Mend the entry or empty it.",
                 row=record.number,
                 column=expert,
@@ -206,17 +232,22 @@ def _entry(
 def load_experts(path: Path | None) -> Experts:
     """Who the experts are, from a CSV; without a file nobody is described.
 
-    Columns: expert, role, occupation, years_of_experience. The role is `writer` (of reports), `reader`, or
-    empty. A row without a name, with a name that an earlier row has, or a broken one is left out; an
-    unreadable role or number of years counts as not said.
+    Columns: expert, role, occupation, years_of_experience (7, or 5 to 10). The role is `writer` (of reports),
+    `reader`, or empty. A row without a name, with a name that an earlier row has, or a broken one is left
+    out; an unreadable role or number of years counts as not said. The paper's own form is read too: a row per
+    question, a column per expert (`transposed`).
 
     Raises:
-        InputError: not a CSV, or a missing column expert or role.
+        InputError: not a CSV, or a missing column expert or role; of the other form, no question about the
+            occupation, experience or role.
     """
     if path is None or not path.exists():
         return Experts({})
     header, records = read_records(path, may_be_empty=True)
     names = [_folded(name) for name in header]
+    turned: list[InputError] = []
+    if "question" in names and "expert" not in names:
+        names, records = transposed(header, records, path.name, turned)
     for name in EXPERT_COLUMNS[:2]:
         if names.count(name) != 1:
             raise InputError(
@@ -226,7 +257,7 @@ def load_experts(path: Path | None) -> Experts:
                 "Mend the header.",
             )
     described: dict[str, Expert] = {}
-    problems: list[InputError] = []
+    problems = turned
     for record in records:
         expert = _expert(record, names, described, path.name, problems)
         if expert is not None:
@@ -276,7 +307,7 @@ def _expert(
             InputError(
                 file,
                 "no number",
-                "years from 0 to 80, such as 7",
+                "years from 0 to 80, such as 7 or 5 to 10",
                 "Mend the entry.",
                 row=record.number,
                 column=column,
@@ -295,11 +326,13 @@ def undescribed(responses: Responses, experts: Experts) -> tuple[list[str], list
 
 
 def _years(value: str) -> float | None:
-    try:
-        years = float(value)
-    except ValueError:
+    """Years of experience; the middle of a range such as `5 to 10 years`."""
+    stated = _YEARS.fullmatch(value.strip().lower())
+    if stated is None:
         return None
-    return years if 0.0 <= years <= 80.0 else None
+    low = float(stated["low"])
+    high = float(stated["high"] or low)
+    return (low + high) / 2 if low <= high <= 80.0 else None
 
 
 def _folded(name: str) -> str:

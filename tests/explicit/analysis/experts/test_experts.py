@@ -17,6 +17,7 @@ from profiles import examples
 
 from lunguage_assets.errors import InputError
 from lunguage_assets.explicit.analysis.experts.expert_agreement import expert_agreement
+from lunguage_assets.explicit.analysis.experts.expert_views import by_expert, by_group
 from lunguage_assets.explicit.analysis.experts.experts import (
     Expert,
     Experts,
@@ -268,7 +269,7 @@ FILLED = """pair,Phrase 1,phrase_2,example_1_1,comment,Ann,bob,cyd
 4,or,or,,,1,1,
 5,,may,,,1,1,
 6,too,many,,,1,1,,,,
-7,could,may,,,2,2,
+7,could,may,,,2,2,1
 """
 
 
@@ -288,7 +289,7 @@ def test_what_people_fill_in_is_read_and_every_left_out_row_and_entry_named(
         ("or", "if any"),
         ("could", "may"),
     ]
-    assert found.chosen.tolist() == [[0, 1, -1], [0, 1, -2], [1, 1, -1]]
+    assert found.chosen.tolist() == [[0, 1, -1], [0, 1, -2], [1, 1, 0]]
     assert found.left_out_rows == 4
     assert found.ignored == ("comment",)
     places = [(problem.row, problem.column, problem.found) for problem in found.problems]
@@ -366,3 +367,88 @@ def test_no_file_describes_nobody_and_a_file_without_roles_is_refused(tmp_path: 
     assert load_experts(None).role("ann") == ""
     with pytest.raises(InputError, match="role"):
         load_experts(write(tmp_path / "e.csv", "expert,occupation\nann,radiologist\n"))
+
+
+PUBLISHED_FORM = """,question,phrase_1,phrase_2,response_1,response_2
+0,Which is surer?,likely,may,likely,likely
+1,Which is surer?.1,or,if any,or,if any
+"""
+TRANSPOSED = """,question,response_1,response_2
+0,What is your occupation? ,Radiologist,General practitioner
+1,How many years of experience do you have? ,5 to 10 years,3
+"""
+
+
+def test_the_wide_file_as_the_paper_publishes_it_is_read_and_its_question_is_no_expert(
+    tmp_path: Path,
+) -> None:
+    found = load_responses(write(tmp_path / "wide.csv", PUBLISHED_FORM))
+    assert found.experts == ("response_1", "response_2")
+    assert found.chosen.tolist() == [[0, 0], [0, 1]]
+    assert found.ignored == ("number 1", "question")
+    assert not found.problems
+    assert measured(study(found), "fleiss kappa", coding="phrase")["value"] is not None
+
+
+def test_a_column_with_entries_and_no_answer_is_refused_by_name(tmp_path: Path) -> None:
+    text = "phrase_1,phrase_2,ann,ward\nlikely,may,1,east wing\nor,may,2,west wing\n"
+    with pytest.raises(InputError) as refused:
+        load_responses(write(tmp_path / "r.csv", text))
+    assert (refused.value.file, refused.value.column) == ("r.csv", "ward")
+    assert refused.value.found == "2 entries and no answer among them"
+    assert "one of the row's two phrases" in refused.value.expected
+    assert "Delete the column" in refused.value.remedy
+    assert "wing" not in str(refused.value)
+
+
+def test_experts_described_by_a_row_per_question_are_those_of_a_row_per_expert(tmp_path: Path) -> None:
+    found = load_experts(write(tmp_path / "who.csv", TRANSPOSED))
+    assert found.described == {
+        "response_1": Expert("response_1", "", "Radiologist", 7.5),
+        "response_2": Expert("response_2", "", "General practitioner", 3.0),
+    }
+    assert not found.problems
+    by_expert = (
+        "expert,role,occupation,years_of_experience\nresponse_1,,Radiologist,5-10\n"
+        "response_2,,General practitioner,3 years\n"
+    )
+    assert load_experts(write(tmp_path / "rows.csv", by_expert)) == found
+
+
+def test_a_question_about_something_else_is_named_and_without_any_other_the_file_is_refused(
+    tmp_path: Path,
+) -> None:
+    asked = TRANSPOSED + "2,Favourite colour?,red,blue\n3,Which occupation?,x,y\n4,Role,writer,boss\n"
+    found = load_experts(write(tmp_path / "who.csv", asked))
+    assert [(p.file, p.row, p.column, p.found) for p in found.problems] == [
+        ("who.csv", 3, "question", "another question"),
+        ("who.csv", 4, "question", "a second question about occupation"),
+        ("who.csv", 2, "role", "something else"),
+    ]
+    assert found.role("response_1") == "writer"
+    with pytest.raises(InputError, match=r"who\.csv, column 'question'.*a row per expert"):
+        load_experts(write(tmp_path / "who.csv", ",question,response_1\n0,Favourite colour?,red\n"))
+
+
+def test_experts_are_averaged_by_occupation_however_it_is_spelled() -> None:
+    experts = Experts({
+        "ann": Expert("ann", "", "Radiologist"),
+        "bob": Expert("bob", "", " radiologist"),
+        "cyd": Expert("cyd", "", "surgeon"),
+    })  # fmt: skip
+    frame = study(experts=experts)
+    both = measured(frame, "with ranking", "", "panel", group="occupation: radiologist")
+    assert (both["value"], both["experts"]) == (pytest.approx((1.0 + 3 / 4) / 2), 2)
+    assert measured(frame, "with expert", group="occupation: radiologist")["value"] == 4 / 5
+    shares = by_group(frame)
+    assert shares.index.tolist() == ["all (3)", "radiologist (2)"], "a group of one is a person"
+    assert shares.columns.tolist() == ["panel", "gpt", "none"]
+    assert shares.loc["radiologist (2)", "panel"] == both["value"]
+
+
+def test_single_experts_stand_by_occupation_and_agree_both_ways_round() -> None:
+    experts = Experts({"ann": Expert("ann", "", "surgeon"), "cyd": Expert("cyd", "", "internist")})
+    shares = by_expert(study(experts=experts), experts)
+    assert shares.index.tolist() == ["(bob)", "internist (cyd)", "surgeon (ann)"]
+    assert shares.loc["(bob)", "surgeon (ann)"] == shares.loc["surgeon (ann)", "(bob)"] == 4 / 5
+    assert np.isnan(shares.loc["(bob)", "(bob)"])
