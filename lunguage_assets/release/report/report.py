@@ -20,12 +20,14 @@ from lunguage_assets.release.bundle.costs import ANSWER_COSTS
 from lunguage_assets.release.bundle.material import Material
 from lunguage_assets.release.report.documents import without_empty_published
 from lunguage_assets.release.report.report_figures import (
+    NOT_RUN,
     Figure,
     Missing,
     analysis_figures,
     conflict_figure,
     explicit_figures,
 )
+from lunguage_assets.tables import AUDITED_LABELS, PATHWAY_AUDIT
 from lunguage_assets.tables.paper import CERTAINTY_TABLE, CONFLICT_TABLE, CORPUS_FIGURES, EXPANSION_TABLE
 
 
@@ -81,7 +83,12 @@ def report_sections(material: Material) -> list[Section]:
             _TRUST,
             (*analysis_figures(material), *_agreement(material)),
         ),
-        Section("implicit", "What stated diagnoses imply", _IMPLICIT, (_expansion(material),)),
+        Section(
+            "implicit",
+            "What stated diagnoses imply",
+            _IMPLICIT,
+            (_expansion(material), *_audit(material)),
+        ),
         Section(
             "conflicts",
             "Contradictions and repetitions",
@@ -230,6 +237,29 @@ def _expansion(material: Material) -> ReportTable:
         "pathway_matches, resolution_log, lunguage_plus_plus",
         frame,
     )
+
+
+def _audit(material: Material) -> list[Item]:
+    """What the reports themselves say of the pathways, and what the labels would be."""
+    audit, labels = material.analyses.get("pathway_audit"), material.analyses.get("audited_labels")
+    if audit is None or labels is None:
+        return [Missing("Pathways against the reports", NOT_RUN)]
+    mentioned = audit[audit["share"].notna()]
+    edges = _table(
+        "Pathways against the reports",
+        f"{PATHWAY_AUDIT.description} Studies; shares from 0 to 1 with Wilson's 95% interval. n = "
+        f"{len(mentioned)} of {len(audit)} edges with a share.{_rounded(material)}",
+        "pathway_audit",
+        mentioned.drop(columns=["edge", "both", "place"]),
+    )
+    used = labels[labels["p"].notna()]
+    measured = _table(
+        "Implied labels with the measured shares",
+        f"{AUDITED_LABELS.description} Studies; mean p. n = {len(used)} labels.{_rounded(material)}",
+        "audited_labels",
+        used,
+    )
+    return [edges, measured]
 
 
 def _conflicts(material: Material) -> ReportTable:
