@@ -85,7 +85,7 @@ def compare_labels(others: Path, out: Path, home: Path, ranker: str) -> None:
 
     given = read_label_file(others, load_label_list())
     released = released_labels(place, ranker)
-    found = compared(released.labels, given)
+    found = compared(released.labels, released.statements, given)
     written = write_comparison(out, others.name, (ranker, released.version), given, found, released.labels)
     click.echo(
         f"{found.studies} studies in both; {found.only_theirs} only in {others.name}, {found.only_ours} only "

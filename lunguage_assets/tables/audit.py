@@ -82,8 +82,8 @@ CALIBRATION = Table(
         probability("observed_high", "Upper end of its 95% interval (Wilson)"),
         probability("brier", "Mean of (p - outcome) squared; 0 is perfect"),
         probability("ece", "Expected calibration error over bins of equally many cells"),
-        Column("slope", "float", "Of logit p in a logistic regression of the outcome; 1 is perfect; null "
-               "where it is not determined", nullable=True),
+        Column("slope", "float", "Of logit p in a logistic regression of the outcome, 0 < p < 1; 1 is "
+               "perfect; null where it is not determined", nullable=True),
         Column("slope_low", "float", "Lower end of its 95% interval", nullable=True),
         Column("slope_high", "float", "Upper end of its 95% interval", nullable=True),
         Column("intercept", "float", "With the slope held at 1; 0 is perfect, below 0: p is too high",

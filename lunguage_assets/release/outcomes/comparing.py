@@ -35,10 +35,17 @@ class Comparison:
     only_ours: int
 
 
-def compared(labels: pd.DataFrame, others: OtherLabels) -> Comparison:
-    """LABELS beside another file of labels; studies that only one of them has are counted, not compared."""
+def compared(labels: pd.DataFrame, statements: pd.DataFrame, others: OtherLabels) -> Comparison:
+    """The labels of a release beside another file; studies that only one of them has are counted, and not
+    compared.
+
+    Args:
+        labels: LABELS.
+        statements: what `labels_chexpert.csv` says: study_id, chexpert, answer (`ANSWERS`).
+        others: the other file.
+    """
     met = others.cells.merge(labels.drop(columns="chexpert"), on=["study_id", "label"], how="inner")
-    met["answer"] = _answers(met)
+    met = met.merge(statements, on=["study_id", "chexpert"], how="inner")
     ours, theirs, both = (set(frame["study_id"]) for frame in (labels, others.cells, met))
     groups = [("all labels", met), *((str(name), rows) for name, rows in met.groupby("chexpert", sort=True))]
     return Comparison(
@@ -49,15 +56,6 @@ def compared(labels: pd.DataFrame, others: OtherLabels) -> Comparison:
         len(theirs - both),
         len(ours - both),
     )
-
-
-def _answers(met: pd.DataFrame) -> pd.Series:
-    """What LABELS say in the other file's terms: 1 and 0 without doubt, -1 with doubt, blank where the report
-    itself says nothing (implied, contradictory, unmentioned).
-    """
-    stated = met["source"].isin(["stated", "denied"])
-    answer = met["status"].map({"dp": "1", "dn": "0", "tp": "-1", "tn": "-1"})
-    return answer.where(stated, "blank")
 
 
 def _crossed(label: str, rows: pd.DataFrame) -> list[dict[str, Any]]:

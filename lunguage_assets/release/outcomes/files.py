@@ -5,7 +5,10 @@ Cells are coded, so a message quotes a number that it found, and nothing else: t
 
 from __future__ import annotations
 
+import csv
+import gzip
 import re
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -123,27 +126,37 @@ def read_label_file(path: Path, listed: LabelList) -> OtherLabels:
 
 
 def _read(path: Path) -> pd.DataFrame:
-    """All columns as text without surrounding blanks; nothing is empty text."""
+    """All columns as text without surrounding blanks, plain or compressed; nothing is empty text."""
+    opened = gzip.open if path.suffix == ".gz" else open
     try:
-        frame = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig", index_col=False)
-    except (OSError, ValueError, EOFError) as error:  # pandas' parser errors, wrong encodings, broken gzip
+        with opened(path, "rt", encoding="utf-8-sig", newline="") as stream:
+            header, *rows = csv.reader(stream, strict=True)
+    except (OSError, EOFError, zlib.error, csv.Error, ValueError) as error:  # ValueError: no row, or no UTF-8
         raise InputError(
             path.name,
             f"an unreadable file ({type(error).__name__})",
-            "a CSV in UTF-8, with one value per column in every row",
+            "a CSV in UTF-8 with a header",
             "Save it again as CSV.",
         ) from None
-    frame.columns = frame.columns.str.strip()
-    short = frame.isna().any(axis=1)
-    if short.any():
-        raise InputError(
-            path.name,
-            "too few values",
-            "one value per column",
-            "Mend the commas.",
-            row=int(short.to_numpy().argmax()) + 1,
-        )
-    return frame.assign(**{name: frame[name].str.strip() for name in frame.columns})
+    names = [name.strip() for name in header]
+    for number, row in enumerate(rows, start=1):
+        if len(row) != len(names):
+            raise InputError(
+                path.name,
+                f"{len(row)} values",
+                f"{len(names)}, one per column",
+                "Mend the commas and quotes.",
+                row=number,
+            )
+    if len(set(names)) < len(names):
+        raise InputError(path.name, "two columns of one name", "different names", "Mend the header.")
+    columns = zip(*rows, strict=True) if rows else ([] for _ in names)
+    return pd.DataFrame(
+        {
+            name: pd.array([cell.strip() for cell in cells], dtype="str")
+            for name, cells in zip(names, columns, strict=True)
+        }
+    )
 
 
 def _label_names(listed: LabelList) -> dict[str, str]:

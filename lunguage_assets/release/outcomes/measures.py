@@ -1,7 +1,7 @@
 """How well probabilities agree with outcomes: measures of arrays, and nothing of labels or files.
 
-All take p (in [0, 1]) and outcomes (0 or 1) of the same length. A p of 0 or 1 has no logit, so slope and
-intercept are of p kept within `LIMITS`.
+All take p (in [0, 1]) and outcomes (0 or 1) of the same length. A p of 0 or 1 has no logit: slope and
+intercept leave such cells out.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from scipy.stats import binomtest, rankdata
 
 Floats = NDArray[np.float64]
 
-LIMITS = (0.001, 0.999)
 BINS = 10
 
 
@@ -102,10 +101,11 @@ def coverage(found: list[Bin]) -> tuple[float, float]:
 
 
 def recalibration(p: Floats, outcome: Floats) -> Line | None:
-    """The logistic regression of the outcome on logit p; None where it is not determined: one outcome only,
-    one p only, or outcomes that p parts without an overlap.
+    """The logistic regression of the outcome on logit p, of 0 < p < 1; None where it is not determined: one
+    outcome only, one p only, or outcomes that p parts without an overlap.
     """
-    places = _logit(p)
+    p, outcome = _with_logit(p, outcome)
+    places: Floats = logit(p)
     ones, zeros = places[outcome == 1], places[outcome == 0]
     if not len(ones) or not len(zeros) or np.ptp(places) < 1e-9:
         return None
@@ -116,12 +116,13 @@ def recalibration(p: Floats, outcome: Floats) -> Line | None:
 
 
 def calibration_in_the_large(p: Floats, outcome: Floats) -> tuple[float, float] | None:
-    """The intercept with the slope held at 1, and its standard error; None where all outcomes are the
-    same.
+    """The intercept with the slope held at 1, of 0 < p < 1, and its standard error; None where all outcomes
+    are the same.
     """
-    if not 0.0 < outcome.mean() < 1.0:
+    p, outcome = _with_logit(p, outcome)
+    if not 0.0 < outcome.sum() < len(outcome):
         return None
-    fitted = _binomial(outcome, np.ones((len(p), 1)), _logit(p))
+    fitted = _binomial(outcome, np.ones((len(p), 1)), logit(p))
     return float(fitted.params[0]), float(fitted.bse[0])
 
 
@@ -137,9 +138,9 @@ def auroc(p: Floats, outcome: Floats) -> float | None:
     return float((ranks - ones * (ones + 1) / 2.0) / (ones * zeros))
 
 
-def _logit(p: Floats) -> Floats:
-    places: Floats = logit(np.clip(p, *LIMITS))
-    return places
+def _with_logit(p: Floats, outcome: Floats) -> tuple[Floats, Floats]:
+    inside = (p > 0.0) & (p < 1.0)
+    return p[inside], outcome[inside]
 
 
 def _binomial(outcome: Floats, design: Floats, offset: Floats | None = None):  # type: ignore[no-untyped-def]

@@ -43,10 +43,10 @@ implied is a bound. These numbers hold for studies that have an outcome, and no 
 
 _ADOPT = """{table}
 
-To adopt them, read them first, then copy `{file}` into the home (`cp {file} $LUNGUAGE_HOME/`): it takes the
-place of the anchors in use. `lunguage run` then makes every p again, and asks no judge about a sentence that
-it has an answer for. Remove the file to go back. The two ratings of a phrase lie one standard error below and
-above its refitted value; nobody gave them."""
+To adopt them, read them first, then copy `{file}` into the home
+(`cp {file} $LUNGUAGE_HOME/`): it takes the place of the anchors in use. `lunguage run` then makes every p
+again, and asks no judge about a sentence that it has an answer for. Remove the file to go back. The two
+ratings of a phrase lie one standard error below and above its refitted value; nobody gave them."""
 
 _COMPARISON_PAGE = """# Labels beside those of `{file}`
 
@@ -62,8 +62,8 @@ Columns are what the file says: 1, 0, -1 (uncertain) or blank.
 
 ## Agreement
 
-Ours in the file's terms: stated without doubt 1, denied without doubt 0, with doubt -1, else blank. Kappa
-(Cohen) over these four, and over "1 or not".
+Ours in the file's terms, as in `labels_chexpert.csv`: stated without doubt 1, denied without doubt 0, with
+doubt -1, else blank. Kappa (Cohen) over these four, and over "1 or not".
 
 {agreement}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
@@ -14,7 +15,7 @@ from lunguage_assets.home.home import Home
 from lunguage_assets.home.store import partition_path
 from lunguage_assets.release.bundle.versions import LATEST
 from lunguage_assets.tables import FITTED_PROBABILITIES
-from lunguage_assets.tables.labels import LABELS
+from lunguage_assets.tables.labels import CHEXPERT, LABELS
 
 _COLUMNS = (
     "study_id", "label", "chexpert", "source", "p", "p_low", "p_high", "p_source", "p_is_bound", "status",
@@ -25,9 +26,12 @@ _FITTED = ("finding_id", "phrases", "p")
 
 @dataclass(frozen=True)
 class ReleasedLabels:
-    """Some columns of LABELS, and the version that they are of."""
+    """Some columns of LABELS, and the version that they are of; `statements` are the cells of CHEXPERT_LABELS
+    as study_id, chexpert, answer (`ANSWERS`).
+    """
 
     labels: pd.DataFrame
+    statements: pd.DataFrame
     ranker: str
     version: str
 
@@ -55,7 +59,14 @@ def released_labels(home: Home, ranker: str) -> ReleasedLabels:
             "`lunguage run` again: it writes a new version of the release."
         )
     labels: pd.DataFrame = pq.read_table(path, columns=list(_COLUMNS)).to_pandas()
-    return ReleasedLabels(labels, ranker, version)
+    return ReleasedLabels(labels, _statements(path.with_name("labels_chexpert.csv")), ranker, version)
+
+
+def _statements(path: Path) -> pd.DataFrame:
+    wide = pd.read_csv(path)
+    long = wide.melt("study_id", CHEXPERT, "chexpert", "answer")
+    answer = long["answer"].map({1.0: "1", 0.0: "0", -1.0: "-1"}).fillna("blank")
+    return long.assign(study_id="s" + long["study_id"].astype(str), answer=answer)
 
 
 def fitted_of(home: Home, ranker: str, findings: Collection[str]) -> pd.DataFrame:
