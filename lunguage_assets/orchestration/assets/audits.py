@@ -23,7 +23,8 @@ from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.release.bundle.newest import NewestStudies, Tables
 from lunguage_assets.release.labels.labels import study_labels
 from lunguage_assets.release.outcomes.audited import audited_labels, implied_cells
-from lunguage_assets.release.outcomes.calibrating import Judged, calibration, judged
+from lunguage_assets.release.outcomes.calibrating import Judged, judged
+from lunguage_assets.release.outcomes.calibrating import calibration as held_against_outcomes
 from lunguage_assets.release.outcomes.files import read_outcomes
 from lunguage_assets.tables import CALIBRATION, FITTED_PROBABILITIES, TERMS
 
@@ -68,7 +69,7 @@ def pathway_audit(context: dg.AssetExecutionContext, home: HomeResource) -> Iter
     )
 
 
-def calibrated(context: dg.AssetExecutionContext, home: HomeResource) -> Iterator[dg.Output]:
+def calibration(context: dg.AssetExecutionContext, home: HomeResource) -> Iterator[dg.Output]:
     """Hold p of the labels against `outcomes.csv` of the home; empty without that file."""
     if not home.home.outcomes.exists():
         yield dg.Output(CALIBRATION.frame(), "calibration", metadata={"note": "there is no outcomes.csv"})
@@ -77,7 +78,7 @@ def calibrated(context: dg.AssetExecutionContext, home: HomeResource) -> Iterato
     outcomes = read_outcomes(home.home.outcomes, listed)
     with _newest(home, context.partition_key) as studies:
         found = _judged(studies, listed, outcomes)
-    frame = calibration(found)
+    frame = held_against_outcomes(found)
     yield dg.Output(
         frame,
         "calibration",
@@ -133,5 +134,5 @@ def _newest(home: HomeResource, ranker: str) -> Iterator[NewestStudies]:
 
 def audit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
     """Audits of a ranker's result, made on request."""
-    steps = {"pathway_audit": pathway_audit, "calibration": calibrated}
+    steps = {"pathway_audit": pathway_audit, "calibration": calibration}
     return [step_asset(step, compute, partitions, "analysis") for step, compute in steps.items()]
