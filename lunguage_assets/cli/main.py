@@ -8,6 +8,7 @@ import sys
 import click
 
 from lunguage_assets.cli.backfill import backfill
+from lunguage_assets.cli.calibrate import calibrate, compare_labels
 from lunguage_assets.cli.doctor import doctor
 from lunguage_assets.cli.encode import encode
 from lunguage_assets.cli.explain import compare_modes, explain
@@ -76,6 +77,8 @@ def commands() -> None:
 for command in (
     analyse,
     backfill,
+    calibrate,
+    compare_labels,
     compare_modes,
     doctor,
     encode,

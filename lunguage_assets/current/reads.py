@@ -71,6 +71,7 @@ class Reads:
             "gold findings": lambda: _of_file(home.gold_findings),
             "statements": lambda: _of_file(resource("statements.yaml")),
             "expert responses": lambda: _of_file(home.expert_responses) + _of_file(home.expert_descriptions),
+            "outcomes": lambda: _of_file(home.outcomes),
             "release settings": lambda: fingerprint(
                 self.settings.release.model_dump(include={"small_cells"})
             ),

@@ -59,6 +59,7 @@ class Recipe:
         code: raised by one whenever the code of the step gives another result for the same inputs.
         asks_judges: whether making it may cost money.
         on_request: an analysis, which nothing follows from.
+        by_query: it reads the complete batches of its ranker by SQL, a part at a time; Dagster loads nothing.
     """
 
     tables: tuple[str, ...]
@@ -67,6 +68,7 @@ class Recipe:
     code: str = "1"
     asks_judges: bool = False
     on_request: bool = False
+    by_query: bool = False
 
     @property
     def dimensions(self) -> tuple[str, ...]:
@@ -186,6 +188,32 @@ RECIPES: Mapping[str, Recipe] = {
         ("ranking settings", "expert responses"),
         on_request=True,
     ),
+    "pathway_audit": Recipe(
+        ("pathway_audit", "audited_labels"),
+        (
+            Input("terms", side=True),
+            Input("reports", side=True),
+            Input("pathway_matches", side=True),
+            Input("lunguage_plus_plus"),
+            Input("resolution_log", side=True),
+        ),
+        ("pathways", "labels", "statements"),
+        on_request=True,
+        by_query=True,
+    ),
+    "calibration": Recipe(
+        ("calibration",),
+        (
+            Input("reports", side=True),
+            Input("fitted_probabilities", side=True),
+            Input("pathway_matches", side=True),
+            Input("lunguage_plus_plus"),
+            Input("resolution_log", side=True),
+        ),
+        ("labels", "statements", "outcomes"),
+        on_request=True,
+        by_query=True,
+    ),
     RELEASE: Recipe(
         (RELEASE,),
         (
@@ -203,9 +231,12 @@ RECIPES: Mapping[str, Recipe] = {
             Input("ranking_robustness", side=True, optional=True),
             Input("fit_validation", side=True, optional=True),
             Input("expert_agreement", side=True, optional=True),
+            Input("pathway_audit", side=True, optional=True),
+            Input("audited_labels", side=True, optional=True),
         ),
         ("release settings", "labels", "statements"),
         code="3",
+        by_query=True,
     ),
 }
 """Step -> recipe, upstream first."""

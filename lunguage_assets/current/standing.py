@@ -204,7 +204,7 @@ class Standings:
             structurers=self.judges.structurers,
             members=self.judges.members(ranker) if ranker else (),
             judges=self.judges.active_judges,
-            batches=self.complete_batches(ranker) if step == RELEASE else self.batches,
+            batches=self.complete_batches(ranker) if RECIPES[step].by_query else self.batches,
         ):
             if wanted.of_texts and not self.is_text(batch):
                 continue

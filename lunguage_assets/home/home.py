@@ -128,6 +128,11 @@ class Home:
         """Optional description of these experts."""
         return self.root / "experts.csv"
 
+    @property
+    def outcomes(self) -> Path:
+        """Optional outcomes that somebody else established: p of labels is held against them."""
+        return self.root / "outcomes.csv"
+
     def review_queue(self, judge: str, batch: str) -> Path:
         """The review queue of a batch, by one judge's extraction."""
         return self.root / "review" / judge / f"{batch}.csv"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dagster as dg
 
 from lunguage_assets.orchestration.assets.analysis import analysis_assets
+from lunguage_assets.orchestration.assets.audits import audit_assets
 from lunguage_assets.orchestration.assets.corpus import corpus_assets
 from lunguage_assets.orchestration.assets.edited import edited_assets
 from lunguage_assets.orchestration.assets.explicit import explicit_assets
@@ -48,6 +49,7 @@ def build_defs(
         *corpus_assets(partitions),
         *explicit_assets(partitions),
         *analysis_assets(partitions),
+        *audit_assets(partitions),
         *implicit_assets(partitions),
         *release_assets(partitions, place.tables),
     ]

@@ -167,6 +167,13 @@ the other direction, and no image was looked at.
     foot = (
         "\nVariants are spellings; depth is the longest chain of diagnoses; width the number of "
         "distinct leaves. A union of postures is not counted as a pathway.\n"
+        "\n## What the reports say of them\n\n"
+        "`lunguage analyse` counts, for every edge, what the reports themselves state (`pathway_audit`), and "
+        "what\nimplied labels would be with the shares as strengths (`audited_labels`): [how to read "
+        "them](calibration.md#the-pathways).\nTo adopt a share, copy `resources/pathways.yaml` to "
+        "`pathways.yaml` in the home and write it to the sub-finding:\n"
+        "`{finding: consolidation, status: dp, strength: 0.62}`. It is p(sub-finding | diagnosis), above 0 "
+        "and at most 1.\n`lunguage run` then expands again, and asks no judge.\n"
     )
     return head + rows + foot + "".join(_section(dictionary, s, folder) for s in statistics)
 

@@ -9,6 +9,7 @@ section 1).
 from __future__ import annotations
 
 from lunguage_assets.tables.agreement import EXPERT_AGREEMENT, JUDGE_AGREEMENT, RANKING_CORRELATIONS
+from lunguage_assets.tables.audit import AUDITED_LABELS, CALIBRATION, PATHWAY_AUDIT
 from lunguage_assets.tables.columns import (
     ATTRIBUTES,
     CATEGORIES,
@@ -90,6 +91,9 @@ TABLES: dict[str, Table] = {
         RESOLUTION_LOG,
         LUNGUAGE_PLUS_PLUS,
         ACCOUNTING,
+        PATHWAY_AUDIT,
+        AUDITED_LABELS,
+        CALIBRATION,
     )
 }
 """The tables of the store by name, in the order of the pipeline."""
@@ -97,6 +101,8 @@ TABLES: dict[str, Table] = {
 __all__ = [
     "ACCOUNTING",
     "ATTRIBUTES",
+    "AUDITED_LABELS",
+    "CALIBRATION",
     "CATEGORIES",
     "COMPARISON_MATCHES",
     "CONFLICTS",
@@ -119,6 +125,7 @@ __all__ = [
     "LUNGUAGE_PLUS_PLUS",
     "MATCH_REASONS",
     "MODES",
+    "PATHWAY_AUDIT",
     "PATHWAY_MATCHES",
     "PUBLISHED_COLUMNS",
     "P_SOURCES",

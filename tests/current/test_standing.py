@@ -29,8 +29,9 @@ from lunguage_assets.home.store import partition_path, read_table, stored_record
 from lunguage_assets.tables import TABLES
 
 BATCHES = ("first", "second")
-RESULT = ("merging", "expansion", "resolution", "release")
+RESULT = ("merging", "expansion", "resolution", "pathway_audit", "calibration", "release")
 ANALYSES = ("agreement_of_judges", "ranking_robustness", "fit_validation", "expert_agreement")
+AUDITS = ("pathway_audit", "calibration")
 FOLLOWS = {
     # of raw reports, which are not in this home
     **dict.fromkeys(("reading", "structuring", "structuring_agreement"), ()),
@@ -40,10 +41,10 @@ FOLLOWS = {
     "comparing": ("ranking", "fitting", *RESULT, *ANALYSES),
     "ranking": ("fitting", *RESULT, *ANALYSES),
     "fitting": RESULT,
-    "merging": ("expansion", "resolution", "release"),
-    "expansion": ("resolution", "release"),
-    "resolution": ("release",),
-    **dict.fromkeys(("release", *ANALYSES), ()),
+    "merging": RESULT[1:],
+    "expansion": RESULT[2:],
+    "resolution": RESULT[3:],
+    **dict.fromkeys(("release", *ANALYSES, *AUDITS), ()),
 }
 KEYS = {
     **{step: [] for step in ("reading", "structuring", "structuring_agreement")},
@@ -51,8 +52,8 @@ KEYS = {
     "extraction": [("lexicon", batch) for batch in BATCHES],
     "collecting": [("lexicon",)],
     "comparing": [("lexicon",), ("cues",)],
-    **{step: [("panel",)] for step in ("ranking", "release", *ANALYSES)},
-    **{step: [("panel", batch) for batch in BATCHES] for step in ("fitting", *RESULT[:-1])},
+    **{step: [("panel",)] for step in ("ranking", "release", *ANALYSES, *AUDITS)},
+    **{step: [("panel", batch) for batch in BATCHES] for step in ("fitting", *RESULT[:3])},
 }
 """Partitions that are in the finished home."""
 
@@ -318,7 +319,7 @@ ROWS = {
         of_another_table,
         {
             "resolution_log/panel/first": {by_hand("resolution_log", "panel", "first")},
-            "release/panel": {by_hand("resolution_log", "panel", "first")},
+            **below(by_hand("resolution_log", "panel", "first"), "release", *AUDITS),
         },
         (EXPAND[0], *OUT),
     ),

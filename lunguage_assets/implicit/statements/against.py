@@ -82,14 +82,15 @@ class Statements:
                 at = () if meaning.placeless else place
                 yield Assertion(row, meaning.label, says, at, refinements)
 
+    def about(self, row: Row) -> Iterator[tuple[Assertion, Assertion]]:
+        """Every assertion of a row, with every statement about the same subject."""
+        for own in self.of(row):
+            for said in self._of.get((row.currency, own.subject), ()):
+                yield own, said
+
     def against(self, row: Row) -> Row | None:
         """The statement that speaks against a row most strongly; None without one."""
-        found = {
-            said.row.finding_id: said.row
-            for own in self.of(row)
-            for said in self._of.get((row.currency, own.subject), ())
-            if own.contradicts(said)
-        }
+        found = {said.row.finding_id: said.row for own, said in self.about(row) if own.contradicts(said)}
         return min(found.values(), key=claim_preference, default=None)
 
     def contradictions(self) -> Iterator[tuple[Row, Row, Subject]]:

@@ -63,14 +63,14 @@ def step_asset(
                 metadata={"allow_missing_partitions": True} if wanted.on_request or wanted.optional else None,
             )
             for wanted in recipe.inputs
-            if not (wanted.side or wanted.of_texts)
+            if not (wanted.side or wanted.of_texts or recipe.by_query)
         },
         deps=[
             *edited_deps(step),
             *(
                 dg.AssetDep(wanted.table, partition_mapping=partitions.mapping(step, wanted))
                 for wanted in recipe.inputs
-                if wanted.of_texts and not wanted.side
+                if (wanted.of_texts or recipe.by_query) and not wanted.side
             ),
         ],
         outs={
@@ -86,7 +86,9 @@ def _recorded(step: str, recipe: Recipe, compute: Compute) -> Compute:
     """The function; side tables and those of raw reports are read for it, outputs encoded, recorded and given
     a data version.
     """
-    side = [wanted.table for wanted in recipe.inputs if wanted.side or wanted.of_texts]
+    side = [
+        wanted.table for wanted in recipe.inputs if (wanted.side or wanted.of_texts) and not recipe.by_query
+    ]
 
     @wraps(compute)
     def recorded(

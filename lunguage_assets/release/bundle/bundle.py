@@ -207,6 +207,7 @@ def _material(
 ) -> Material:
     disclosure = Disclosure(1 if origin.is_synthetic else origin.settings.release.small_cells)
     shown, stale = shown_analyses(analyses, release.ranking)
+    shown = disclosure.analyses(shown)
     often = examples if examples is not None else pd.Series(dtype="int64")
     hashes = {name: hashlib.sha256(_csv(frame)).hexdigest() for name, frame in shown.items()}
     return Material(

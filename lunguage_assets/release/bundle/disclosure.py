@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from lunguage_assets.explicit.hedges.shown import shown_phrase
 from lunguage_assets.release.report.paper_tables import PaperTables
+from lunguage_assets.tables import AUDITED_LABELS, PATHWAY_AUDIT
 
 STRUCTURE_MEASURES = (
     "diagnoses",
@@ -45,6 +46,17 @@ _CERTAINTY = (
 _CERTAINTY_PERCENTS = {f"percent_{name}": (name, "total") for name in _CERTAINTY[:4]}
 _EXPANSION = ("stated", "expanded", "expanded_generated", "generated", "already_stated", "added")
 _EXPANSION_PERCENTS = {"percent_expanded": ("expanded", "stated"), "percent_added": ("added", None)}
+_AUDIT = (
+    "studies",
+    "mentioned",
+    "as_implied",
+    "otherwise",
+    "both",
+    "tentative_studies",
+    "tentative_mentioned",
+    "tentative_as_implied",
+)
+_AUDITED_LABELS = ("implied", "unmeasured", "fall_below_half")
 _CONFLICTS = ("conflicts", "suppressed", "merged", "removed")
 
 
@@ -144,6 +156,26 @@ class Disclosure:
             return int(value) if float(value).is_integer() else value
         share = "share" in measure or " per " in measure
         return round(value, 2) if share else self.count(int(value))
+
+    def analyses(self, exact: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+        """The analyses for the open part: those that count studies as the paper's tables do."""
+        shown = dict(exact)
+        if not self.withholds:
+            return shown
+        if (audit := shown.get(PATHWAY_AUDIT.name)) is not None:
+            shown[PATHWAY_AUDIT.name] = self._audit(audit)
+        if (labels := shown.get(AUDITED_LABELS.name)) is not None:
+            enough = labels["implied"] >= self.threshold
+            rounded = {name: labels[name].where(enough).round(2) for name in ("p", "p_measured")}
+            shown[AUDITED_LABELS.name] = self._columns(labels.assign(**rounded), _AUDITED_LABELS)
+        return shown
+
+    def _audit(self, audit: pd.DataFrame) -> pd.DataFrame:
+        """A share of few mentions, and the verdict that follows from it, say what single reports say."""
+        enough = audit["mentioned"] >= self.threshold
+        shares = {name: audit[name].where(enough).round(2) for name in ("share", "share_low", "share_high")}
+        verdict = audit["against_experts"].where(enough, "not measured")
+        return self._columns(audit.assign(**shares, against_experts=verdict), _AUDIT)
 
     def phrases(self, ranking: pd.DataFrame, examples: pd.Series) -> pd.DataFrame:
         """A `REFERENCE_RANKING` frame whose phrases say only what may be said: none longer than a hedge, none

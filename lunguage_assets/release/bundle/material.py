@@ -21,8 +21,10 @@ from lunguage_assets.release.bundle.provenance import Origin
 from lunguage_assets.release.bundle.totals import Totals
 from lunguage_assets.release.report.paper_tables import PaperTables
 from lunguage_assets.tables import (
+    AUDITED_LABELS,
     FIT_VALIDATION,
     JUDGE_AGREEMENT,
+    PATHWAY_AUDIT,
     RANKING_CORRELATIONS,
     RANKING_ROBUSTNESS,
 )
@@ -30,7 +32,15 @@ from lunguage_assets.tables.agreement import EXPERT_AGREEMENT
 
 ANALYSES = {
     table.name: table
-    for table in (JUDGE_AGREEMENT, RANKING_CORRELATIONS, RANKING_ROBUSTNESS, FIT_VALIDATION, EXPERT_AGREEMENT)
+    for table in (
+        JUDGE_AGREEMENT,
+        RANKING_CORRELATIONS,
+        RANKING_ROBUSTNESS,
+        FIT_VALIDATION,
+        EXPERT_AGREEMENT,
+        PATHWAY_AUDIT,
+        AUDITED_LABELS,
+    )
 }
 """What `lunguage analyse` makes; a release shows those that are there."""
 

@@ -20,6 +20,7 @@ from lunguage_assets.release.bundle.material import Material
 from lunguage_assets.release.report.agreement_tables import agreement_items
 from lunguage_assets.release.report.documents import without_empty_published
 from lunguage_assets.release.report.report_figures import (
+    NOT_RUN,
     Figure,
     Missing,
     analysis_figures,
@@ -28,6 +29,7 @@ from lunguage_assets.release.report.report_figures import (
     published_places,
 )
 from lunguage_assets.release.report.report_tables import ReportTable, report_table
+from lunguage_assets.tables import AUDITED_LABELS, PATHWAY_AUDIT
 from lunguage_assets.tables.paper import (
     CERTAINTY_TABLE,
     CONFLICT_TABLE,
@@ -77,7 +79,12 @@ def report_sections(material: Material) -> list[Section]:
             _TRUST,
             (*analysis_figures(material), *agreement_items(material)),
         ),
-        Section("implicit", "What stated diagnoses imply", _IMPLICIT, (_expansion(material),)),
+        Section(
+            "implicit",
+            "What stated diagnoses imply",
+            _IMPLICIT,
+            (_expansion(material), *_audit(material)),
+        ),
         Section(
             "conflicts",
             "Contradictions and repetitions",
@@ -257,6 +264,29 @@ def _expansion(material: Material) -> ReportTable:
 def _percent_decimals(frame: pd.DataFrame, material: Material) -> dict[str, int]:
     places = 0 if material.disclosure.withholds else 1
     return {str(name): places for name in frame.columns if str(name).startswith("percent_")}
+
+
+def _audit(material: Material) -> list[Item]:
+    """What the reports themselves say of the pathways, and what the labels would be."""
+    audit, labels = material.analyses.get("pathway_audit"), material.analyses.get("audited_labels")
+    if audit is None or labels is None:
+        return [Missing("Pathways against the reports", NOT_RUN)]
+    mentioned = audit[audit["share"].notna()]
+    edges = report_table(
+        "Pathways against the reports",
+        f"{PATHWAY_AUDIT.description} Studies; shares from 0 to 1 with Wilson's 95% interval. n = "
+        f"{len(mentioned)} of {len(audit)} edges with a share.{_rounded(material)}",
+        "pathway_audit",
+        mentioned.drop(columns=["edge", "both", "place"]),
+    )
+    used = labels[labels["p"].notna()]
+    measured = report_table(
+        "Implied labels with the measured shares",
+        f"{AUDITED_LABELS.description} Studies; mean p. n = {len(used)} labels.{_rounded(material)}",
+        "audited_labels",
+        used,
+    )
+    return [edges, measured]
 
 
 def _conflicts(material: Material) -> ReportTable:

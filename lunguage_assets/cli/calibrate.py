@@ -1,0 +1,100 @@
+"""`lunguage calibrate` and `lunguage compare-labels`: the labels of a release held against outcomes, and
+against labels that others made.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from lunguage_assets.cli.home_option import HOME_OPTION, RANKER_OPTION, chosen_home
+
+_FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
+
+
+@click.command()
+@click.option(
+    "--outcomes", required=True, type=_FILE, help="CSV: study_id, label, outcome (0 or 1), one row per cell."
+)
+@click.option(
+    "--out", required=True, type=click.Path(path_type=Path, file_okay=False), help="Folder for what is found."
+)
+@HOME_OPTION
+@RANKER_OPTION
+def calibrate(outcomes: Path, out: Path, home: Path, ranker: str) -> None:
+    """Hold p of the newest release against outcomes: reliability, Brier, slope, coverage, refitted anchors.
+
+    Asks no judge, and changes nothing in the home. docs/calibration.md says what the numbers mean.
+    """
+    place = chosen_home(home)
+    from lunguage_assets.documents import markdown_table
+    from lunguage_assets.explicit.fit.probability import load_anchors
+    from lunguage_assets.implicit.statements.label_file import load_label_list
+    from lunguage_assets.release.outcomes.calibrating import calibration, judged, refitted_anchors
+    from lunguage_assets.release.outcomes.files import read_outcomes
+    from lunguage_assets.release.outcomes.pages import write_calibration
+    from lunguage_assets.release.outcomes.released_labels import fitted_of, released_labels
+
+    given = read_outcomes(outcomes, load_label_list())
+    released = released_labels(place, ranker)
+    labels = released.labels[released.labels["study_id"].isin(set(given["study_id"]))]
+    fitted = fitted_of(place, ranker, set(labels["finding_id"].dropna()))
+    found = judged(labels, fitted, given)
+    table = calibration(found)
+    anchors, why_none = refitted_anchors(found, load_anchors(place.anchor_ratings))
+    written = write_calibration(
+        out, outcomes.name, (ranker, released.version), found, table, anchors, why_none
+    )
+    click.echo(
+        f"{len(given)} outcomes: {len(found.cells)} with p, {found.unmentioned} unmentioned or "
+        "contradictory, "
+        f"{found.unknown} of {found.unknown_studies} studies that release {released.version} does not have"
+    )
+    shown = ["by", "group", "cells", "positive", "mean_p", "observed", "brier", "ece", "slope", "intercept"]
+    click.echo(markdown_table(table.loc[table["by"].isin(["all", "source", "p_source"]), shown]))
+    if why_none:
+        click.echo(f"no anchors were refitted: {why_none}")
+    click.echo(f"written into {out}: {', '.join(path.name for path in written)}")
+
+
+@click.command("compare-labels")
+@click.option(
+    "--with",
+    "others",
+    required=True,
+    type=_FILE,
+    help="A label file of MIMIC-CXR-JPG: CheXpert's, NegBio's or the radiologists' (.csv or .csv.gz).",
+)
+@click.option(
+    "--out", required=True, type=click.Path(path_type=Path, file_okay=False), help="Folder for what is found."
+)
+@HOME_OPTION
+@RANKER_OPTION
+def compare_labels(others: Path, out: Path, home: Path, ranker: str) -> None:
+    """Put the labels of the newest release beside those of another file: who says what, kappa, p against its
+    positives.
+    """
+    place = chosen_home(home)
+    from lunguage_assets.documents import markdown_table
+    from lunguage_assets.implicit.statements.label_file import load_label_list
+    from lunguage_assets.release.outcomes.comparing import compared
+    from lunguage_assets.release.outcomes.files import read_label_file
+    from lunguage_assets.release.outcomes.pages import write_comparison
+    from lunguage_assets.release.outcomes.released_labels import released_labels
+
+    given = read_label_file(others, load_label_list())
+    released = released_labels(place, ranker)
+    found = compared(released.labels, released.statements, given)
+    written = write_comparison(out, others.name, (ranker, released.version), given, found, released.labels)
+    click.echo(
+        f"{found.studies} studies in both; {found.only_theirs} only in {others.name}, {found.only_ours} only "
+        f"in release {released.version}"
+    )
+    if given.ignored:
+        click.echo(f"columns that are no label: {', '.join(given.ignored)}")
+    everything = found.crossed["label"] == "all labels"
+    for frame in (found.crossed[everything], found.agreement, found.ranked):
+        if len(frame):
+            click.echo(markdown_table(frame) + "\n")
+    click.echo(f"written into {out}: {', '.join(path.name for path in written)}")

@@ -1,0 +1,198 @@
+"""What the reports say of every edge of the pathways, beside the 0.8 of the experts (implicit.md section 4).
+
+A study counts for an edge when it states the diagnosis now and matches the pathway. The sub-finding is
+mentioned when a stated row says it, or means it, at a compatible place, or denies it there: the rules of the
+expansion, but that attributes need not be stated, because a denial names none either. Of a diagnosis with
+doubt nothing is known to follow, so such studies are counted apart.
+
+The easy version, the share of generated rows that were "already stated", has no denominator: it takes silence
+for absence.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal
+
+import pandas as pd
+from scipy.stats import binomtest
+
+from lunguage_assets.corpus.vocabulary import Vocabulary
+from lunguage_assets.implicit.expansion.belief import KEPT_ABOVE
+from lunguage_assets.implicit.expansion.expand import compatible_places
+from lunguage_assets.implicit.pathways.match import is_elsewhere
+from lunguage_assets.implicit.pathways.pathways import Edge, MatchedPathway, PathwayDictionary
+from lunguage_assets.implicit.rows import ATTRIBUTE_NAMES, Row, by_study, collector_paused, read_rows
+from lunguage_assets.implicit.statements.against import Statements
+from lunguage_assets.implicit.statements.label_file import LabelList
+from lunguage_assets.implicit.statements.places import place_parts
+from lunguage_assets.tables import FINDING_COLUMNS, LUNGUAGE_PLUS_PLUS, PATHWAY_AUDIT
+
+LEAST_MENTIONS = 20
+"""Mentions below which a share is not used as a strength."""
+
+EdgeKey = tuple[str, int]
+"""Pathway and 0-based number of the sub-finding in it."""
+
+Said = Literal["present", "absent", "both", "unmentioned"]
+Counts = Counter[tuple[EdgeKey, bool, Said]]
+"""Studies by edge, by whether the diagnosis is stated without doubt, and by what is said of the child."""
+
+_COLUMNS = (*FINDING_COLUMNS, "prob", "p_low", "p_high", "support", "p_source", "source", "pathway_id")
+
+
+class EdgeAudit:
+    """Counts, in the vocabulary of a batch, what its studies say of the edges.
+
+    Args:
+        dictionary: the pathways that the rows were matched to.
+        vocabulary: of the batch.
+        listed: labels and what findings mean of them.
+    """
+
+    def __init__(self, dictionary: PathwayDictionary, vocabulary: Vocabulary, listed: LabelList) -> None:
+        self._dictionary, self._vocabulary, self._listed = dictionary, vocabulary, listed
+        self._pathways = {
+            pathway.id: pathway
+            for diagnosis in dictionary.diagnoses
+            for pathway in dictionary.pathways_of(diagnosis)
+        }
+
+    @collector_paused()
+    def counts(self, rows: pd.DataFrame) -> Counts:
+        """LUNGUAGE_PLUS_PLUS of whole studies to counts, which may be added up."""
+        found: Counts = Counter()
+        stated = rows[rows["source"] == "original"]
+        for study in by_study(read_rows(stated[list(LUNGUAGE_PLUS_PLUS.names)], _COLUMNS)):
+            found.update(self._study(study))
+        return found
+
+    def _study(self, study: Sequence[Row]) -> list[tuple[EdgeKey, bool, Said]]:
+        parents = [row for row in study if row.pathway_id in self._pathways]
+        if not parents:
+            return []
+        statements = Statements(self._listed)
+        statements.add(study)
+        definite = {row.pathway_id for row in parents if row.status == "dp"}
+        said: dict[EdgeKey, set[Said]] = {}
+        for parent in parents:
+            if parent.pathway_id in definite and parent.status != "dp":
+                continue
+            pathway = self._pathways[parent.pathway_id]
+            for number, edge in enumerate(pathway.edges):
+                about = said.setdefault((pathway.id, number), set())
+                about |= self._said(statements, parent, edge)
+        return [(key, key[0] in definite, _one(about)) for key, about in said.items()]
+
+    def _said(self, statements: Statements, parent: Row, edge: Edge) -> set[Said]:
+        child = self._child(parent, edge)
+        found: set[Said] = set()
+        for own, said in statements.about(child):
+            if said.row is parent or self._only_shares_the_name(said.row):
+                continue
+            if own.contradicts(said):
+                found.add("absent")
+            elif (
+                said.present
+                and not self._dictionary.contradictory(said.row.measurement, child.measurement)
+                and compatible_places(frozenset(place_parts(said.place)), frozenset(place_parts(own.place)))
+            ):
+                found.add("present")
+        return found
+
+    def _child(self, parent: Row, edge: Edge) -> Row:
+        """The sub-finding as a presence at the place where the pathway implies it, whatever is implied."""
+        parts: tuple[str, ...] = ()
+        if not edge.is_symptom:
+            parts = tuple(sorted({*parent.location_parts, *self._vocabulary.location_parts(edge.location)}))
+        child = replace(
+            parent,
+            finding_id=f"{parent.finding_id}/",
+            ent=edge.ent,
+            name=edge.name,
+            status="dp",
+            sent="",
+            location=", ".join(parts),
+            location_parts=parts,
+            source="expansion",
+            position=None,
+        )
+        for name in ATTRIBUTE_NAMES:
+            setattr(child, name, edge.attributes.get(name, ""))
+        return child
+
+    def _only_shares_the_name(self, row: Row) -> bool:
+        diagnosis = self._dictionary.recognise(row.name)
+        return diagnosis is not None and is_elsewhere(row, diagnosis, self._dictionary)
+
+
+def _one(said: set[Said]) -> Said:
+    if len(said) == 2:
+        return "both"
+    return next(iter(said), "unmentioned")
+
+
+def audit_table(counts: Counts, dictionary: PathwayDictionary) -> pd.DataFrame:
+    """Counts over all studies to PATHWAY_AUDIT: every edge, mentioned or not, in the order of the file."""
+    return PATHWAY_AUDIT.frame(
+        _audited(counts, diagnosis, pathway, number, edge)
+        for diagnosis in dictionary.diagnoses
+        for pathway in dictionary.pathways_of(diagnosis)
+        for number, edge in enumerate(pathway.edges)
+    )
+
+
+def _audited(
+    counts: Counts, diagnosis: str, pathway: MatchedPathway, number: int, edge: Edge
+) -> dict[str, object]:
+    expected: Said = "present" if edge.status == "dp" else "absent"
+    opposite: Said = "absent" if expected == "present" else "present"
+    key = (pathway.id, number)
+
+    def studies(definite: bool, *said: Said) -> int:
+        return sum(counts[key, definite, one] for one in said)
+
+    agreeing, mentioned = studies(True, expected), studies(True, "present", "absent")
+    share = low = high = None
+    if mentioned:
+        interval = binomtest(agreeing, mentioned).proportion_ci(method="wilson")
+        share = agreeing / mentioned
+        low, high = min(interval.low, share), max(interval.high, share)
+    everything: tuple[Said, ...] = ("present", "absent", "both", "unmentioned")
+    return {
+        "diagnosis": diagnosis,
+        "pathway_id": pathway.id,
+        "edge": number,
+        "sub_finding": edge.ent,
+        "place": edge.location,
+        "expected": expected,
+        "studies": studies(True, *everything),
+        "mentioned": mentioned,
+        "as_implied": agreeing,
+        "otherwise": studies(True, opposite),
+        "both": studies(True, "both"),
+        "share": share,
+        "share_low": low,
+        "share_high": high,
+        "experts": KEPT_ABOVE,
+        "strength": edge.strength,
+        "against_experts": _verdict(low, high),
+        "tentative_studies": studies(False, *everything),
+        "tentative_mentioned": studies(False, "present", "absent"),
+        "tentative_as_implied": studies(False, expected),
+    }
+
+
+def _verdict(low: float | None, high: float | None) -> str:
+    if low is None or high is None:
+        return "not measured"
+    return "above" if low > KEPT_ABOVE else "below" if high < KEPT_ABOVE else "open"
+
+
+def measured_strengths(audit: pd.DataFrame, least: int = LEAST_MENTIONS) -> dict[EdgeKey, float]:
+    """The shares of the edges of PATHWAY_AUDIT with at least so many mentions."""
+    enough = audit[audit["mentioned"] >= least]
+    keys = zip(enough["pathway_id"].tolist(), enough["edge"].tolist(), strict=True)
+    return dict(zip(keys, enough["share"].tolist(), strict=True))

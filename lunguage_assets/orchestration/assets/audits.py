@@ -1,0 +1,138 @@
+"""Group `analysis`, of the result: pathways held against what reports state, p against outcomes (implicit.md
+sections 4 and 6). They read all batches of a ranker a part at a time, as the release does.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import dagster as dg
+import pandas as pd
+from upath import UPath
+
+from lunguage_assets.corpus.vocabulary import Vocabulary
+from lunguage_assets.home.store import partition_path, read_table
+from lunguage_assets.implicit.pathways.audit import Counts, EdgeAudit, audit_table, measured_strengths
+from lunguage_assets.implicit.pathways.pathways import load_dictionary
+from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
+from lunguage_assets.orchestration.assets.release import querying, stored_batches
+from lunguage_assets.orchestration.assets.step import step_asset
+from lunguage_assets.orchestration.metadata import rows_table
+from lunguage_assets.orchestration.partitions import Partitions
+from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.release.bundle.newest import NewestStudies, Tables
+from lunguage_assets.release.labels.labels import study_labels
+from lunguage_assets.release.outcomes.audited import audited_labels, implied_cells
+from lunguage_assets.release.outcomes.calibrating import Judged, judged
+from lunguage_assets.release.outcomes.calibrating import calibration as held_against_outcomes
+from lunguage_assets.release.outcomes.files import read_outcomes
+from lunguage_assets.tables import CALIBRATION, FITTED_PROBABILITIES, TERMS
+
+_OF_LABELS = ("reports", "pathway_matches", "lunguage_plus_plus", "resolution_log")
+_AUDIT = ["diagnosis", "sub_finding", "expected", "mentioned", "as_implied", "share", "share_low",
+          "share_high", "experts", "strength", "against_experts"]  # fmt: skip
+_CALIBRATION = ["by", "group", "cells", "positive", "mean_p", "observed", "brier", "ece", "slope",
+                "intercept", "coverage"]  # fmt: skip
+
+
+def pathway_audit(context: dg.AssetExecutionContext, home: HomeResource) -> Iterator[dg.Output]:
+    """Count what the reports say of every edge of the pathways, beside the 0.8 of the experts."""
+    dictionary = load_dictionary(home.home.pathways_file, Vocabulary.from_terms(TERMS.frame()))
+    listed = load_label_list(dictionary=dictionary)
+    with _newest(home, context.partition_key) as studies:
+        counts: Counts = Counter()
+        audits = {batch: _of_batch(home, batch, listed) for batch in studies.batches}
+        for part in studies.parts("study", ["lunguage_plus_plus"]):
+            for batch, rows in part["lunguage_plus_plus"].groupby("report_batch", sort=True):
+                counts.update(audits[str(batch)].counts(rows))
+        audit = audit_table(counts, dictionary)
+        now = _strengths(audit)
+        measured = measured_strengths(audit)
+        cells = [
+            implied_cells(_labels(part, listed), part["lunguage_plus_plus"], now, measured)
+            for part in studies.parts("study", _OF_LABELS)
+        ]
+    labels = audited_labels(cells, listed.names)
+    yield dg.Output(
+        audit,
+        "pathway_audit",
+        metadata={
+            "measured": int((audit["mentioned"] > 0).sum()),
+            "below_the_experts": int((audit["against_experts"] == "below").sum()),
+            "edges": rows_table(audit[audit["mentioned"] > 0], _AUDIT),
+        },
+    )
+    yield dg.Output(
+        labels,
+        "audited_labels",
+        metadata={"labels": rows_table(labels[labels["implied"] > 0], list(labels.columns))},
+    )
+
+
+def calibration(context: dg.AssetExecutionContext, home: HomeResource) -> Iterator[dg.Output]:
+    """Hold p of the labels against `outcomes.csv` of the home; empty without that file."""
+    if not home.home.outcomes.exists():
+        yield dg.Output(CALIBRATION.frame(), "calibration", metadata={"note": "there is no outcomes.csv"})
+        return
+    listed = load_label_list()
+    outcomes = read_outcomes(home.home.outcomes, listed)
+    with _newest(home, context.partition_key) as studies:
+        found = _judged(studies, listed, outcomes)
+    frame = held_against_outcomes(found)
+    yield dg.Output(
+        frame,
+        "calibration",
+        metadata={
+            "outcomes": len(outcomes),
+            "cells_with_p": len(found.cells),
+            "unmentioned_or_contradictory": found.unmentioned,
+            "of_unknown_studies": found.unknown,
+            "calibration": rows_table(frame, _CALIBRATION),
+        },
+    )
+
+
+def _judged(studies: NewestStudies, listed: LabelList, outcomes: pd.DataFrame) -> Judged:
+    """The labels that have an outcome, over all parts."""
+    wanted = set(outcomes["study_id"])
+    labels, fitted = [], [FITTED_PROBABILITIES.frame()]
+    for part in studies.parts("study", (*_OF_LABELS, "fitted_probabilities")):
+        kept = _labels(part, listed)
+        labels.append(kept[kept["study_id"].isin(wanted)])
+        pairs = part["fitted_probabilities"]
+        fitted.append(pairs.loc[pairs["study_id"].isin(wanted), FITTED_PROBABILITIES.names])
+    return judged(pd.concat(labels, ignore_index=True), pd.concat(fitted, ignore_index=True), outcomes)
+
+
+def _labels(part: Tables, listed: LabelList) -> pd.DataFrame:
+    return study_labels(
+        part["lunguage_plus_plus"], part["pathway_matches"], part["reports"], listed, part["resolution_log"]
+    )
+
+
+def _of_batch(home: HomeResource, batch: str, listed: LabelList) -> EdgeAudit:
+    """The audit in the vocabulary of a batch."""
+    terms = read_table(TERMS, partition_path(home.home.tables, TERMS.name, batch))
+    vocabulary = Vocabulary.from_terms(terms)
+    return EdgeAudit(load_dictionary(home.home.pathways_file, vocabulary), vocabulary, listed)
+
+
+def _strengths(audit: pd.DataFrame) -> dict[tuple[str, int], float | None]:
+    keys = zip(audit["pathway_id"].tolist(), audit["edge"].tolist(), strict=True)
+    given = [None if value != value else value for value in audit["strength"].tolist()]
+    return dict(zip(keys, given, strict=True))
+
+
+@contextmanager
+def _newest(home: HomeResource, ranker: str) -> Iterator[NewestStudies]:
+    """The newest delivery of every study over the complete batches of a ranker."""
+    root = UPath(home.home.tables)
+    batches, _ = stored_batches(root, ranker, [batch.key for batch in home.home.registered()])
+    with querying(home.home.release / ranker) as connection:
+        yield NewestStudies(connection, batches)
+
+
+def audit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
+    """Audits of a ranker's result, made on request."""
+    steps = {"pathway_audit": pathway_audit, "calibration": calibration}
+    return [step_asset(step, compute, partitions, "analysis") for step, compute in steps.items()]

@@ -1,0 +1,1 @@
+"""The labels of a release held against outcomes and against labels that others made (docs/calibration.md)."""

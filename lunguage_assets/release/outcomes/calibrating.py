@@ -1,0 +1,165 @@
+"""p of labels held against outcomes: CALIBRATION by group, and anchors refitted to the outcomes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit
+
+from lunguage_assets.explicit.fit.probability import Z95, Anchor
+from lunguage_assets.explicit.hedges.shown import shown_phrase
+from lunguage_assets.release.outcomes.measures import (
+    Bin,
+    Floats,
+    bins,
+    brier,
+    calibration_in_the_large,
+    coverage,
+    expected_calibration_error,
+    recalibration,
+    wilson,
+)
+from lunguage_assets.tables import CALIBRATION
+
+LEAST_FOR_ANCHORS = 50
+"""Hedged cells with an outcome below which no anchors are refitted."""
+
+_SAME_P = 1e-9
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Labels with an outcome.
+
+    `cells`: LABELS columns of mentioned labels with `outcome`, `phrases` (of the row that decided) and
+    `direct` (its p is the label's, and not turned round). The counts are cells of the outcomes that are in
+    no group: `unmentioned` has no p, `unknown` no study in the release; `unknown_studies` are the latter's.
+    """
+
+    cells: pd.DataFrame
+    unmentioned: int
+    unknown: int
+    unknown_studies: int
+
+
+def judged(labels: pd.DataFrame, fitted: pd.DataFrame, outcomes: pd.DataFrame) -> Judged:
+    """LABELS, FITTED_PROBABILITIES (finding_id, phrases, p) and outcomes (`read_outcomes`) of the same
+    corpus.
+    """
+    met = outcomes.merge(labels, on=["study_id", "label"], how="left")
+    is_known = met["source"].notna()
+    has_p = is_known & met["p"].notna()
+    deciding = fitted[["finding_id", "phrases", "p"]].rename(columns={"p": "p_fitted"})
+    cells = met[has_p].merge(deciding.drop_duplicates("finding_id", keep="last"), on="finding_id", how="left")
+    cells["direct"] = (cells["p"] - cells["p_fitted"]).abs() < _SAME_P
+    return Judged(
+        cells,
+        int((is_known & ~has_p).sum()),
+        int((~is_known).sum()),
+        int(met.loc[~is_known, "study_id"].nunique()),
+    )
+
+
+def calibration(found: Judged) -> pd.DataFrame:
+    """CALIBRATION: all cells, by label, by source, by source of p, and by hedging phrase where it is the only
+    one of its finding.
+    """
+    return CALIBRATION.frame(
+        {"by": by, "group": group, **_measured(cells)} for by, group, cells in _groups(found.cells)
+    )
+
+
+def _groups(cells: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
+    if cells.empty:
+        return
+    yield "all", "", cells
+    for by in ("label", "source", "p_source"):
+        for group, rows in cells.groupby(by, sort=True):
+            yield by, str(group), rows
+    single = cells[cells["direct"] & (cells["phrases"].str.len() == 1)]
+    for group, rows in single.groupby(single["phrases"].map(_only_phrase), sort=True):
+        yield "phrase", str(group), rows
+
+
+def _only_phrase(phrases: Sequence[str]) -> str:
+    return shown_phrase(phrases[0])
+
+
+def reliability(cells: pd.DataFrame) -> list[Bin]:
+    """Bins of equally many cells."""
+    p, low, high, outcome = (_values(cells, name) for name in ("p", "p_low", "p_high", "outcome"))
+    return bins(p, low, high, outcome)
+
+
+def _measured(cells: pd.DataFrame) -> dict[str, Any]:
+    p, outcome = _values(cells, "p"), _values(cells, "outcome")
+    found = reliability(cells)
+    observed, low, high = wilson(int(outcome.sum()), len(outcome))
+    covered, possible = coverage(found)
+    line, in_the_large = recalibration(p, outcome), calibration_in_the_large(p, outcome)
+    slope, slope_error = (line.slope, line.slope_error) if line is not None else (np.nan, np.nan)
+    intercept, intercept_error = in_the_large or (np.nan, np.nan)
+    return {
+        "cells": len(cells),
+        "positive": int(outcome.sum()),
+        "mean_p": p.mean(),
+        "observed": observed,
+        "observed_low": low,
+        "observed_high": high,
+        "brier": brier(p, outcome),
+        "ece": expected_calibration_error(found),
+        "slope": slope,
+        "slope_low": slope - Z95 * slope_error,
+        "slope_high": slope + Z95 * slope_error,
+        "intercept": intercept,
+        "intercept_low": intercept - Z95 * intercept_error,
+        "intercept_high": intercept + Z95 * intercept_error,
+        "coverage": covered,
+        "coverage_possible": possible,
+    }
+
+
+def refitted_anchors(found: Judged, anchors: Sequence[Anchor]) -> tuple[tuple[Anchor, ...], str]:
+    """The anchors as the outcomes have them, or none and why.
+
+    logit p is linear in the place on the ranking, so the logistic regression of the outcomes on logit p, over
+    hedged cells whose p is fitted, moves the line of the anchors to where it fits the outcomes best. The
+    anchors are that line at the same phrases, with its 95% interval there.
+    """
+    cells = found.cells[found.cells["direct"] & (found.cells["p_source"] == "fitted")]
+    if len(cells) < LEAST_FOR_ANCHORS:
+        return (), f"{len(cells)} hedged cells have an outcome; {LEAST_FOR_ANCHORS} are the least"
+    line = recalibration(_values(cells, "p"), _values(cells, "outcome"))
+    if line is None:
+        return (), "the outcomes are all the same, or p parts them without an overlap"
+    if line.slope - Z95 * line.slope_error <= 0.0:
+        return (), "the outcomes do not rise with p beyond chance, so they give no line"
+    moved = []
+    for anchor in anchors:
+        at = np.array([1.0, anchor.logit])
+        place = line.intercept + line.slope * anchor.logit
+        error = float(np.sqrt(at @ line.covariance @ at))
+        p, low, high = (float(expit(place + times * error)) for times in (0.0, -Z95, Z95))
+        moved.append(Anchor(anchor.phrase, p, low, high))
+    return tuple(moved), ""
+
+
+def as_ratings(anchors: Sequence[Anchor]) -> pd.DataFrame:
+    """Anchors in the form of `anchor_ratings.csv`: two ratings a phrase, one standard error below and above,
+    so that `anchors_from_ratings` finds their mean and a standard error of this size again.
+    """
+    rows = []
+    for anchor in anchors:
+        error = anchor.logit_variance**0.5 * anchor.probability * (1.0 - anchor.probability)
+        error = min(error, anchor.probability, 1.0 - anchor.probability)
+        for sentence, rating in enumerate((anchor.probability - error, anchor.probability + error), start=1):
+            rows.append(("outcomes", anchor.phrase, sentence, round(100.0 * rating, 6)))
+    return pd.DataFrame(rows, columns=["rater", "phrase", "sentence", "rating"])
+
+
+def _values(cells: pd.DataFrame, name: str) -> Floats:
+    return cells[name].to_numpy(dtype=np.float64)

@@ -1,0 +1,186 @@
+"""Files of outcomes and of labels that others made: read, checked, and named by the labels of this package.
+
+Cells are coded, so a message quotes a number that it found, and nothing else: these files are about patients.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import re
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from lunguage_assets.errors import InputError
+from lunguage_assets.implicit.statements.label_file import LabelList
+from lunguage_assets.tables.labels import CHEXPERT
+
+OUTCOME_COLUMNS = ("study_id", "label", "outcome")
+ANSWERS = ("1", "0", "-1", "blank")
+"""What a file of labels says of a cell."""
+
+_STUDY = re.compile(r"s?\d{1,18}")
+_NUMBER = re.compile(r"-?\d{1,6}(?:\.\d{1,6})?")
+_OTHER_NAMES = {"airspace opacity": "Lung Opacity"}
+"""The radiologists' test set names one label in another way."""
+
+
+@dataclass(frozen=True)
+class OtherLabels:
+    """A file of labels in long form.
+
+    `cells` has study_id, label (this package's name), chexpert and said (`ANSWERS`), one row per study and
+    label of the file; `ignored` are columns that are no label.
+    """
+
+    cells: pd.DataFrame
+    studies: int
+    ignored: tuple[str, ...]
+
+
+def read_outcomes(path: Path, listed: LabelList) -> pd.DataFrame:
+    """Outcomes: study_id ("s" and digits), label (this package's name), outcome (0 or 1), sorted.
+
+    Args:
+        path: CSV with the columns study_id, label and outcome; a label by its name or its CheXpert name.
+        listed: the labels.
+
+    Raises:
+        InputError: an unreadable file, a missing column, an unusable study, label or outcome, a repeated
+            cell.
+    """
+    frame = _read(path)
+    missing = [name for name in OUTCOME_COLUMNS if name not in frame.columns]
+    if missing:
+        raise InputError(
+            path.name, f"no column {missing}", f"columns {list(OUTCOME_COLUMNS)}", "Add the columns."
+        )
+    known = _label_names(listed)
+    label = frame["label"].str.lower().map(known)
+    _refuse(
+        path, frame["label"], label.isna(), "label", f"one of {', '.join(listed.names)}", "Mend the name."
+    )
+    outcome = frame["outcome"].map(_number)
+    _refuse(path, frame["outcome"], ~outcome.isin(["0", "1"]), "outcome", "0 or 1", "Mend the value.")
+    read = pd.DataFrame({"study_id": _studies(path, frame), "label": label, "outcome": outcome.astype(int)})
+    again = read.duplicated(["study_id", "label"])
+    if again.any():
+        raise InputError(
+            path.name,
+            "a study and label that stand further above",
+            "one outcome for a study and label",
+            "Keep one of the rows.",
+            row=int(again.to_numpy().argmax()) + 1,
+        )
+    return read.sort_values(["study_id", "label"], ignore_index=True)
+
+
+def read_label_file(path: Path, listed: LabelList) -> OtherLabels:
+    """A label file of MIMIC-CXR-JPG: CheXpert's, NegBio's, or the radiologists' test set; also as .csv.gz.
+
+    One row per study; a column study_id, and a column for some or all of the 14 labels with 1, 0, -1 or
+    nothing.
+
+    Raises:
+        InputError: an unreadable file, no column of a label, an unusable study or value, a repeated study.
+    """
+    frame = _read(path)
+    if "study_id" not in frame.columns:
+        raise InputError(path.name, "no column 'study_id'", "study_id and labels", "Add the column.")
+    ours = {label.chexpert: label.name for label in listed.labels if label.chexpert}
+    theirs = {name.lower(): name for name in CHEXPERT} | _OTHER_NAMES
+    columns = {name: theirs[name.lower()] for name in frame.columns if name.lower() in theirs}
+    if not columns:
+        raise InputError(
+            path.name, "no column of a label", f"some of {', '.join(CHEXPERT)}", "Mend the header."
+        )
+    if len(set(columns.values())) < len(columns):
+        raise InputError(path.name, "two columns of one label", "one of each", "Leave one of them out.")
+    studies = _studies(path, frame)
+    again = studies.duplicated()
+    if again.any():
+        raise InputError(
+            path.name,
+            "a study that stands further above",
+            "one row per study",
+            "Keep one of the rows.",
+            row=int(again.to_numpy().argmax()) + 1,
+            column="study_id",
+        )
+    cells = []
+    for column, chexpert in columns.items():
+        said = frame[column].map(_number).replace("", "blank")
+        wrong = ~said.isin(ANSWERS)
+        _refuse(path, frame[column], wrong, column, "1, 0, -1 or nothing", "Mend the value.")
+        cells.append(
+            pd.DataFrame({"study_id": studies, "label": ours[chexpert], "chexpert": chexpert, "said": said})
+        )
+    ignored = tuple(
+        name for name in frame.columns if name not in columns and name not in ("study_id", "subject_id")
+    )
+    long = pd.concat(cells, ignore_index=True).sort_values(["study_id", "label"], ignore_index=True)
+    return OtherLabels(long, len(studies), ignored)
+
+
+def _read(path: Path) -> pd.DataFrame:
+    """All columns as text without surrounding blanks, plain or compressed; nothing is empty text."""
+    opened = gzip.open if path.suffix == ".gz" else open
+    try:
+        with opened(path, "rt", encoding="utf-8-sig", newline="") as stream:
+            header, *rows = csv.reader(stream, strict=True)
+    except (OSError, EOFError, zlib.error, csv.Error, ValueError) as error:  # ValueError: no row, or no UTF-8
+        raise InputError(
+            path.name,
+            f"an unreadable file ({type(error).__name__})",
+            "a CSV in UTF-8 with a header",
+            "Save it again as CSV.",
+        ) from None
+    names = [name.strip() for name in header]
+    for number, row in enumerate(rows, start=1):
+        if len(row) != len(names):
+            raise InputError(
+                path.name,
+                f"{len(row)} values",
+                f"{len(names)}, one per column",
+                "Mend the commas and quotes.",
+                row=number,
+            )
+    if len(set(names)) < len(names):
+        raise InputError(path.name, "two columns of one name", "different names", "Mend the header.")
+    columns = zip(*rows, strict=True) if rows else ([] for _ in names)
+    return pd.DataFrame(
+        {
+            name: pd.array([cell.strip() for cell in cells], dtype="str")
+            for name, cells in zip(names, columns, strict=True)
+        }
+    )
+
+
+def _label_names(listed: LabelList) -> dict[str, str]:
+    """Lower-case names of labels, and of CheXpert's, to the names of this package."""
+    names = {label.chexpert.lower(): label.name for label in listed.labels if label.chexpert}
+    return names | {label.name.lower(): label.name for label in listed.labels}
+
+
+def _studies(path: Path, frame: pd.DataFrame) -> pd.Series:
+    """study_id as this package writes it."""
+    given = frame["study_id"].str.lower().str.removesuffix(".0")
+    wrong = ~given.str.fullmatch(_STUDY)
+    _refuse(path, frame["study_id"], wrong, "study_id", "digits, with or without 's'", "Mend the study.")
+    return "s" + given.str.removeprefix("s")
+
+
+def _number(text: str) -> str:
+    """A number without a needless point: "1.0" is "1"."""
+    return text.removesuffix(".0") if _NUMBER.fullmatch(text) else text
+
+
+def _refuse(path: Path, given: pd.Series, wrong: pd.Series, column: str, expected: str, remedy: str) -> None:
+    if wrong.any():
+        at = int(wrong.to_numpy().argmax())
+        text = given.iloc[at]
+        found = text if _NUMBER.fullmatch(text) else "text" if text else "nothing"
+        raise InputError(path.name, found, expected, remedy, row=at + 1, column=column)

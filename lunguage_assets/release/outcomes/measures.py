@@ -1,0 +1,152 @@
+"""How well probabilities agree with outcomes: measures of arrays, and nothing of labels or files.
+
+All take p (in [0, 1]) and outcomes (0 or 1) of the same length. A p of 0 or 1 has no logit: slope and
+intercept leave such cells out.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logit
+from scipy.stats import binomtest, rankdata
+
+Floats = NDArray[np.float64]
+
+BINS = 10
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Cells of neighbouring p: how many, their mean p and interval, and the share of outcomes that are 1."""
+
+    cells: int
+    mean_p: float
+    mean_low: float
+    mean_high: float
+    observed: float
+    observed_low: float
+    observed_high: float
+
+
+@dataclass(frozen=True)
+class Line:
+    """logit P(outcome) = intercept + slope logit p, by maximum likelihood, with the covariance of the two."""
+
+    intercept: float
+    slope: float
+    covariance: Floats
+
+    @property
+    def slope_error(self) -> float:
+        return math.sqrt(self.covariance[1, 1])
+
+
+def wilson(hits: int, n: int) -> tuple[float, float, float]:
+    """A share with its 95% interval; n is at least 1."""
+    share, limits = hits / n, binomtest(hits, n).proportion_ci(method="wilson")
+    return share, min(limits.low, share), max(limits.high, share)
+
+
+def brier(p: Floats, outcome: Floats) -> float:
+    """Mean squared distance of p from the outcome."""
+    return float(np.mean((p - outcome) ** 2))
+
+
+def bins(p: Floats, low: Floats, high: Floats, outcome: Floats, most: int = BINS) -> list[Bin]:
+    """At most so many bins of about equally many cells, by p; equal p are never parted."""
+    _, inverse, counts = np.unique(p, return_inverse=True, return_counts=True)
+    middle = np.cumsum(counts) - counts / 2.0
+    of_value = np.minimum((middle / len(p) * most).astype(int), most - 1)
+    of_cell = of_value[inverse]
+    found = []
+    for number in range(most):
+        rows = of_cell == number
+        if rows.any():
+            observed = wilson(int(outcome[rows].sum()), int(rows.sum()))
+            found.append(
+                Bin(
+                    int(rows.sum()),
+                    float(p[rows].mean()),
+                    float(low[rows].mean()),
+                    float(high[rows].mean()),
+                    *observed,
+                )
+            )
+    return found
+
+
+def expected_calibration_error(found: list[Bin]) -> float:
+    """Mean distance of a bin's mean p from its observed share, by cells."""
+    cells = sum(one.cells for one in found)
+    return sum(one.cells * abs(one.mean_p - one.observed) for one in found) / cells
+
+
+def coverage(found: list[Bin]) -> tuple[float, float]:
+    """Share of cells whose bin's observed share lies within the bin's mean interval, and of those where its
+    95% interval reaches into it.
+
+    A single outcome is 0 or 1 and lies in no interval of a probability, so only groups can be covered.
+    """
+    cells = sum(one.cells for one in found)
+    inside = sum(one.cells for one in found if one.mean_low <= one.observed <= one.mean_high)
+    possible = sum(
+        one.cells for one in found if one.observed_low <= one.mean_high and one.observed_high >= one.mean_low
+    )
+    return inside / cells, possible / cells
+
+
+def recalibration(p: Floats, outcome: Floats) -> Line | None:
+    """The logistic regression of the outcome on logit p, of 0 < p < 1; None where it is not determined: one
+    outcome only, one p only, or outcomes that p parts without an overlap.
+    """
+    p, outcome = _with_logit(p, outcome)
+    places: Floats = logit(p)
+    ones, zeros = places[outcome == 1], places[outcome == 0]
+    if not len(ones) or not len(zeros) or np.ptp(places) < 1e-9:
+        return None
+    if ones.min() >= zeros.max() or ones.max() <= zeros.min():
+        return None
+    fitted = _binomial(outcome, np.column_stack([np.ones(len(p)), places]))
+    return Line(float(fitted.params[0]), float(fitted.params[1]), np.asarray(fitted.cov_params()))
+
+
+def calibration_in_the_large(p: Floats, outcome: Floats) -> tuple[float, float] | None:
+    """The intercept with the slope held at 1, of 0 < p < 1, and its standard error; None where all outcomes
+    are the same.
+    """
+    p, outcome = _with_logit(p, outcome)
+    if not 0.0 < outcome.sum() < len(outcome):
+        return None
+    fitted = _binomial(outcome, np.ones((len(p), 1)), logit(p))
+    return float(fitted.params[0]), float(fitted.bse[0])
+
+
+def auroc(p: Floats, outcome: Floats) -> float | None:
+    """Probability that a cell with outcome 1 has the higher p, ties counting half; None without both
+    outcomes.
+    """
+    ones = int(outcome.sum())
+    zeros = len(outcome) - ones
+    if not ones or not zeros:
+        return None
+    ranks = rankdata(p)[outcome == 1].sum()
+    return float((ranks - ones * (ones + 1) / 2.0) / (ones * zeros))
+
+
+def _with_logit(p: Floats, outcome: Floats) -> tuple[Floats, Floats]:
+    inside = (p > 0.0) & (p < 1.0)
+    return p[inside], outcome[inside]
+
+
+def _binomial(outcome: Floats, design: Floats, offset: Floats | None = None):  # type: ignore[no-untyped-def]
+    from statsmodels.genmod.families import Binomial
+    from statsmodels.genmod.generalized_linear_model import GLM
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return GLM(outcome, design, family=Binomial(), offset=offset).fit()

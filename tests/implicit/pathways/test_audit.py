@@ -1,0 +1,125 @@
+"""What the reports say of the edges of the pathways (implicit.md section 4)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import lru_cache
+from typing import Any
+
+import pandas as pd
+import pytest
+from generated_reports import reports as reported
+from hypothesis import given
+from invented_reports import Said, dictionary, run, said, vocabulary
+from profiles import examples
+from statsmodels.stats.proportion import proportion_confint
+
+from lunguage_assets.implicit.pathways.audit import (
+    Counts,
+    EdgeAudit,
+    audit_table,
+    measured_strengths,
+)
+from lunguage_assets.implicit.statements.label_file import load_label_list
+from lunguage_assets.tables import PATHWAY_AUDIT
+
+
+@lru_cache(maxsize=1)
+def auditor() -> EdgeAudit:
+    return EdgeAudit(dictionary(), vocabulary(), load_label_list(dictionary=dictionary()))
+
+
+def audited(*rows: Said) -> pd.DataFrame:
+    """The edges whose diagnosis some study states."""
+    frame = audit_table(auditor().counts(run(rows).rows), dictionary())
+    PATHWAY_AUDIT.to_arrow(frame)
+    return frame[(frame["studies"] > 0) | (frame["tentative_studies"] > 0)]
+
+
+def edge(sub_finding: str, *rows: Said) -> dict[str, Any]:
+    frame = audited(*rows)
+    return {str(k): v for k, v in frame[frame["sub_finding"] == sub_finding].iloc[0].to_dict().items()}
+
+
+def counted(found: dict[str, Any]) -> tuple[int, ...]:
+    return tuple(found[name] for name in ("studies", "mentioned", "as_implied", "otherwise", "both"))
+
+
+def test_a_sub_finding_that_nobody_mentions_has_no_share() -> None:
+    found = edge("opacity", said("consolidation"))
+    assert counted(found) == (1, 0, 0, 0, 0)
+    assert pd.isna(found["share"])
+    assert found["against_experts"] == "not measured"
+
+
+def test_a_stated_sub_finding_at_the_place_agrees() -> None:
+    found = edge("pleural effusion", said("pulmonary edema", view="pa"), said("effusion", location="left"))
+    assert counted(found)[1:] == (1, 1, 0, 0)
+
+
+@pytest.mark.parametrize(("status", "agrees"), [("dn", 0), ("tp", 1), ("tn", 0)])
+def test_a_denial_speaks_against_the_edge_and_a_doubtful_presence_for_it(status: str, agrees: int) -> None:
+    p = {"tp": 0.6, "tn": 0.2}.get(status)
+    found = edge("pulmonary edema", said("CHF"), said("pulmonary edema", status, p=p))
+    assert counted(found)[1:4] == (1, agrees, 1 - agrees)
+
+
+def test_a_heart_of_normal_size_denies_an_enlarged_heart_and_an_enlarged_one_states_it() -> None:
+    normal = edge("cardiomegaly", said("CHF", view="pa"), said("heart size", measurement="normal"))
+    enlarged = edge("cardiomegaly", said("CHF", view="pa"), said("heart size", measurement="enlarged"))
+    assert (normal["otherwise"], enlarged["as_implied"]) == (1, 1)
+
+
+def test_a_mention_at_another_place_does_not_count() -> None:
+    rows = said("consolidation", location="right upper lobe"), said("opacity", location="left lower lobe")
+    assert edge("opacity", *rows)["mentioned"] == 0
+
+
+def test_what_is_implied_to_be_absent_agrees_with_a_denial() -> None:
+    found = edge("volume loss", said("consolidation"), said("volume loss", "dn"))
+    assert (found["expected"], found["as_implied"]) == ("absent", 1)
+
+
+def test_of_a_doubtful_diagnosis_nothing_follows_so_it_is_in_no_share() -> None:
+    found = edge("opacity", said("pneumonia", "tp", p=0.7), said("opacity"))
+    assert counted(found) == (0, 0, 0, 0, 0)
+    assert (found["tentative_studies"], found["tentative_mentioned"], found["tentative_as_implied"]) == (
+        1,
+        1,
+        1,
+    )
+
+
+def test_the_interval_is_wilsons_and_says_on_which_side_of_the_experts_it_lies() -> None:
+    pathway = dictionary().pathways_of("consolidation")[0].id
+    for hits, n, verdict in ((10, 40, "below"), (97, 100, "above"), (8, 10, "open")):
+        counts: Counts = Counter(
+            {((pathway, 0), True, "present"): hits, ((pathway, 0), True, "absent"): n - hits}
+        )
+        frame = audit_table(counts, dictionary()).query("pathway_id == @pathway and edge == 0").iloc[0]
+        assert (frame["share_low"], frame["share_high"]) == pytest.approx(
+            proportion_confint(hits, n, method="wilson")
+        )
+        assert (frame["share"], frame["against_experts"]) == (pytest.approx(hits / n), verdict)
+
+
+def test_few_mentions_give_no_strength() -> None:
+    pathway = dictionary().pathways_of("consolidation")[0].id
+    counts: Counts = Counter({((pathway, 0), True, "present"): 19, ((pathway, 1), True, "absent"): 20})
+    assert measured_strengths(audit_table(counts, dictionary())) == {(pathway, 1): 1.0}
+
+
+@given(reported)
+@examples(30)
+def test_every_study_is_counted_once_for_an_edge_and_parts_add_up(rows: list[Said]) -> None:
+    result = run(rows).rows
+    whole = auditor().counts(result)
+    studies = result["study_id"].unique().tolist()
+    half = studies[: len(studies) // 2]
+    parts = auditor().counts(result[result["study_id"].isin(half)])
+    parts.update(auditor().counts(result[~result["study_id"].isin(half)]))
+    assert whole == parts
+    frame = audit_table(whole, dictionary())
+    PATHWAY_AUDIT.to_arrow(frame)
+    assert (frame["studies"] + frame["tentative_studies"]).max() <= len(studies)
+    assert (frame["as_implied"] + frame["otherwise"] == frame["mentioned"]).all()

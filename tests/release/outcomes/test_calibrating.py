@@ -1,0 +1,190 @@
+"""p against outcomes whose calibration is known, refitted anchors, and labels beside those of others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit, logit
+
+from lunguage_assets.explicit.fit.probability import Anchor, anchors_from_ratings
+from lunguage_assets.files import write_csv
+from lunguage_assets.release.outcomes.audited import audited_labels, implied_cells
+from lunguage_assets.release.outcomes.calibrating import (
+    Judged,
+    as_ratings,
+    calibration,
+    judged,
+    refitted_anchors,
+)
+from lunguage_assets.release.outcomes.comparing import cohens_kappa, compared
+from lunguage_assets.release.outcomes.files import OtherLabels
+from lunguage_assets.tables import CALIBRATION
+
+ANCHORS = (Anchor("less likely", 0.17, 0.156, 0.185), Anchor("most likely", 0.839, 0.818, 0.86))
+SIZE = 6_000
+
+
+def hedged(truth: Any = None, size: int = SIZE) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Labels, fits and outcomes of one hedged label per study; `truth` is P(outcome) given p."""
+    numbers = np.random.default_rng(3)
+    p = expit(numbers.normal(0.0, 1.5, size))
+    outcome = numbers.random(size) < (p if truth is None else truth(p))
+    studies = [f"s{50000000 + number}" for number in range(size)]
+    labels = pd.DataFrame(
+        {
+            "study_id": studies,
+            "label": "pneumonia",
+            "chexpert": "Pneumonia",
+            "source": np.where(p > 0.5, "stated", "denied"),
+            "p": p,
+            "p_low": np.clip(p - 0.1, 0.0, 1.0),
+            "p_high": np.clip(p + 0.1, 0.0, 1.0),
+            "p_source": "fitted",
+            "status": np.where(p > 0.5, "tp", "tn"),
+            "finding_id": [f"{study}:0" for study in studies],
+        }
+    )
+    fitted = pd.DataFrame(
+        {
+            "finding_id": labels["finding_id"],
+            "phrases": [["probable"] if number % 2 else ["maybe", "likely"] for number in range(size)],
+            "p": p,
+        }
+    )
+    outcomes = pd.DataFrame({"study_id": studies, "label": "pneumonia", "outcome": outcome.astype(int)})
+    return labels, fitted, outcomes
+
+
+def measured(truth: Any = None) -> pd.DataFrame:
+    frame = calibration(judged(*hedged(truth)))
+    CALIBRATION.to_arrow(frame)
+    return frame.set_index(["by", "group"])
+
+
+def test_calibrated_p_is_found_calibrated_in_every_group() -> None:
+    frame = measured()
+    everything = frame.loc[("all", "")]
+    assert everything["slope"] == pytest.approx(1.0, abs=0.06)
+    assert everything["intercept"] == pytest.approx(0.0, abs=0.06)
+    assert everything["ece"] < 0.03
+    assert everything["coverage"] == 1.0
+    groups = {by: sorted(frame.loc[by].index) for by in ("label", "source", "p_source", "phrase")}
+    assert groups == {
+        "label": ["pneumonia"],
+        "source": ["denied", "stated"],
+        "p_source": ["fitted"],
+        "phrase": ["probable"],
+    }
+    assert frame.loc[("phrase", "probable"), "cells"] == SIZE // 2
+
+
+def test_overconfident_p_has_a_slope_below_one_and_is_not_covered() -> None:
+    everything = measured(lambda p: expit(0.4 * logit(p))).loc[("all", "")]
+    assert everything["slope_high"] < 0.6
+    assert everything["coverage"] < 0.9
+
+
+def test_what_is_in_no_group_is_counted() -> None:
+    labels, fitted, outcomes = hedged(size=10)
+    labels.loc[0, ["source", "p"]] = ["unmentioned", np.nan]
+    found = judged(labels[labels["study_id"] != "s50000001"], fitted, outcomes)
+    assert (len(found.cells), found.unmentioned, found.unknown, found.unknown_studies) == (8, 1, 1, 1)
+
+
+def test_no_outcome_gives_an_empty_table() -> None:
+    labels, fitted, outcomes = hedged(size=3)
+    assert calibration(judged(labels, fitted, outcomes.iloc[:0])).empty
+
+
+def test_outcomes_on_another_line_move_the_anchors_onto_it() -> None:
+    anchors, why = refitted_anchors(judged(*hedged(lambda p: expit(0.5 * logit(p) - 0.7))), ANCHORS)
+    assert why == ""
+    for moved, anchor in zip(anchors, ANCHORS, strict=True):
+        assert moved.phrase == anchor.phrase
+        assert moved.probability == pytest.approx(expit(0.5 * anchor.logit - 0.7), abs=0.03)
+        assert moved.low < expit(0.5 * anchor.logit - 0.7) < moved.high
+
+
+@pytest.mark.parametrize(
+    ("found", "why"),
+    [
+        (judged(*hedged(size=49)), "50 are the least"),
+        (judged(*hedged(lambda p: np.ones(len(p)))), "all the same"),
+        (judged(*hedged(lambda p: np.full(len(p), 0.5), size=200)), "do not rise"),
+    ],
+)
+def test_outcomes_that_give_no_line_give_no_anchors(found: Judged, why: str) -> None:
+    anchors, said = refitted_anchors(found, ANCHORS)
+    assert anchors == ()
+    assert why in said
+
+
+def test_the_file_of_anchors_is_read_as_the_anchors_that_were_written(tmp_path: Path) -> None:
+    write_csv(as_ratings(ANCHORS), tmp_path / "anchor_ratings.csv")
+    for read, written in zip(anchors_from_ratings(tmp_path / "anchor_ratings.csv"), ANCHORS, strict=True):
+        assert read.phrase == written.phrase
+        assert read.probability == pytest.approx(written.probability, abs=1e-6)
+        assert (read.low, read.high) == pytest.approx((written.low, written.high), abs=0.005)
+
+
+def kappa_by_hand(table: np.ndarray[Any, np.dtype[np.float64]]) -> float:
+    share = table / table.sum()
+    chance = float(share.sum(axis=0) @ share.sum(axis=1))
+    return (float(np.trace(share)) - chance) / (1.0 - chance)
+
+
+def test_kappa_is_cohens() -> None:
+    table = np.array([[20.0, 5.0, 0.0], [10.0, 15.0, 2.0], [0.0, 1.0, 7.0]])
+    kappa, low, high = cohens_kappa(table)
+    assert kappa == pytest.approx(kappa_by_hand(table))
+    assert low < kappa < high
+    assert np.isnan(cohens_kappa(np.diag([9.0, 0.0]))).all()
+
+
+def test_labels_beside_those_of_others() -> None:
+    labels, _, _ = hedged(size=4)
+    labels[["source", "status", "p"]] = [
+        ["stated", "dp", 1.0], ["denied", "dn", 0.0], ["stated", "tp", 0.7], ["unmentioned", None, np.nan]
+    ]  # fmt: skip
+    statements = labels[["study_id", "chexpert"]].assign(answer=["1", "0", "-1", "blank"])
+    theirs = ["1", "0", "1", "blank"]
+    cells = labels[["study_id", "label", "chexpert"]].assign(said=theirs)
+    cells.loc[4] = ["s59999999", "pneumonia", "Pneumonia", "1"]
+    found = compared(labels, statements, OtherLabels(cells, 5, ()))
+    assert (found.studies, found.only_theirs, found.only_ours) == (4, 1, 0)
+    crossed = found.crossed.query("label == 'Pneumonia'").set_index("source")
+    assert crossed.loc["stated", "1"] == 2
+    assert crossed.loc["denied", "0"] == 1
+    assert crossed.loc["unmentioned", "blank"] == 1
+    assert crossed[["1", "0", "-1", "blank"]].to_numpy().sum() == 4
+    agreement = found.agreement.query("label == 'Pneumonia'").iloc[0]
+    assert agreement["agreement"] == 0.75
+    ranked = found.ranked.query("label == 'Pneumonia' and negatives == '0'").iloc[0]
+    assert (ranked["cells"], ranked["positive"], ranked["auroc"]) == (3, 2, 1.0)
+    assert ranked["brier"] == pytest.approx(0.09 / 3)
+
+
+def test_implied_labels_shrink_with_the_measured_strengths_along_their_edges() -> None:
+    labels = pd.DataFrame(
+        {
+            "label": ["cardiomegaly", "lung opacity", "pneumonia"],
+            "source": ["implied", "implied", "stated"],
+            "finding_id": ["s50000001:0/0", "s50000001:0/1/0", "s50000001:1"],
+            "p": [0.8, 0.8, 0.9],
+        }
+    )
+    rows = pd.DataFrame(
+        {"finding_id": ["s50000001:0", "s50000001:0/1"], "pathway_id": ["heart_1", "edema_1"]}
+    )
+    measured = {("heart_1", 0): 0.5, ("heart_1", 1): 0.9}
+    cells = implied_cells(labels, rows, {("heart_1", 1): 0.75}, measured)
+    assert cells["p_measured"].tolist() == pytest.approx([0.4, 0.8 * 0.9 / 0.75])
+    assert cells["measured"].tolist() == [True, False]
+    frame = audited_labels([cells], ["cardiomegaly", "lung opacity", "fracture"])
+    assert frame["implied"].tolist() == [1, 1, 0]
+    assert frame["unmeasured"].tolist() == [0, 1, 0]
+    assert frame["fall_below_half"].tolist() == [1, 0, 0]

@@ -1,0 +1,114 @@
+"""Measures of calibration, on outcomes whose calibration is known and against other implementations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import expit, logit
+from scipy.stats import mannwhitneyu
+
+from lunguage_assets.release.outcomes.measures import (
+    Floats,
+    auroc,
+    bins,
+    brier,
+    calibration_in_the_large,
+    coverage,
+    expected_calibration_error,
+    recalibration,
+)
+
+
+def drawn(p: Floats, seed: int = 0) -> Floats:
+    """Outcomes that happen with these probabilities."""
+    return (np.random.default_rng(seed).random(len(p)) < p).astype(float)
+
+
+SPREAD = expit(np.random.default_rng(1).normal(0.0, 1.5, 20_000))
+
+
+def test_perfectly_calibrated_p_has_slope_one_and_intercept_zero() -> None:
+    line = recalibration(SPREAD, drawn(SPREAD))
+    in_the_large = calibration_in_the_large(SPREAD, drawn(SPREAD))
+    assert line is not None
+    assert in_the_large is not None
+    assert line.slope == pytest.approx(1.0, abs=0.05)
+    assert line.intercept == pytest.approx(0.0, abs=0.05)
+    assert in_the_large[0] == pytest.approx(0.0, abs=0.05)
+
+
+def test_p_that_is_twice_as_extreme_has_slope_one_half() -> None:
+    line = recalibration(expit(2.0 * logit(SPREAD)), drawn(SPREAD))
+    assert line is not None
+    assert line.slope == pytest.approx(0.5, abs=0.03)
+
+
+def test_p_that_is_too_high_everywhere_has_a_negative_intercept() -> None:
+    found = calibration_in_the_large(expit(logit(SPREAD) + 1.0), drawn(SPREAD))
+    assert found is not None
+    assert found[0] == pytest.approx(-1.0, abs=0.05)
+
+
+def test_cells_that_are_certain_by_definition_change_no_slope() -> None:
+    outcome = drawn(SPREAD)
+    with_certain = recalibration(np.append(SPREAD, [0.0, 1.0, 1.0]), np.append(outcome, [1.0, 1.0, 0.0]))
+    without = recalibration(SPREAD, outcome)
+    assert with_certain is not None
+    assert without is not None
+    assert with_certain.slope == without.slope
+
+
+@pytest.mark.parametrize(
+    ("p", "outcome"),
+    [
+        ([0.2, 0.4, 0.6], [1, 1, 1]),
+        ([0.3, 0.3, 0.3], [0, 1, 1]),
+        ([0.1, 0.2, 0.8, 0.9], [0, 0, 1, 1]),
+        ([0.1, 0.2, 0.8, 0.9], [1, 1, 0, 0]),
+        ([0.0, 1.0], [0, 1]),
+    ],
+)
+def test_a_slope_that_the_outcomes_do_not_determine_is_none(p: list[float], outcome: list[float]) -> None:
+    assert recalibration(np.array(p), np.array(outcome, dtype=float)) is None
+
+
+def test_intervals_around_the_truth_cover_and_intervals_beside_it_do_not() -> None:
+    outcome = drawn(SPREAD)
+    around = bins(SPREAD, np.clip(SPREAD - 0.05, 0, 1), np.clip(SPREAD + 0.05, 0, 1), outcome)
+    beside = bins(SPREAD, SPREAD + 0.1, SPREAD + 0.2, outcome)
+    assert coverage(around) == (1.0, 1.0)
+    assert coverage(beside) == (0.0, 0.0)
+
+
+def test_the_calibration_error_of_a_constant_is_its_distance_from_the_share() -> None:
+    p, outcome = np.full(10, 0.7), np.array([1.0] * 4 + [0.0] * 6)
+    assert expected_calibration_error(bins(p, p, p, outcome)) == pytest.approx(0.3)
+    assert brier(p, outcome) == pytest.approx(0.4 * 0.09 + 0.6 * 0.49)
+
+
+cells = st.lists(st.tuples(st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.8, 1.0]), st.booleans()), min_size=1)
+
+
+@given(cells)
+def test_bins_hold_every_cell_once_and_never_part_equal_p(given_cells: list[tuple[float, bool]]) -> None:
+    p = np.array([one for one, _ in given_cells])
+    outcome = np.array([float(one) for _, one in given_cells])
+    found = bins(p, p, p, outcome)
+    assert sum(one.cells for one in found) == len(p)
+    assert sum(one.cells * one.observed for one in found) == pytest.approx(outcome.sum())
+    assert [one.mean_p for one in found] == sorted({one.mean_p for one in found})
+    assert 0.0 <= expected_calibration_error(found) <= 1.0
+
+
+@given(cells)
+def test_the_area_under_the_curve_is_that_of_the_rank_sum_test(given_cells: list[tuple[float, bool]]) -> None:
+    p = np.array([one for one, _ in given_cells])
+    outcome = np.array([float(one) for _, one in given_cells])
+    found = auroc(p, outcome)
+    if 0.0 < outcome.mean() < 1.0:
+        ones, zeros = p[outcome == 1], p[outcome == 0]
+        assert found == pytest.approx(mannwhitneyu(ones, zeros).statistic / (len(ones) * len(zeros)))
+    else:
+        assert found is None
