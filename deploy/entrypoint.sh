@@ -33,7 +33,7 @@ if [ -r "$secrets/redis_password" ] && [ -n "${LUNGUAGE_BROKER:-}" ]; then
 fi
 
 # What is set to nothing is not set: boto takes an empty endpoint for an endpoint.
-for name in LUNGUAGE_TABLES LUNGUAGE_LANDING LUNGUAGE_JUDGES LUNGUAGE_PRESET LUNGUAGE_BUDGET AWS_ENDPOINT_URL_S3 AWS_DEFAULT_REGION; do
+for name in LUNGUAGE_TABLES LUNGUAGE_LANDING LUNGUAGE_JUDGES LUNGUAGE_PRESET LUNGUAGE_STRUCTURER LUNGUAGE_BUDGET AWS_ENDPOINT_URL_S3 AWS_DEFAULT_REGION; do
   eval "value=\${$name-}"
   [ -n "$value" ] || unset "$name"
 done

@@ -16,6 +16,8 @@ _TONES = {PRESENT: "bold red", OPEN: "bold yellow", ABSENT: "blue", PAST: "dim u
 _KINDS = {HEDGE: "italic yellow", DETAIL: "underline", SILENT: "dim", OUTSIDE: "dim"}
 _WIDTH = 20
 """Characters of the bar from p = 0 to p = 1."""
+_WITH_BARS = 110
+"""Columns of a terminal that has room for bars beside the words."""
 
 
 def print_report(report: ShownReport, console: Console) -> None:
@@ -26,7 +28,8 @@ def print_report(report: ShownReport, console: Console) -> None:
     console.print(Padding(_text(report), (1, 2)))
     console.print(_legend())
     if report.rows:
-        console.print(Padding(_findings(report), (1, 0, 0, 0)))
+        bars = console.width >= _WITH_BARS
+        console.print(Padding(_findings(report, bars=bars), (1, 0, 0, 0)))
     else:
         console.print(Text("No finding is stated.", style="bold"))
     for heading, body in (("contradicts", _contradictions(report)), ("labels", _labels(report))):
@@ -61,14 +64,15 @@ def _legend() -> Text:
     )
 
 
-def _findings(report: ShownReport) -> RichTable:
+def _findings(report: ShownReport, *, bars: bool) -> RichTable:
     table = RichTable(box=None, pad_edge=False, header_style="dim")
     table.add_column("", justify="right", style="dim")
     table.add_column("finding", ratio=3, overflow="fold")
     table.add_column("", no_wrap=True)
     table.add_column("p (interval)", no_wrap=True)
-    table.add_column("0" + " " * (_WIDTH - 2) + "1", no_wrap=True)
-    table.add_column("why", ratio=3, overflow="fold", style="dim")
+    if bars:
+        table.add_column("0" + " " * (_WIDTH - 2) + "1", no_wrap=True)
+    table.add_column("why", ratio=4, overflow="fold", style="dim")
     for row, depth in _in_order(report.rows, 0):
         title = Text("  " * depth + ("↳ " if depth else "") + _line(row.title), _TONES[row.tone])
         table.add_row(
@@ -76,7 +80,7 @@ def _findings(report: ShownReport) -> RichTable:
             title,
             row.claim,
             row.believed,
-            bar(row),
+            *([bar(row)] if bars else []),
             Text(_line("; ".join(filter(None, (row.where, *row.lines))))),
         )
     return table

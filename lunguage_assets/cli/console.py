@@ -129,6 +129,7 @@ def print_release(folder: Path, home: Home, more: Sequence[tuple[str, str]] = ()
     summary = json.loads((current / "restricted" / "summary.json").read_text(encoding="utf-8"))
     places = [
         ("Lunguage++", str(current / "restricted" / "Lunguage_plus_plus.csv")),
+        ("labels of each study", str(current / "restricted" / "labels.csv")),
         ("report, opens offline", str(current / "open" / "report.html")),
         ("all files of the release", str(current)),
         ("tables, for any DuckDB client", str(home.database)),

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from lunguage_assets.corpus.texts.reading import survey
+from lunguage_assets.corpus.texts.reading import Survey, survey
 from lunguage_assets.corpus.texts.source import (
     ACCEPTED,
     TextSource,
@@ -179,6 +179,24 @@ def content_hash(delivery: Delivery, texts: str | None = None) -> str:
             while block := stream.read(1 << 20):
                 digest.update(block)
     return digest.hexdigest()
+
+
+def in_parts(delivery: Delivery, most: int | None = None) -> tuple[list[tuple[Delivery, str]], Survey | None]:
+    """The delivery in parts of `most` raw reports, each with its content hash; and which report is in which.
+
+    Findings are one part, as are no more raw reports than that. All reports of a patient are in one.
+
+    Raises:
+        InputError: a table or package is unusable as a whole.
+    """
+    if delivery.texts is None:
+        return [(delivery, content_hash(delivery))], None
+    found, texts = survey(delivery.texts, most), delivery.texts
+    parts = [
+        (replace(delivery, texts=replace(texts, chosen=found.chosen(part))), content_hash(delivery, digest))
+        for part, digest in enumerate(found.digests)
+    ]
+    return parts, found
 
 
 def read_declaration(path: Path) -> CorpusDeclaration:

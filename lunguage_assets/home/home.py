@@ -12,13 +12,13 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from upath import UPath
 
-from lunguage_assets.corpus.delivery import DECLARATION, Delivery, content_hash, find_delivery
-from lunguage_assets.corpus.texts.reading import Survey, survey
+from lunguage_assets.corpus.delivery import DECLARATION, Delivery, find_delivery, in_parts
+from lunguage_assets.corpus.texts.reading import Survey
 from lunguage_assets.corpus.texts.source import PACKED
 from lunguage_assets.errors import ConfigurationError, CorpusMismatch
 from lunguage_assets.files import replace_text
@@ -284,19 +284,12 @@ class Home:
             )
         delivery = find_delivery(place)
         corpus = self._corpus_of(delivery, corpus_name, data_class)
-        if delivery.texts is None:
-            return [self._registration(delivery, corpus, key, content_hash(delivery), 0)], None
-        parts = survey(delivery.texts, most)
-        if len(parts.digests) == 1:
-            sha256 = content_hash(delivery, parts.digests[0])
-            return [self._registration(delivery, corpus, key, sha256, 0)], parts
+        parts, surveyed = in_parts(delivery, most)
         registrations: list[Registration] = []
-        for part, digest in enumerate(parts.digests):
-            chosen = replace(delivery, texts=replace(delivery.texts, chosen=parts.chosen(part)))
+        for own, (part, sha256) in zip(batch_keys(key, len(parts)), parts, strict=True):
             new = sum(one.is_new for one in registrations)
-            own, sha256 = f"{key}-{part + 1:03d}", content_hash(delivery, digest)
-            registrations.append(self._registration(chosen, corpus, own, sha256, new))
-        return registrations, parts
+            registrations.append(self._registration(part, corpus, own, sha256, new))
+        return registrations, surveyed
 
     def _corpus_of(self, delivery: Delivery, corpus_name: str | None, data_class: DataClass | None) -> Corpus:
         declared = delivery.declared
@@ -334,6 +327,11 @@ def batch_key(place: Path) -> str:
     """A usable partition key from the name of a folder or file, without the file's ending."""
     name = place.resolve().name
     return usable_key(name.split(".")[0] if place.is_file() else name)
+
+
+def batch_keys(key: str, parts: int) -> list[str]:
+    """Keys of the batches of a delivery in so many parts: its own, or `key-001`, `key-002`..."""
+    return [key] if parts == 1 else [f"{key}-{part + 1:03d}" for part in range(parts)]
 
 
 def usable_key(name: str) -> str:

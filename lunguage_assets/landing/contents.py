@@ -21,7 +21,6 @@ from lunguage_assets.corpus.delivery import (
     FINDINGS_PARQUET,
     CorpusDeclaration,
     Delivery,
-    find_delivery,
 )
 from lunguage_assets.corpus.intake import read_files
 from lunguage_assets.corpus.log import IntakeLog
@@ -99,13 +98,12 @@ def _name_alone(file: Seen) -> str:
     return {".parquet": FINDINGS_PARQUET, ".zip": "mimic-cxr-reports.zip"}.get(form, FINDINGS)
 
 
-def examine(folder: Path) -> Contents:
-    """Read all files of a fetched delivery as the intake will.
+def examine(delivery: Delivery) -> Contents:
+    """Read all files of a fetched delivery, or of a part of one, as the intake will.
 
     Raises:
         InputError: a file cannot be used as a whole.
     """
-    delivery = find_delivery(folder)
     try:
         return _examine_texts(delivery) if delivery.kind == "text" else _examine_findings(delivery)
     except (LunguageError, OSError, MemoryError):

@@ -12,16 +12,16 @@ import math
 import shutil
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pandas as pd
 
-from lunguage_assets.corpus.delivery import content_hash, find_delivery
+from lunguage_assets.corpus.delivery import find_delivery, in_parts
 from lunguage_assets.errors import ConfigurationError, CorpusMismatch, InputError, LunguageError
 from lunguage_assets.files import write_private
-from lunguage_assets.home.home import Home, usable_key
+from lunguage_assets.home.home import Home, batch_keys, usable_key
 from lunguage_assets.landing.contents import Contents, NoUsableRow, corpus_of, examine, fetch, studies_of
 from lunguage_assets.landing.entries import (
     REJECTED_SUFFIX,
@@ -42,6 +42,7 @@ from lunguage_assets.landing.record import (
     only_one,
     record_folder,
 )
+from lunguage_assets.settings import load_settings
 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
@@ -55,8 +56,9 @@ class Outcome:
     """What a pass did, by name in the landing folder; such a name may name a patient: not for logs."""
 
     registered: dict[str, LandedBatch] = field(default_factory=dict)
+    """Name, of several batches with "(1 of 3)" behind it -> the new batch."""
     skipped: dict[str, str] = field(default_factory=dict)
-    """Name -> key of the batch with the same content."""
+    """Name -> key of the batch, or the first of the batches, with the same content."""
     quarantined: dict[str, Move] = field(default_factory=dict)
     waiting: dict[str, str] = field(default_factory=dict)
     """Name -> why."""
@@ -121,6 +123,7 @@ class _Pass:
         self.staging = record_folder(home) / "staging"
         self.outcome = Outcome(others=listing.others)
         self.registered = {batch.key: batch.sha256 for batch in home.registered()}
+        self.most = load_settings(home.settings_file).corpus.batch_reports
         self.earlier: set[str] | None = None
         self.lent: dict[str, str] = {}
         machine, self.now = now
@@ -132,7 +135,12 @@ class _Pass:
         looks = {
             name: look
             for name, look in record.looks.items()
-            if name in names and (look.batch in self.registered if look.batch else machine == record.machine)
+            if name in names
+            and (
+                self.registered.keys() >= {look.batch, *look.further}
+                if look.batch
+                else machine == record.machine
+            )
         }
         batches = {
             key: batch for key, batch in record.batches.items() if self.registered.get(key) == batch.sha256
@@ -221,49 +229,72 @@ class _Pass:
 
     def _register(self, entry: Entry, folder: Path, originals: dict[str, str]) -> None:
         delivery = find_delivery(folder)
-        sha256 = content_hash(delivery)
+        parts, _ = in_parts(delivery, self.most)
         corpus = corpus_of(delivery.declared, self.home.corpus())
-        key = next((key for key, known in self.registered.items() if known == sha256), "")
-        if key:
-            self.outcome.skipped[entry.name] = key
+        hashes = [sha256 for _, sha256 in parts]
+        known = {sha256: key for key, sha256 in self.registered.items()}
+        keys = [known.get(sha256, "") for sha256 in hashes]
+        if all(keys):
+            self.outcome.skipped[entry.name] = keys[0]
         else:
-            contents = examine(folder)
-            self._list_rejected(entry, contents.rejected.replace({"file": originals}))
-            if contents.unusable is not None:
-                raise contents.unusable
-            key = self._free_key(entry, sha256)
-            batch = self._intend(key, sha256, contents)
-            try:
-                self.home.register(folder, key, corpus.name)
-            except CorpusMismatch:  # another process was quicker; the next pass decides
-                del self.record.batches[key]
-                raise Later("the home has just changed") from None
-            self.registered[key] = sha256
-            self.earlier = (self.earlier or set()) | contents.studies
-            self.outcome.registered[entry.name] = batch
-        self.record.looks[entry.name] = Look(signature=entry.signature, since=self.now, batch=key)
+            contents = [examine(part) for part, _ in parts]
+            rejected = pd.concat([found.rejected for found in contents], ignore_index=True)
+            self._list_rejected(entry, rejected.replace({"file": originals}))
+            if all(found.unusable is not None for found in contents):
+                raise contents[0].unusable or AssertionError
+            key = self._free_key(entry, hashes)
+            keys = batch_keys(key, len(parts))
+            self._store(entry, folder, key, corpus.name, self._intend(keys, hashes, contents))
+            self.earlier = (self.earlier or set()).union(*(found.studies for found in contents))
+        self.record.looks[entry.name] = Look(
+            signature=entry.signature, since=self.now, batch=keys[0], further=keys[1:]
+        )
 
-    def _free_key(self, entry: Entry, sha256: str) -> str:
+    def _store(self, entry: Entry, folder: Path, key: str, corpus: str, batches: list[LandedBatch]) -> None:
+        """Register intended batches; those that a pass stored before it was killed stay."""
+        try:
+            self.home.register_all(folder, key, corpus, batch_reports=self.most)
+        except CorpusMismatch:  # another process was quicker; the next pass decides
+            for batch in batches:
+                del self.record.batches[batch.key]
+            raise Later("the home has just changed") from None
+        for part, batch in enumerate(batches, 1):
+            self.registered[batch.key] = batch.sha256
+            name = entry.name if len(batches) == 1 else f"{entry.name} ({part} of {len(batches)})"
+            self.outcome.registered[name] = batch
+
+    def _free_key(self, entry: Entry, hashes: Sequence[str]) -> str:
         """The delivery's name; when other content has it, with the beginning of the content hash."""
         plain = usable_key(entry.key_name)
-        candidates = [plain, *(f"{plain}-{sha256[:length]}" for length in (8, 16, 64))]
-        return next(key for key in candidates if key not in self.registered)
+        candidates = [plain, *(f"{plain}-{hashes[0][:length]}" for length in (8, 16, 64))]
+        return next(key for key in candidates if self._is_free(key, hashes))
 
-    def _intend(self, key: str, sha256: str, contents: Contents) -> LandedBatch:
-        """Record a batch before its registration, with the count of studies that an earlier batch has."""
+    def _is_free(self, key: str, hashes: Sequence[str]) -> bool:
+        """Whether no batch has the key, or only parts of this delivery that a killed pass stored."""
+        own = zip(batch_keys(key, len(hashes)), hashes, strict=True)
+        return all(self.registered.get(batch, sha256) == sha256 for batch, sha256 in own)
+
+    def _intend(
+        self, keys: Sequence[str], hashes: Sequence[str], contents: Sequence[Contents]
+    ) -> list[LandedBatch]:
+        """Record batches before their registration, with the count of studies that an earlier batch has."""
         if self.earlier is None:
-            self.earlier = set[str]().union(*(studies_of(self.home, key) for key in self.registered))
-        batch = self.record.batches[key] = LandedBatch(
-            key=key,
-            sha256=sha256,
-            number=max([time.time_ns(), *(batch.number + 1 for batch in self.record.batches.values())]),
-            studies=len(contents.studies),
-            amended=len(contents.studies & self.earlier),
-            rows=contents.rows,
-            rejected=len(contents.rejected),
-        )
+            others = self.registered.keys() - set(keys)
+            self.earlier = set[str]().union(*(studies_of(self.home, key) for key in sorted(others)))
+        batches = []
+        for key, sha256, found in zip(keys, hashes, contents, strict=True):
+            batch = self.record.batches[key] = LandedBatch(
+                key=key,
+                sha256=sha256,
+                number=max([time.time_ns(), *(one.number + 1 for one in self.record.batches.values())]),
+                studies=len(found.studies),
+                amended=len(found.studies & self.earlier),
+                rows=found.rows,
+                rejected=len(found.rejected),
+            )
+            batches.append(batch)
         self.record.save(self.home)
-        return batch
+        return batches
 
     def _list_rejected(self, entry: Entry, rejected: pd.DataFrame | None) -> None:
         """Lay the list of rejected rows beside the delivery; the table `rejected` has them in any case."""

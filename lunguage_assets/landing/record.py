@@ -23,11 +23,15 @@ class LandingBusy(LunguageError):
 
 
 class Look(BaseModel):
-    """A delivery since its last change: first look in seconds of uptime, batch key once it was dealt with."""
+    """A delivery since its last change: first look in seconds of uptime, batch key once it was dealt with.
+
+    `further`: keys of the batches behind the first, of raw reports that were too many for one.
+    """
 
     signature: str
     since: float
     batch: str = ""
+    further: list[str] = []
 
 
 class LandedBatch(BaseModel):

@@ -25,6 +25,7 @@ class Partitions:
     """
 
     by_dimensions: dict[tuple[str, ...], dg.PartitionsDefinition]
+    structurer: dg.PartitionsDefinition
     extractor: str
     panel_members: dict[str, tuple[str, ...]]
 
@@ -89,6 +90,7 @@ def build_partitions(judges: JudgesConfiguration) -> Partitions:
             ("ranker", BATCH): dg.MultiPartitionsDefinition({"ranker": ranker, BATCH: REPORT_BATCH}),
             (STRUCTURER, BATCH): dg.MultiPartitionsDefinition({STRUCTURER: structurer, BATCH: REPORT_BATCH}),
         },
+        structurer=structurer,
         extractor=judges.extractor,
         panel_members={key: judges.members(key) for key in judges.rankers},
     )

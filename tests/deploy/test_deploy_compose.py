@@ -211,6 +211,7 @@ def test_entrypoint_turns_secrets_into_variables_of_its_process(tmp_path: Path) 
         "LUNGUAGE_BROKER": "redis://redis:6379/0",
         "AWS_ENDPOINT_URL_S3": "",
         "LUNGUAGE_PRESET": "",
+        "LUNGUAGE_STRUCTURER": "",
         "LUNGUAGE_TABLES": "s3://b/t",
     }
     done = entrypoint(tmp_path, given, "env")
@@ -220,7 +221,9 @@ def test_entrypoint_turns_secrets_into_variables_of_its_process(tmp_path: Path) 
     assert variables["LUNGUAGE_BROKER"] == "redis://:0a1b@redis:6379/0"
     assert variables["AWS_DEFAULT_REGION"] == "eu-west-1"
     assert variables["LUNGUAGE_TABLES"] == "s3://b/t"
-    assert not {"AWS_ENDPOINT_URL_S3", "LUNGUAGE_PRESET"} & set(variables), "set to nothing is not set"
+    assert not {"AWS_ENDPOINT_URL_S3", "LUNGUAGE_PRESET", "LUNGUAGE_STRUCTURER"} & set(variables), (
+        "set to nothing is not set"
+    )
 
 
 @pytest.mark.parametrize(

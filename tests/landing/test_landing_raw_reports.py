@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import zipfile
 from io import BytesIO
 from pathlib import Path
@@ -103,3 +104,41 @@ def test_rejected_reports_are_listed_and_none_usable_is_put_aside(landing: Landi
     assert set(landing.land().quarantined) == {"none"}
     (reason,) = [path for path in landing.files if path.endswith("reason.json")]
     assert "none can be used" in json.loads((landing.root / reason).read_bytes())["found"]
+
+
+def write_settings(landing: Landing, batch_reports: int) -> None:
+    landing.home.create()
+    landing.home.settings_file.write_text(f"[corpus]\nbatch_reports = {batch_reports}\n")
+
+
+def test_more_reports_than_a_batch_may_have_become_several_batches(landing: Landing, tmp_path: Path) -> None:
+    write_settings(landing, 5)
+    content = write_table(tmp_path)[0].read_bytes()
+    landing.drop("year.csv", content)
+    registered = landing.settle().registered
+    assert list(registered) == ["year.csv (1 of 3)", "year.csv (2 of 3)", "year.csv (3 of 3)"]
+    assert [batch.key for batch in landing.home.registered()] == ["year-001", "year-002", "year-003"]
+    each = [studies(landing, batch.key) for batch in landing.home.registered()]
+    assert set().union(*each) == STUDIES
+    assert sum(map(len, each)) == len(STUDIES)
+    assert [batch.studies for batch in registered.values()] == [len(part) for part in each]
+    landing.drop("copy.csv", content)
+    assert landing.settle().skipped == {"copy.csv": "year-001"}
+    landing.drop("year.csv", write_table(tmp_path, reports=REPORTS[::-1])[0].read_bytes())
+    again = [batch.key for batch in landing.settle().registered.values()]
+    assert len(again) == 3
+    assert all(key.startswith("year-") and key not in ("year-001", "year-002", "year-003") for key in again)
+
+
+def test_a_delivery_of_several_batches_that_a_kill_interrupted_is_completed(
+    landing: Landing, tmp_path: Path
+) -> None:
+    write_settings(landing, 5)
+    landing.drop("year.csv", write_table(tmp_path)[0].read_bytes())
+    landing.settle()
+    shutil.rmtree(landing.home.batches / "year-002")
+    shutil.rmtree(landing.home.batches / "year-003")
+    assert len(landing.settle().registered) == 3
+    keys = [batch.key for batch in landing.home.registered()]
+    assert keys == ["year-001", "year-002", "year-003"]
+    assert landing.settle().registered == {}

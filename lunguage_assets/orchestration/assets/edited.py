@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import dagster as dg
 
-from lunguage_assets.current.recipes import BATCH, RECIPES
+from lunguage_assets.current.recipes import BATCH, RECIPES, STRUCTURER
 from lunguage_assets.current.standing import Standings
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.orchestration.metadata import OWNERS
@@ -62,6 +62,11 @@ def edited_assets(partitions: Partitions) -> list[dg.AssetSpec]:
         ),
         spec("corrections", "A person's corrections of extracted phrases: corrections.csv.", REPORT_BATCH),
         spec("judges", "Model, parameters and prompts of every judge.", partitions.by_dimensions[("judge",)]),
+        spec(
+            "structurers",
+            "Words and rules of the offline structurer; model, parameters and prompts of the others.",
+            partitions.structurer,
+        ),
     ]
 
 
@@ -83,6 +88,10 @@ def edited_deps(step: str) -> Iterator[dg.AssetDep]:
                 else dg.MultiToSingleDimensionPartitionMapping("judge")
             )
             yield dg.AssetDep("judges", partition_mapping=mapping)
+        elif name == "structurer":
+            yield dg.AssetDep(
+                "structurers", partition_mapping=dg.MultiToSingleDimensionPartitionMapping(STRUCTURER)
+            )
 
 
 @dataclass(frozen=True)
@@ -115,6 +124,10 @@ def present_versions(standings: Standings) -> list[Edited]:
             Edited("judges", judge, version("judge", {"judge": judge}))
             for judge in standings.judges.active_judges
         ),
+        *(
+            Edited("structurers", key, version("structurer", {STRUCTURER: key}))
+            for key in standings.judges.structurers
+        ),
     ]
 
 
@@ -124,7 +137,7 @@ def changed(instance: dg.DagsterInstance, standings: Standings) -> list[dg.Asset
     A batch without corrections has a version too: Dagster compares only what was noted before a table was
     made, and a first correction would show nothing as stale.
     """
-    noted = {asset: _noted(instance, asset) for asset in ("settings", "corrections", "judges")}
+    noted = {asset: _noted(instance, asset) for asset in ("settings", "corrections", "judges", "structurers")}
     return [
         dg.AssetObservation(
             dg.AssetKey(edited.asset), partition=edited.partition, tags={VERSION_TAG: edited.version}

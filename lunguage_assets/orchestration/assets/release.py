@@ -160,7 +160,10 @@ def refuse_stale(ranker: str, batches: int, stale: Mapping[str, Sequence[str]]) 
 def release_origin(home: HomeResource, ranking: pd.DataFrame) -> Origin:
     """What a release is made with, besides its tables, and what the answers of its judges cost."""
     origin = read_origin(home.home, home.settings, home.judges, home.prompts)
-    models = language_models(origin.configuration, [*ranking["judges"].iloc[0], origin.extractor])
+    asked = [*ranking["judges"].iloc[0], origin.extractor]
+    if any(batch.kind == "text" for batch in origin.batches):
+        asked.append(origin.configuration.structurer)
+    models = language_models(origin.configuration, asked)
     return replace(origin, costs=answer_costs(home.ledger_place, models))
 
 

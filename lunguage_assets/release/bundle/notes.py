@@ -98,6 +98,11 @@ def readme(version: str, against: Mapping[str, Any] | None, material: Material) 
             "- The judges are rule-based, not language models: probabilities for research need "
             "language models as judges.\n"
         )
+    if (structurer := provenance["structurer"]) is not None:
+        more += (
+            f"- Findings were read in raw reports by a program, not by people: structurer "
+            f"`{structurer['key']}` ({structurer['identity']}). What it cannot read is not in the rows.\n"
+        )
     return _README.format(
         corpus=origin.corpus.name,
         version=version,

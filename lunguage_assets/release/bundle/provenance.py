@@ -30,11 +30,15 @@ from lunguage_assets.judges.prompts import load_prompts
 from lunguage_assets.judges.slots import ModelSlot
 from lunguage_assets.release.bundle.versions import file_digest
 from lunguage_assets.settings import Settings, departures
+from lunguage_assets.structuring.opening import structurer_identity
 from lunguage_assets.tables import TERMS
 
 DISTRIBUTION = "lunguage-assets"
 COSTS = "costs"
 """The one entry that is no input: it is no part of a version's identity."""
+
+STRUCTURING = "structuring"
+"""Folder of the prompts of structurers: they are in a structurer's identity."""
 
 _NOT_DECIDING = {"explicit": {"fit_log", "seed"}, "implicit": {"encoder_device", "encoder_batch_size"}}
 _OWN_PATH = re.compile(r"^(/|\./|\.\./|~|[A-Za-z]:\\)")
@@ -136,6 +140,7 @@ def provenance(
         "judges": {key: _bound(origin, key) for key in dict.fromkeys([*members, origin.extractor])},
         "members": members,
         "extractor": origin.extractor,
+        "structurer": _structurer(origin, included),
         "prompts": _prompts(origin, [*members, origin.extractor]),
         "ranking": {
             **{name: str(first[name]) for name in ("ruler", "ranking_version", "vocabulary_version")},
@@ -154,6 +159,7 @@ def provenance(
             batch.key: {
                 "number": batch.number,
                 "sha256": batch.sha256,
+                "delivered": batch.kind,
                 "files": list(batch.files),
                 "included": batch.key in included,
             }
@@ -194,12 +200,21 @@ def _bound(origin: Origin, key: str) -> Any:
     return _without_paths(origin.bindings.get(key) or (bound_to(slot) if slot is not None else None))
 
 
+def _structurer(origin: Origin, included: Sequence[str]) -> dict[str, Any] | None:
+    """Who read findings in raw reports, and with which words or model; None where findings were delivered."""
+    if not any(batch.kind == "text" and batch.key in included for batch in origin.batches):
+        return None
+    key = origin.configuration.structurer
+    identity = structurer_identity(key, origin.configuration, origin.prompts)
+    return {"key": key, "identity": _without_path(identity), "model": _bound(origin, key)}
+
+
 def _prompts(origin: Origin, keys: Sequence[str]) -> dict[str, Any] | None:
     """Version and hashes of the templates; None when no judge reads prompts."""
     if not language_models(origin.configuration, keys):
         return None
     folder = origin.prompts or resource("prompts")
-    files = sorted(path for path in folder.rglob("*.txt"))
+    files = sorted(path for path in folder.rglob("*.txt") if path.parent.name != STRUCTURING)
     return {
         "version": load_prompts(origin.prompts).version,
         "from": "own" if origin.prompts is not None else "packaged",

@@ -26,6 +26,7 @@ from lunguage_assets.release.bundle.provenance import (
     provenance_text,
 )
 from lunguage_assets.settings import load_settings
+from lunguage_assets.structuring.opening import structurer_identity
 
 
 def told(made: Made, origin: Origin) -> dict[str, object]:
@@ -97,6 +98,19 @@ def test_language_models_are_told_with_model_parameters_and_prompts(invented: Ma
         f"{stage}/{role}.txt" for stage in ("comparison", "extraction") for role in ("system", "user")
     }
     assert "http" not in provenance_text(values), "addresses of servers are nobody's business"
+
+
+def test_who_read_raw_reports_is_told_where_there_are_any(invented: Made) -> None:
+    origin = invented.origin()
+    assert told(invented, origin)["structurer"] is None, "findings were delivered"
+    origin = replace(origin, batches=[replace(batch, kind="text") for batch in origin.batches])
+    values = told(invented, origin)
+    assert values["structurer"] == {
+        "key": "rules",
+        "identity": structurer_identity("rules", origin.configuration),
+        "model": None,
+    }
+    assert {batch["delivered"] for batch in values["batches"].values()} == {"text"}  # type: ignore[attr-defined]
 
 
 def test_costs_are_no_input() -> None:
