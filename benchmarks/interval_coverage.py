@@ -2,9 +2,10 @@
 benchmarks/interval_coverage.py [corpora] [phrases].
 
 Every corpus is taken through the whole pipeline: matches by simulated judges, TrueSkill ranking, bootstrap,
-fit, calibration by anchors whose ratings err, interval. Prints the table of docs/intervals.md. `width` is the
-mean width of the interval, `error` the root mean square error of p, `agreement` how often two judges agree
-about a match (0.87 published).
+fit, calibration by anchors whose ratings err, interval. Prints the table of docs/intervals.md. `width` is
+the mean width of the interval, `error` the root mean square error of p, `agreement` how often two judges
+agree about a match (0.87 published), `readings` the deviation of judges' readings that was estimated, or
+assumed for a single judge.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ NOISES = {
     "adverse, judges read each sentence their own way": Noise(
         1.5, tails=3.0, lapse=0.05, position=1.0, reading=5.0, wording=3.0
     ),
+    "as TrueSkill assumes, judges read each sentence their own way": Noise(reading=5.0),
     "nearly certain judges, phrases of one sentence": Noise(1.0, tails=3.0),
 }
 
@@ -44,13 +46,14 @@ NOISES = {
 @dataclass(frozen=True)
 class Outcome:
     """One corpus: whether each interval held, shape (targets,); widths and errors; agreement of the judges
-    (nan for one).
+    (nan for one); the deviation of their readings that the ranking states.
     """
 
     held: NDArray[np.bool_]
     width: float
     error: float
     agreement: float
+    readings: float
 
 
 def outcome(seed: int, noise: Noise, judges: int, fit: Literal["paper", "economy"], phrases: int) -> Outcome:
@@ -71,6 +74,7 @@ def outcome(seed: int, noise: Noise, judges: int, fit: Literal["paper", "economy
         float((high - low).mean()),
         float(np.sqrt(((p - corpus.target_p) ** 2).mean())),
         agreement(matches),
+        reference.reading_sd,
     )
 
 
@@ -85,23 +89,25 @@ def agreement(matches: dict[str, pd.DataFrame]) -> float:
 
 def main(corpora: int, phrases: int) -> None:
     print(
-        "| noise | judges | fit | coverage | lowest corpus | width | error | agreement "
-        "|\n|---|---|---|---|---|---|---|---|"
+        "| noise | judges | fit | coverage | lowest corpus | width | error | agreement | "
+        "readings |\n|---|---|---|---|---|---|---|---|---|"
     )
     fits: tuple[Literal["paper", "economy"], ...] = ("paper", "economy")
     for name, noise in NOISES.items():
-        for judges in (4, 1):
+        for judges in (4, 2, 1):
             for fit in fits:
                 done = [outcome(seed, noise, judges, fit, phrases) for seed in range(corpora)]
                 held = [float(one.held.mean()) for one in done]
-                width, error, agreed = (
+                width, error, agreed, readings = (
                     float(np.mean(values))
-                    for values in zip(*((one.width, one.error, one.agreement) for one in done), strict=True)
+                    for values in zip(
+                        *((one.width, one.error, one.agreement, one.readings) for one in done), strict=True
+                    )
                 )
                 shown = "-" if np.isnan(agreed) else f"{agreed:.2f}"
                 print(
                     f"| {name} | {judges} | {fit} | {np.mean(held):.3f} | "
-                    f"{min(held):.3f} | {width:.3f} | {error:.3f} | {shown} |",
+                    f"{min(held):.3f} | {width:.3f} | {error:.3f} | {shown} | {readings:.1f} |",
                     flush=True,
                 )
 

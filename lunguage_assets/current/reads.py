@@ -63,6 +63,7 @@ class Reads:
             "merge settings": lambda: fingerprint(
                 self.settings.implicit.model_dump(include=set(MERGE_OPTIONS))
             ),
+            "readings": lambda: _of_file(resource("readings.toml")),
             "anchors": self._anchors,
             "encoder": self._encoder,
             "blacklist": lambda: _of_file(home.blacklist_file or resource("blacklist.yaml")),

@@ -114,7 +114,8 @@ RECIPES: Mapping[str, Recipe] = {
     "ranking": Recipe(
         ("reference_ranking",),
         (Input("hedge_vocabulary", "extractor", side=True), Input("comparison_matches", "members")),
-        ("ranking settings",),
+        ("ranking settings", "readings"),
+        code="2",
     ),
     "fitting": Recipe(
         ("fitted_probabilities", "fit_log"),
@@ -125,6 +126,7 @@ RECIPES: Mapping[str, Recipe] = {
             Input("reference_ranking"),
         ),
         ("fit settings", "anchors", "members"),
+        code="2",
         asks_judges=True,
     ),
     "merging": Recipe(

@@ -129,6 +129,13 @@ REFERENCE_RANKING = Table(
             nullable=True,
             minimum=0.0,
         ),
+        Column(
+            "reading_sd",
+            "float",
+            "How far judges lie apart in reading one sentence, in units of mu: estimated from the matches, "
+            "or the default of resources/readings.toml for a single judge and for the published ruler",
+            minimum=0.0,
+        ),
         Column("n_matches", "int", "Valid matches that the phrase played", minimum=0),
         Column(
             "win_rate",
@@ -150,7 +157,7 @@ REFERENCE_RANKING = Table(
     ("phrase",),
     ordered=(("mu_low", "mu_high"), ("rank_low", "rank_high")),
     unique=(("rank",),),
-    constant=("ranking_version",),
+    constant=("reading_sd", "ranking_version"),
 )
 
 FITS = ("paper", "economy")

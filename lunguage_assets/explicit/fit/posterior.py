@@ -8,9 +8,10 @@ the phrase's place fixed. Which answers there are is in `fits.py`.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 import numpy as np
-from scipy.special import log_ndtr, ndtr
+from scipy.special import log_ndtr
 
 from lunguage_assets.explicit.fit.fits import Counts
 from lunguage_assets.explicit.fit.reference import Floats, Reference
@@ -30,10 +31,12 @@ _BLOCK = 512
 Each sentence is a matrix product of its own: its result depends on no other sentence.
 """
 
-READING_DEVIATION = trueskill.BETA / 4.0
-"""Scale of the half-normal prior of how far judges' persistent readings of one sentence lie apart."""
+_SPREADS = np.array([0.5, 1.0, 1.5, 2.0])
+_SPREAD_WEIGHTS = np.array([0.35, 0.5, 0.12, 0.03])
+"""How far judges lie apart about one sentence, in units of the ranking's `reading_sd`.
 
-_DEVIATIONS = np.array([0.0, 0.5, 1.0, 2.0, 4.0])
+Some sentences are read alike, few very differently. The mean square is close to 1.
+"""
 
 
 def posterior(won: Counts, lost: Counts, reference: Reference) -> tuple[Floats, Floats]:
@@ -59,33 +62,36 @@ def posterior_of_a_panel(won: Counts, lost: Counts, reference: Reference) -> tup
     """Mean and deviation of each sentence's place when judges read a sentence differently.
 
     A judge's answers about one sentence share its reading, so that ten more answers of the same judge say
-    less than ten of another one. Readings are normal around the place; how far they lie apart is unknown
-    (half-normal, `READING_DEVIATION`), is learnt from how much the judges disagree about this sentence, and
-    is summed out for each sentence alone.
+    less than ten of another one. Readings are normal around the place. How far they lie apart is the
+    ranking's `reading_sd` on average and differs between sentences (`_SPREADS`): it is learnt from how much
+    the judges disagree about this sentence, and is summed out for each sentence alone.
 
     Args, Returns: as for `posterior`.
     """
     mean, sd = np.empty(len(won)), np.empty(len(won))
+    kernels = _kernels(reference.reading_sd)
     for part in _blocks(len(won)):
-        alone = _likelihood(won[part], lost[part], reference)
+        alone = _likelihood(won[part], lost[part], reference, reference.reading_sd)
         highest = alone.max(axis=-1, keepdims=True)
         likelihood = np.exp(alone - highest)
-        by_deviation = [
-            np.log(np.maximum(likelihood @ kernel if kernel is not None else likelihood, _TINY)).sum(axis=1)
-            + _PRIOR
-            + weight
-            for kernel, weight in zip(_KERNELS, _WEIGHTS, strict=True)
+        by_spread = [
+            np.log(np.maximum(likelihood @ kernel, _TINY)).sum(axis=1) + _PRIOR + weight
+            for kernel, weight in zip(kernels, np.log(_SPREAD_WEIGHTS), strict=True)
         ]
-        mean[part], sd[part] = _moments(np.logaddexp.reduce(by_deviation, axis=0))
+        mean[part], sd[part] = _moments(np.logaddexp.reduce(by_spread, axis=0))
     return mean, sd
 
 
 _TINY = 1e-300
 
 
-def _likelihood(won: Counts, lost: Counts, reference: Reference) -> Floats:
-    """Log likelihood on the grid, shape (sentences, judges, grid)."""
-    noise = np.sqrt(2.0 * trueskill.BETA**2 + reference.variance)[:, None]
+def _likelihood(won: Counts, lost: Counts, reference: Reference, reading_sd: float = 0.0) -> Floats:
+    """Log likelihood on the grid, shape (sentences, judges, grid).
+
+    Given how a judge reads the sentence, its answers stray less: the deviation of readings is a part of
+    TrueSkill's noise.
+    """
+    noise = np.sqrt(2.0 * trueskill.BETA**2 - reading_sd**2 + reference.variance)[:, None]
     ahead = (_GRID - reference.mu[:, None]) / noise
     likelihood: Floats = won.astype(np.float64) @ log_ndtr(ahead) + lost.astype(np.float64) @ log_ndtr(-ahead)
     return likelihood
@@ -100,24 +106,19 @@ def _moments(log_density: Floats) -> tuple[Floats, Floats]:
     return mean, np.sqrt(variance)
 
 
-def _kernel(deviation: float) -> Floats | None:
-    """Weights of readings (rows) around a place (columns); None when a judge's reading is the place."""
-    if deviation == 0.0:
-        return None
+@lru_cache(maxsize=8)
+def _kernels(reading_sd: float) -> tuple[Floats, ...]:
+    """Weights of readings (rows) around a place (columns), for each of `_SPREADS`."""
+    return tuple(_kernel(spread * reading_sd) for spread in _SPREADS.tolist())
+
+
+def _kernel(deviation: float) -> Floats:
+    """Normal; narrower than the grid sees, a judge's reading is the place."""
+    if deviation < _STEP / 4.0:
+        return np.eye(len(_GRID))
     weights = np.exp(-0.5 * ((_GRID[:, None] - _GRID) / deviation) ** 2)
     kernel: Floats = weights / weights.sum(axis=0)
     return kernel
-
-
-def _prior_weights() -> Floats:
-    """Log weight of each deviation: the half-normal's mass between the midpoints to its neighbours."""
-    edges = np.concatenate([[0.0], (_DEVIATIONS[1:] + _DEVIATIONS[:-1]) / 2.0, [np.inf]])
-    weights: Floats = np.log(np.diff(2.0 * ndtr(edges / READING_DEVIATION)))
-    return weights
-
-
-_KERNELS = [_kernel(deviation) for deviation in _DEVIATIONS.tolist()]
-_WEIGHTS = _prior_weights()
 
 
 def _blocks(size: int) -> Iterator[slice]:

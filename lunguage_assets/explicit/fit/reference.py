@@ -34,7 +34,8 @@ Integers = NDArray[np.int64]
 class Reference:
     """The ranked phrases in ranking order.
 
-    Each has its distinct example sentences (`sentences`) and their hashes.
+    Each has its distinct example sentences (`sentences`) and their hashes. `reading_sd` says how far judges
+    lie apart in reading one sentence.
     """
 
     mu: Floats
@@ -42,6 +43,7 @@ class Reference:
     sentences: tuple[tuple[str, ...], ...]
     hashes: tuple[U64, ...]
     phrases: tuple[str, ...] = ()
+    reading_sd: float = 0.0
 
     @classmethod
     def of(cls, ranking: pd.DataFrame, vocabulary: pd.DataFrame) -> Reference:
@@ -63,7 +65,9 @@ class Reference:
                 "the ranking has places that are not numbers. Materialise reference_ranking again."
             )
         sentences = tuple(_drawn_from(examples[phrase]) for phrase in phrases)
-        return cls(mu, sigma**2, sentences, tuple(text_hashes(known) for known in sentences), tuple(phrases))
+        hashes = tuple(text_hashes(known) for known in sentences)
+        reading_sd = float(ordered["reading_sd"].iloc[0])
+        return cls(mu, sigma**2, sentences, hashes, tuple(phrases), reading_sd)
 
 
 def placed(ranking: pd.DataFrame) -> pd.DataFrame:

@@ -19,6 +19,7 @@ from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.explicit.rating.bootstrap import ORDERS_PER_RESAMPLE, Intervals, bootstrap_intervals
 from lunguage_assets.explicit.rating.order_free import OrderFreePlaces, order_free_places
+from lunguage_assets.explicit.rating.readings import assumed_readings, reading_deviation
 from lunguage_assets.judges.rules.published import published_ranking
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import REFERENCE_RANKING
@@ -75,7 +76,7 @@ def reference_ranking(
     A phrase without a valid match stays at the prior (mu 25, sigma 8.333). For the published ruler the
     published mu and sigma are returned, whatever the matches; no interval is published for them (sigma is the
     filter's steady state, not an error bar), so they are taken as given: mu_sd is 0 and the interval is a
-    point.
+    point, and judges' readings have the default deviation.
 
     Raises:
         MethodError: no valid match at all; matches of another vocabulary; a judge that lacks matches which
@@ -96,6 +97,7 @@ def reference_ranking(
     mu, sigma = mus.mean(axis=0), sigmas.mean(axis=0)
     intervals = bootstrap_intervals(answers.winner, answers.loser, answers.cluster, mu, settings)
     order_free = order_free_places(answers.winner, answers.loser, len(phrases))
+    reading_sd = reading_deviation(phrases, mu, matches)
     version = ranking_version(vocabulary, matches, settings, identities)
     return _frame(
         phrases,
@@ -103,6 +105,7 @@ def reference_ranking(
         sigma,
         intervals,
         order_free,
+        reading_sd,
         answers,
         list(matches),
         str(retained["vocabulary_version"].iloc[0]),
@@ -179,6 +182,7 @@ def ranking_version(
         *constants,
         settings.bootstrap,
         ORDERS_PER_RESAMPLE,
+        assumed_readings().deviation,
         str(vocabulary["vocabulary_version"].iloc[0]),
         *identities,
     ]
@@ -196,6 +200,7 @@ def _frame(
     sigma: NDArray[np.float64],
     intervals: Intervals,
     order_free: OrderFreePlaces,
+    reading_sd: float,
     answers: Answers,
     judges: list[str],
     vocabulary_version: str,
@@ -219,6 +224,7 @@ def _frame(
         "rank_high": intervals.rank_high[order].tolist(),
         "mu_order_free": order_free.mu[order].tolist(),
         "sd_order_free": order_free.sd[order].tolist(),
+        "reading_sd": [reading_sd] * len(phrases),
         "n_matches": played[order].tolist(),
         "win_rate": win_rate,
         "judges": [judges] * len(phrases),
@@ -234,8 +240,13 @@ def _published(vocabulary_version: str, judges: list[str], identities: Sequence[
     size = len(entries)
     mu = [entry.mu for entry in entries]
     rank = [entry.rank for entry in entries]
+    assumed = assumed_readings().deviation
     version = digest(
-        "published", *(f"{entry.phrase} {entry.mu} {entry.sigma}" for entry in entries), *judges, *identities
+        "published",
+        assumed,
+        *(f"{entry.phrase} {entry.mu} {entry.sigma}" for entry in entries),
+        *judges,
+        *identities,
     )
     columns: dict[str, Sequence[Any]] = {
         "phrase": [entry.phrase for entry in entries],
@@ -249,6 +260,7 @@ def _published(vocabulary_version: str, judges: list[str], identities: Sequence[
         "rank_high": [float(value) for value in rank],
         "mu_order_free": [None] * size,
         "sd_order_free": [None] * size,
+        "reading_sd": [assumed] * size,
         "n_matches": [0] * size,
         "win_rate": [None] * size,
         "judges": [judges] * size,

@@ -4,7 +4,8 @@ resources/cues.yaml.
 It knows neither phrases nor the published ranking. Each cue word speaks for or against presence with a weight
 of the author's choosing, in logits, that fades with its distance from the finding and is reduced on the side
 where such a word rarely belongs to it; a sentence's score is the sum. So its order of phrases is its own, and
-it can disagree with the `lexicon` judge for reasons: it averages where that one picks.
+it can disagree with the `lexicon` judge for reasons: it averages where that one picks. A sentence without a
+cue word in the finding's clause is answered as invalid.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from lunguage_assets.judges.protocol import (
     ExtractionAnswer,
     ExtractionQuestion,
 )
+from lunguage_assets.judges.rules.contrasts import contrast_of, is_denied
 from lunguage_assets.judges.rules.reading import (
     SAME_CLAUSE,
     Reading,
@@ -32,7 +34,7 @@ from lunguage_assets.judges.rules.reading import (
 )
 from lunguage_assets.judges.rules.words import read_words, words_identity
 
-VERSION = "1"
+VERSION = "2"
 """Part of the judge's identity: raise it with every change of rules that changes an answer."""
 
 _EXCLUSION = frozenset({"excluded", "exclude", "ruled", "rule"})
@@ -48,9 +50,10 @@ _GRAMMAR = re.compile(
     | (?:worrisome|concerning|suspicious)\ for | suspicion\ (?:of|for) | suspected
     | favor(?:s|ed|ing)?
     | (?:(?:most|more|less|very|highly|not)\ )?(?:likely|probable|probably|unlikely)
-    | presumed | presumably | possible | possibly | potentially """
-    r"""| perhaps | conceivably | doubtful | questionable | equivocal | apparently
-    | possibility | differential | question\ of
+    | presumed | presumably | presumptive | possible | possibly | potentially | potential """
+    r"""| perhaps | maybe | conceivably | doubtful | doubt | questionable | equivocal | borderline
+    | improbable | apparently | consider | query | thought | felt | believed | suspect | indeterminate
+    | possibility | differential | (?:question|suggestion)\ of
     | either | and/or | or | versus | vs\.?
     )(?!\S)""",
     re.VERBOSE,
@@ -64,6 +67,8 @@ _FADE = 7.0
 _OTHER_SIDE = 0.6
 _AFTER = frozenset({"excluded", "ruled", "out", "if", "any", "present"})
 _UNUSUAL_COST = 10
+_PREFERRED, _DISMISSED = 0.8, -4.0
+_KNOWN_NEARNESS = exp(-SAME_CLAUSE / _FADE) * _OTHER_SIDE
 _EXTRACTED_WITHIN = 6
 _BREAKS = frozenset({MASK, ",", ";", ":", ".", "and", "or", "but"})
 
@@ -125,18 +130,38 @@ class CuesJudge:
         return [ExtractionAnswer(_phrases(question)) for question in questions]
 
     def compare(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
-        """The higher score wins; see `choose_by_score` for ties."""
+        """The higher score wins; see `choose_by_score` for ties and for unknown hedges."""
         return choose_by_score(questions, self._score, "cues")
 
 
-def _score(words: Words, masked_sentence: str) -> float:
+def _score(words: Words, masked_sentence: str) -> float | None:
+    """None without a word of belief in the clause of the finding, and outside a contrast of findings."""
     reading = Reading.of(masked_sentence)
-    total = 0.0
-    for place, token in enumerate(reading.tokens):
-        weight = words.cues.get(token, 0.0) + words.context.get(token, 0.0) + _negation(words, reading, place)
-        if weight:
-            total += weight * _nearness(reading, place, token)
-    return round(total, 9)
+    contrast = contrast_of(reading)
+    total, is_known, first = 0.0, contrast is not None, 0
+    if contrast is not None:
+        total = _PREFERRED if contrast[1] else _DISMISSED
+        first = 0 if contrast[0].first_preferred or not contrast[1] else contrast[0].end
+    for place, token in enumerate(reading.tokens[first:], start=first):
+        belief = words.cues.get(token, 0.0)
+        weight = belief + words.context.get(token, 0.0) + _negation(words, reading, place)
+        if not weight:
+            continue
+        near = _nearness(reading, place, token)
+        is_known |= bool(belief) and near > _KNOWN_NEARNESS
+        total += (-abs(weight) if belief and _turned(reading, place) else weight) * near
+    return round(total, 9) if is_known else None
+
+
+def _turned(reading: Reading, place: int) -> bool:
+    """Whether a `not` parts this word from the nearest finding ("probably not X")."""
+    mention = min(reading.mentions, key=lambda one: abs(one - place), default=-1)
+    return (
+        mention >= 0
+        and abs(mention - place) <= SAME_CLAUSE
+        and reading.tokens[place] not in _EXCLUSION
+        and is_denied(reading, place, place + 1, mention)
+    )
 
 
 def _negation(words: Words, reading: Reading, place: int) -> float:

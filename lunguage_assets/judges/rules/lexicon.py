@@ -6,8 +6,10 @@ replacement. Because it uses the published places, a ranking made with it alone 
 by construction; see `cues.py` for a judge that does not. Distances and clauses are in `reading.py`, the
 phrases in resources/hedges.yaml.
 
-Only the 42 places are published. The places of rarer phrases and of statements without a hedge, the shifts by
-context, and the weights of distance and of alternatives are the author's own estimates.
+Only the 42 places are published. The places of other phrases, the shifts by context, and the weights of
+distance and of alternatives are the author's own estimates. A sentence in which it finds no hedge that it
+knows is answered as invalid: comparisons are about tentative findings, so there is a hedge, and it is
+unknown.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from lunguage_assets.judges.protocol import (
     ExtractionAnswer,
     ExtractionQuestion,
 )
+from lunguage_assets.judges.rules.contrasts import Contrast, contrast_of, is_denied
 from lunguage_assets.judges.rules.published import published_ranking
 from lunguage_assets.judges.rules.reading import (
     SAME_CLAUSE,
@@ -34,16 +37,17 @@ from lunguage_assets.judges.rules.reading import (
 )
 from lunguage_assets.judges.rules.words import read_words, words_identity
 
-VERSION = "1"
+VERSION = "2"
 """Part of the judge's identity: raise it with every change of rules that changes an answer."""
 
 _SIDES = ("right", "left", "both", "list")
 _WRONG_SIDE = 12
 _LIST_REACH = {"left": 5, "right": 4}
 _CHAIN_BREAKS = frozenset({MASK, ".", ",", ";", ":", "and", "or", "but"})
-_NEGATIONS = frozenset({"no", "not", "without", "nor", "never", "neither", "absent"})
-_STATED, _DENIED = 46.0, 2.0
-"""Places of a sentence without any hedge: the author's own estimates on the published scale."""
+_PREFERRED, _DISMISSED = 34.0, 8.0
+"""Places of the two findings of a contrast ("X rather than Y"): the author's own estimates on the published
+scale.
+"""
 _SHIFT_REACH = 8
 
 
@@ -51,12 +55,15 @@ _SHIFT_REACH = 8
 class Hedge:
     """A phrase of the lexicon: its words, its place on the published scale, and the side on which its finding
     stands.
+
+    `structured`: the offline structurer takes it for a hedge, too; it has words of its own for the others.
     """
 
     phrase: str
     words: tuple[str, ...]
     place: float
     side: str
+    structured: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +89,7 @@ class Lexicon:
 
 @lru_cache(maxsize=1)
 def bundled_lexicon() -> Lexicon:
-    """Published and rarer phrases, and shifts, of resources/hedges.yaml.
+    """Published, rarer and judged phrases, and shifts, of resources/hedges.yaml.
 
     Raises:
         ConfigurationError: a published phrase without a side, or an entry that cannot be read.
@@ -94,11 +101,12 @@ def bundled_lexicon() -> Lexicon:
 def _lexicon(content: Mapping[str, Any]) -> Lexicon:
     side_of = {str(phrase): side for side in _SIDES for phrase in content["published"][side]}
     hedges = [Hedge(e.phrase, tuple(e.phrase.split()), e.mu, side_of[e.phrase]) for e in published_ranking()]
-    for entry in content["rarer"]:
-        if entry["side"] not in _SIDES:
-            raise ValueError(f"{entry['phrase']!r} has side {entry['side']!r}")
-        words = tuple(entry["phrase"].split())
-        hedges.append(Hedge(entry["phrase"], words, float(entry["place"]), entry["side"]))
+    for table in ("rarer", "judged"):
+        for entry in content[table]:
+            if entry["side"] not in _SIDES:
+                raise ValueError(f"{entry['phrase']!r} has side {entry['side']!r}")
+            phrase, place = str(entry["phrase"]), float(entry["place"])
+            hedges.append(Hedge(phrase, tuple(phrase.split()), place, entry["side"], table == "rarer"))
     return Lexicon(tuple(hedges), {str(word): float(shift) for word, shift in content["shifts"].items()})
 
 
@@ -135,7 +143,7 @@ class LexiconJudge:
         return [ExtractionAnswer(self._phrases(question)) for question in questions]
 
     def compare(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
-        """The higher score wins; see `choose_by_score` for ties."""
+        """The higher score wins; see `choose_by_score` for ties and for unknown hedges."""
         return choose_by_score(questions, self._score, "lexicon")
 
     def _phrases(self, question: ExtractionQuestion) -> tuple[str, ...]:
@@ -188,21 +196,27 @@ class LexiconJudge:
         chosen = [] if governing is None else [governing, *_chained(reading, governing, found)]
         return [*chosen, *_connectors(reading, found)]
 
-    def _uncached_score(self, masked_sentence: str) -> float:
+    def _uncached_score(self, masked_sentence: str) -> float | None:
+        """None without a hedge that the judge knows."""
         reading = Reading.of(masked_sentence)
         scope = self._in_scope(reading)
+        contrast = contrast_of(reading)
         governing = [o for o in scope if o.hedge.side != "list"]
         joined = [o.hedge.place for o in scope if o.hedge.side == "list"]
         if governing:
             score = governing[0].hedge.place - 2.0 * (len(governing) - 1) - 0.2 * governing[0].cost
             if joined:  # an alternative takes some of the belief
                 score = 0.75 * score + 0.25 * min(joined)
-            if reading.word(governing[0].start - 1) in {"not", "no", "without"}:
+            if _turned(reading, governing[0]):
                 score = min(score, 50.0 - score)
         elif joined:
             score = max(joined)
+        elif contrast is not None:
+            score = _PREFERRED
         else:
-            score = _DENIED if _negated(reading) else _STATED
+            return None
+        if contrast is not None:
+            score = _in_contrast(score, *contrast)
         return round(score + _context(reading, scope, self._lexicon.shifts), 6)
 
 
@@ -251,10 +265,18 @@ def _connectors(reading: Reading, found: Sequence[Occurrence]) -> list[Occurrenc
     return chosen
 
 
-def _negated(reading: Reading) -> bool:
-    return any(
-        reading.word(mention - back) in _NEGATIONS for mention in reading.mentions for back in (1, 2, 3)
-    )
+def _in_contrast(score: float, contrast: Contrast, is_preferred: bool) -> float:
+    """The score of a finding beside another: "less likely Y than X" dismisses Y, and prefers X."""
+    if not is_preferred:
+        return min(score, _DISMISSED)
+    return score if contrast.first_preferred else max(score, _PREFERRED)
+
+
+def _turned(reading: Reading, governing: Occurrence) -> bool:
+    """Whether the governing hedge is denied, or denies the finding ("not likely", "likely not")."""
+    if reading.word(governing.start - 1) in {"no", "without"}:
+        return True
+    return governing.mention >= 0 and is_denied(reading, governing.start, governing.end, governing.mention)
 
 
 def _context(reading: Reading, scope: Sequence[Occurrence], shifts: Mapping[str, float]) -> float:

@@ -130,23 +130,34 @@ def denies_list(reading: Reading, connector: int) -> bool:
 
 
 def choose_by_score(
-    questions: Sequence[ComparisonQuestion], score: Callable[[str], float], salt: str
+    questions: Sequence[ComparisonQuestion], score: Callable[[str], float | None], salt: str
 ) -> list[ComparisonAnswer]:
     """Answer comparisons by the higher score.
+
+    A sentence without a score has no hedge that the judge knows. Whatever it is compared with, the answer is
+    invalid: comparisons are about tentative findings, and an unknown hedge is no certainty (explicit.md
+    section 6).
 
     Equal scores are decided by a coin hashed from the two sentences and `salt`, the same coin whichever
     sentence is shown first. Two identical sentences cannot be told apart by content: there the coin falls on
     the position, and anew for every replicate.
     """
-    answers = {True: ComparisonAnswer("sentence_1"), False: ComparisonAnswer("sentence_2")}
+    answers = {
+        True: ComparisonAnswer("sentence_1"),
+        False: ComparisonAnswer("sentence_2"),
+        None: ComparisonAnswer("invalid"),
+    }
     return [answers[_first_wins(question, score, salt)] for question in questions]
 
 
-def _first_wins(question: ComparisonQuestion, score: Callable[[str], float], salt: str) -> bool:
+def _first_wins(question: ComparisonQuestion, score: Callable[[str], float | None], salt: str) -> bool | None:
+    """None when either sentence has no score."""
     one, two = question.sentence_1, question.sentence_2
-    difference = score(one) - score(two)
-    if difference != 0.0:
-        return difference > 0.0
+    score_one, score_two = score(one), score(two)
+    if score_one is None or score_two is None:
+        return None
+    if score_one != score_two:
+        return score_one > score_two
     if one == two:
         return _coin(salt, one, str(question.replicate))
     return _coin(salt, *sorted((one, two))) == (one < two)

@@ -94,7 +94,7 @@ def _add_places(lexicon: Lexicon, places: PlaceFile) -> None:
 
 
 def _add_hedges(lexicon: Lexicon, scope: ScopeFile) -> None:
-    for hedge in bundled_lexicon().hedges:
+    for hedge in (known for known in bundled_lexicon().hedges if known.structured):
         if hedge.side == "left":
             lexicon.add(hedge.phrase, Term(kinds.OPEN_AFTER))
         elif hedge.side != "list":

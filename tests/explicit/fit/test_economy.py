@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -107,7 +108,7 @@ def test_a_panels_posterior_agrees_with_simulated_readings(reference: Reference)
     lost[0, 1, 18:24] = 1
     lost[0, 0, 10] = won[0, 1, 30] = 1
     place = rng.normal(25.0, 8.333, draws)
-    deviation = np.abs(rng.normal(0.0, 4.167 / 4.0, draws))
+    deviation = 2.5 * rng.choice([0.5, 1.0, 1.5, 2.0], draws, p=[0.35, 0.5, 0.12, 0.03])
     weight = np.zeros(draws)
     for judge in range(2):
         reading = place + deviation * rng.standard_normal(draws)
@@ -116,11 +117,11 @@ def test_a_panels_posterior_agrees_with_simulated_readings(reference: Reference)
                 weight += norm.logcdf(
                     sign
                     * (reading - reference.mu[phrase])
-                    / np.sqrt(2 * 4.167**2 + reference.variance[phrase])
+                    / np.sqrt(2 * 4.167**2 - 2.5**2 + reference.variance[phrase])
                 )
     weight = np.exp(weight - weight.max())
     weight /= weight.sum()
-    mean, sd = posterior_of_a_panel(won, lost, reference)
+    mean, sd = posterior_of_a_panel(won, lost, replace(reference, reading_sd=2.5))
     expected = float(weight @ place)
     assert mean[0] == pytest.approx(expected, abs=0.05)
     assert sd[0] == pytest.approx(float(np.sqrt(weight @ (place - expected) ** 2)), rel=0.03)

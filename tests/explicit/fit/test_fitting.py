@@ -373,7 +373,7 @@ def test_the_first_phrase_in_ranking_order_wins_an_equal_draw_probability() -> N
 
 def test_a_fit_ends_when_no_opponent_is_left() -> None:
     reference = Reference(
-        np.array([25.0]), np.ones(1), (("A <finding>.",),), (text_hashes(["A <finding>."]),)
+        np.array([25.0]), np.ones(1), (("Likely <finding>.",),), (text_hashes(["Likely <finding>."]),)
     )
     fits = fit_sentences(["Possible <finding>."], reference, PANEL, ExplicitSettings(opponent_limit=5))
     assert (fits.steps[0], STOPS[fits.stop[0]]) == (5, "no opponent left")
@@ -521,4 +521,4 @@ def test_the_place_stays_the_filters_whatever_the_interval_is_made_from(
     )
     assert frame["fit"].eq("paper").all()
     assert (frame["mu"] != frame["mu_centre"]).any()
-    assert (frame["mu"] - frame["mu_centre"]).abs().max() < 1.0
+    assert (frame["mu"] - frame["mu_centre"]).abs().max() < 2.0

@@ -143,7 +143,7 @@ def test_identical_sentences_are_decided_by_the_replicate_alone(judge: Judge) ->
 @given(st.text(max_size=80), st.text(max_size=80))
 @examples(100)
 def test_any_text_is_answered(judge: Judge, one: str, two: str) -> None:
-    assert judge.compare([ComparisonQuestion(one, two)])[0].valid
+    assert judge.compare([ComparisonQuestion(one, two)])[0].answer in {"sentence_1", "sentence_2", "invalid"}
     assert judge.extract([ExtractionQuestion("x", one, one), ExtractionQuestion("x", two, None)])[0].valid
 
 
@@ -166,8 +166,6 @@ def test_answers_do_not_depend_on_the_hash_seed() -> None:
     ("Most likely <finding>.", "Possible <finding>."),
     ("Findings are consistent with <finding>.", "Opacity may represent <finding>."),
     ("Probable <finding>.", "<finding> cannot be excluded."),
-    ("There is <finding>.", "Possible <finding>."),
-    ("Possible <finding>.", "No <finding>."),
     ("Possible <finding>.", "Less likely <finding>."),
     ("Opacity may represent <finding>.", "The differential includes <finding>."),
     ("Likely <finding>.", "Likely atelectasis; <finding> is unlikely."),
@@ -175,6 +173,66 @@ def test_answers_do_not_depend_on_the_hash_seed() -> None:
 ])  # fmt: skip
 def test_comparisons_follow_sense(judge: Judge, stronger: str, weaker: str) -> None:
     assert judge.compare([ComparisonQuestion(stronger, weaker)])[0].answer == "sentence_1"
+
+
+CERTAIN = ["Most likely <finding>.", "Likely <finding> rather than pneumonia.", "Probable <finding>."]
+FAVORED = [
+    "Suspicious for <finding>.", "Worrisome for <finding>.", "Suspect <finding>.", "Presumed <finding>.",
+    "Opacity is thought to represent <finding>.", "Opacity is felt to be <finding>.",
+    "Favored to represent <finding>.", "Favor <finding> over pneumonia.", "Raises suspicion for <finding>.",
+    "More likely <finding> than pneumonia.", "<finding> is more likely than pneumonia.",
+    "<finding> is favored over pneumonia.", "Atelectasis is less likely than <finding>.",
+    "This reflects <finding> rather than pneumonia.",
+]  # fmt: skip
+OPEN = [
+    "Consider <finding>.", "Query <finding>.", "Cannot rule out <finding>.", "<finding> is not ruled out.",
+    "Raises the question of <finding>.", "Raises the possibility of <finding>.", "Question of <finding>.",
+    "Equivocal <finding>.", "Borderline for <finding>.", "Atelectasis versus <finding>.",
+]  # fmt: skip
+DISMISSED = [
+    "Improbable <finding>.", "Doubt <finding>.", "Probably atelectasis rather than <finding>.",
+    "This reflects atelectasis rather than <finding>.", "More likely atelectasis than <finding>.",
+    "Pneumonia is more likely than <finding>.", "Favor atelectasis over <finding>.",
+    "Atelectasis is favored over <finding>.", "Less likely <finding> than pneumonia.",
+    "Likely atelectasis and not <finding>.", "Likely not <finding>.", "Atelectasis instead of <finding>.",
+]  # fmt: skip
+
+
+@both
+@pytest.mark.parametrize(("stronger", "weaker"), [(CERTAIN, OPEN), (FAVORED, OPEN), (OPEN, DISMISSED)])
+def test_what_reports_say_comes_out_on_the_right_side(
+    judge: Judge, stronger: list[str], weaker: list[str]
+) -> None:
+    questions = [ComparisonQuestion(one, other) for one in stronger for other in weaker]
+    answers = judge.compare(questions)
+    wrong = [q for q, answer in zip(questions, answers, strict=True) if answer.answer != "sentence_1"]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("sentence", [
+    "Probably not <finding>.", "<finding> is probably not present.", "<finding> is not favored.",
+    "<finding> is not likely.", "Not felt to represent <finding>.",
+])  # fmt: skip
+@both
+def test_a_denied_hedge_is_weaker_than_possible(judge: Judge, sentence: str) -> None:
+    assert judge.compare([ComparisonQuestion("Possible <finding>.", sentence)])[0].answer == "sentence_1"
+
+
+@both
+@pytest.mark.parametrize("unknown", [
+    "There is <finding>.", "No <finding>.", "Plausibly-ish <finding>.", "<finding> for what it is worth.",
+    "Likely edema; the <finding> comes to mind.",
+])  # fmt: skip
+def test_an_unknown_hedge_is_no_certainty_but_an_invalid_answer(judge: Judge, unknown: str) -> None:
+    known = "Possible <finding>."
+    pairs = [ComparisonQuestion(unknown, known), ComparisonQuestion(known, unknown)]
+    assert [answer.answer for answer in judge.compare(pairs)] == ["invalid", "invalid"]
+
+
+@both
+def test_every_sentence_of_the_published_ruler_has_a_known_hedge(judge: Judge) -> None:
+    questions = [ComparisonQuestion(sentence, "Likely <finding>.") for _, sentence in SENTENCES]
+    assert all(answer.valid for answer in judge.compare(questions))
 
 
 def test_the_two_offline_judges_agree_like_two_judges_and_not_like_one() -> None:

@@ -43,12 +43,12 @@ class Trial:
         return Reference.of(self.ranking, self.corpus.vocabulary)
 
 
-def trials(noise: Noise) -> list[Trial]:
+def trials(noise: Noise, judges: int = JUDGES) -> list[Trial]:
     done = []
     for seed in range(CORPORA):
         settings = ExplicitSettings(seed=seed, bootstrap=60)
         corpus = simulated_corpus(seed, phrases=PHRASES, targets=TARGETS, noise=noise)
-        panel = corpus.panel(JUDGES, noise, seed)
+        panel = corpus.panel(judges, noise, seed)
         ranking = corpus.ranking(panel, settings)
         reference = Reference.of(ranking, corpus.vocabulary)
         fits, economy = (
@@ -98,6 +98,15 @@ def test_under_the_assumed_noise_the_interval_holds_95_percent_and_is_not_idle(a
 def test_under_noise_that_the_estimator_does_not_assume_it_still_does(adverse: list[Trial]) -> None:
     assert 0.92 <= coverage(adverse) <= 0.995
     assert 0.92 <= coverage(adverse, economy=True) <= 0.995
+
+
+@pytest.mark.parametrize("judges", [1, 2, 4])
+def test_where_judges_read_sentences_their_own_way_it_holds_for_any_panel(judges: int) -> None:
+    done = trials(Noise(reading=5.0), judges)
+    assert 0.92 <= coverage(done) <= 0.99
+    assert coverage([replace(one, ranking=one.ranking.assign(reading_sd=1.0)) for one in done]) < coverage(
+        done
+    )
 
 
 def test_without_the_uncertainty_of_the_place_it_would_not(

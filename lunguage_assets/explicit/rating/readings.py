@@ -1,0 +1,174 @@
+"""How far judges lie apart in reading one sentence, estimated from the comparison matches (explicit.md
+section 6).
+
+A judge that reads a sentence as more certain than the panel does so in every match of that sentence. What a
+sentence's judges share (its own wording) and what a single answer strays by cancel out.
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from lunguage_assets.data_files import resource
+from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.explicit.rating.order_free import NOISE
+from lunguage_assets.explicit.rating.trueskill import BETA
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class AssumedReadings:
+    """The deviation of judges' readings of a sentence where none can be estimated, in units of mu."""
+
+    deviation: float
+    source: str
+
+
+@lru_cache(maxsize=1)
+def assumed_readings() -> AssumedReadings:
+    """The default of resources/readings.toml.
+
+    Raises:
+        ConfigurationError: the file cannot be read, or the deviation is not within 0 and TrueSkill's beta.
+    """
+    file = resource("readings.toml")
+    try:
+        content = tomllib.loads(file.read_text(encoding="utf-8"))
+        assumed = AssumedReadings(float(content["deviation"]), str(content["source"]).strip())
+    except (tomllib.TOMLDecodeError, KeyError, TypeError, ValueError) as error:
+        raise ConfigurationError(
+            f"{file}: not readable as a deviation and its source ({type(error).__name__}). Restore the file."
+        ) from None
+    if not (0.0 < assumed.deviation <= BETA and assumed.source):
+        raise ConfigurationError(
+            f"{file}: found deviation {assumed.deviation}; expected a number above 0, at most {BETA}, and "
+            "its source. Mend the file."
+        )
+    return assumed
+
+
+def reading_deviation(phrases: Sequence[str], mu: Floats, matches: Mapping[str, pd.DataFrame]) -> float:
+    """Standard deviation of judges' readings of one sentence around its place, in units of mu.
+
+    Args:
+        phrases: the ranked phrases.
+        mu: their places in the panel's ranking, shape (phrases,).
+        matches: `COMPARISON_MATCHES` frame per judge, all about the same sentence pairs.
+
+    In a match a judge's answer departs from the panel's mean answer. Two departures of one judge about one
+    sentence, against two different phrases, have the readings' variance times the two slopes of the probit as
+    expected product. The sum of all products over the sum of the slopes' products is the estimate; it is
+    averaged with the default, each weighted by its precision, so that few repeated sentences change little
+    and a single judge, about which nothing can be learnt, has the default. It never exceeds beta, the
+    deviation of a sentence in one comparison, of which readings are a part.
+
+    Only matches that every judge answered validly count.
+    """
+    assumed = assumed_readings().deviation
+    said = _answered_by_all(phrases, matches)
+    if said is None:
+        return assumed
+    variance, error = _variance(said, mu)
+    if not math.isfinite(error):
+        return assumed
+    weight, weight_of_default = 1.0 / error**2, 1.0 / assumed**4
+    mean = (weight * variance + weight_of_default * assumed**2) / (weight + weight_of_default)
+    return min(math.sqrt(max(mean, 0.0)), BETA)
+
+
+def _variance(said: _Answered, mu: Floats) -> tuple[float, float]:
+    """Variance of the readings and its standard error; infinite when no sentence was in two matches.
+
+    The error is that seen between sentences, or that of coins as uneven as the answers, whichever is greater:
+    a few judges that happen to agree are no proof.
+    """
+    judges = len(said.first_won)
+    share = 1.0 - 1.0 / judges  # of a judge's variance that is left in its departure from the mean
+    departure = said.first_won - said.first_won.mean(axis=0)
+    gap = (mu[said.first] - mu[said.second]) / NOISE
+    slope = np.exp(-0.5 * gap**2) / (math.sqrt(2.0 * math.pi) * NOISE)
+    coin = ndtr(gap) * ndtr(-gap) * share
+    own = np.concatenate([said.sentence_first, said.sentence_second])
+    against = np.concatenate([said.second, said.first])
+    sides = np.stack([np.concatenate([slope, slope]), np.concatenate([coin, coin])])
+    slopes, coins = _pairs_of_matches(own, against, sides).sum(axis=1).tolist()
+    information = slopes * judges * share
+    if information <= 0.0:
+        return 0.0, math.inf
+    products = _pairs_of_matches(own, against, np.concatenate([departure, -departure], axis=1))
+    seen = float((products.sum(axis=0) ** 2).sum())
+    return float(products.sum()) / information, math.sqrt(max(seen, 2.0 * judges * coins)) / information
+
+
+@dataclass(frozen=True)
+class _Answered:
+    """Matches that every judge answered: phrases and sentences by number, shape (matches,).
+
+    `first_won` is 1 where the judge named the first phrase, else 0, shape (judges, matches).
+    """
+
+    first: Integers
+    second: Integers
+    sentence_first: Integers
+    sentence_second: Integers
+    first_won: Floats
+
+
+def _answered_by_all(phrases: Sequence[str], matches: Mapping[str, pd.DataFrame]) -> _Answered | None:
+    """None when there are fewer than two judges, or no match that all answered."""
+    if len(matches) < 2:
+        return None
+    frames = [frame.sort_values("match_id", kind="stable") for frame in matches.values()]
+    one = frames[0]
+    valid = np.all([(frame["answer"] != "invalid").to_numpy(dtype=bool) for frame in frames], axis=0)
+    valid &= (one["sentence_a"] != one["sentence_b"]).to_numpy(dtype=bool)
+    if not valid.any():
+        return None
+    number = {phrase: i for i, phrase in enumerate(phrases)}
+    phrase_a, phrase_b, sentence_a, sentence_b = (
+        one.loc[valid, name].tolist() for name in ("phrase_a", "phrase_b", "sentence_a", "sentence_b")
+    )
+    sentences: dict[str, int] = {}
+    for sentence in [*sentence_a, *sentence_b]:
+        sentences.setdefault(sentence, len(sentences))
+    won = [[w == a for w, a in zip(f.loc[valid, "winner"].tolist(), phrase_a, strict=True)] for f in frames]
+    return _Answered(
+        np.array([number[phrase] for phrase in phrase_a], dtype=np.int64),
+        np.array([number[phrase] for phrase in phrase_b], dtype=np.int64),
+        np.array([sentences[sentence] for sentence in sentence_a], dtype=np.int64),
+        np.array([sentences[sentence] for sentence in sentence_b], dtype=np.int64),
+        np.array(won, dtype=np.float64),
+    )
+
+
+def _pairs_of_matches(own: Integers, against: Integers, values: Floats) -> Floats:
+    """Sum of the products of the values of two different matches of a sentence, against different phrases.
+
+    Args:
+        own, against: a match's sentence and its opponent's phrase, shape (matches,).
+        values: shape (rows, matches).
+
+    Returns:
+        Shape (rows, sentences); every pair of matches counts twice.
+    """
+    size = int(own.max()) + 1
+    _, block = np.unique(own * (int(against.max()) + 1) + against, return_inverse=True)
+    owner = np.zeros(int(block.max()) + 1, dtype=np.int64)
+    owner[block] = own
+    sums = []
+    for row in values:
+        by_block = np.bincount(block, weights=row)
+        total = np.bincount(owner, weights=by_block, minlength=size)
+        sums.append(total**2 - np.bincount(owner, weights=by_block**2, minlength=size))
+    return np.array(sums)

@@ -1,0 +1,143 @@
+"""How far judges lie apart in reading a sentence is estimated from the matches, and assumed where it cannot
+be (explicit.md section 6).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from profiles import examples
+from simulation import ASSUMED, Noise, simulated_corpus
+
+from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.explicit.rating import readings, trueskill
+from lunguage_assets.explicit.rating.matches import comparison_matches
+from lunguage_assets.explicit.rating.ranking import reference_ranking
+from lunguage_assets.explicit.rating.readings import assumed_readings, reading_deviation
+from lunguage_assets.settings import ExplicitSettings
+
+SETTINGS = ExplicitSettings(bootstrap=0)
+DEFAULT = assumed_readings().deviation
+CORPUS = simulated_corpus(1, phrases=20, targets=2)
+PHRASES = CORPUS.vocabulary["phrase"].tolist()
+
+
+def matches_of(noise: Noise, judges: int = 4, repetitions: int = 10) -> dict[str, pd.DataFrame]:
+    settings = ExplicitSettings(bootstrap=0, repetitions=repetitions)
+    return {
+        judge.key: comparison_matches(CORPUS.vocabulary, judge, settings)
+        for judge in CORPUS.panel(judges, noise, 1)
+    }
+
+
+def estimated(matches: dict[str, pd.DataFrame]) -> tuple[float, float]:
+    """The estimate, and how wide the ranking's scale is in units of the true one."""
+    ranking = reference_ranking(CORPUS.vocabulary, matches, SETTINGS)
+    mu = ranking.set_index("phrase").loc[PHRASES, "mu"].to_numpy()
+    return float(ranking["reading_sd"].iloc[0]), float(np.polyfit(CORPUS.phrase_mu, mu, 1)[0])
+
+
+@pytest.fixture(scope="module")
+def noisy() -> dict[str, pd.DataFrame]:
+    return matches_of(Noise(reading=3.0), judges=3, repetitions=4)
+
+
+@pytest.mark.parametrize("judges", [2, 4])
+@pytest.mark.parametrize("noise", [
+    Noise(reading=5.0),
+    Noise(reading=3.0),
+    Noise(deviation=1.5, tails=3.0, lapse=0.05, position=1.0, reading=5.0),
+])  # fmt: skip
+def test_the_deviation_of_the_readings_is_found_again(noise: Noise, judges: int) -> None:
+    found, scale = estimated(matches_of(noise, judges))
+    assert found == pytest.approx(noise.reading * scale, rel=0.25)
+
+
+def test_judges_that_read_alike_are_seen_to_and_noise_is_not_taken_for_readings() -> None:
+    assert estimated(matches_of(ASSUMED))[0] < 1.6 < estimated(matches_of(Noise(reading=3.0)))[0]
+
+
+def test_nothing_is_learnt_from_a_single_judge() -> None:
+    assert estimated(matches_of(Noise(reading=5.0), judges=1))[0] == DEFAULT
+
+
+def test_few_matches_change_the_default_little() -> None:
+    settings = ExplicitSettings(bootstrap=0, repetitions=1)
+    corpus = simulated_corpus(3, phrases=4, targets=2)
+    frames = {
+        judge.key: comparison_matches(corpus.vocabulary, judge, settings)
+        for judge in corpus.panel(2, ASSUMED)
+    }
+    ranking = reference_ranking(corpus.vocabulary, frames, settings)
+    assert ranking["reading_sd"].iloc[0] == pytest.approx(DEFAULT, abs=0.3)
+
+
+def test_the_published_ruler_has_the_default() -> None:
+    from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
+    from lunguage_assets.tables import HEDGE_PHRASES
+
+    published = ExplicitSettings(ruler="published")
+    ranking = reference_ranking(hedge_vocabulary(HEDGE_PHRASES.frame(), published), {}, published)
+    assert set(ranking["reading_sd"]) == {DEFAULT}
+
+
+@given(st.permutations(range(3)), st.randoms(use_true_random=False))
+@examples(10)
+def test_neither_the_order_of_judges_nor_of_matches_matters(
+    noisy: dict[str, pd.DataFrame], order: list[int], random: object
+) -> None:
+    mu = CORPUS.phrase_mu
+    seed = random.randint(0, 10**6)  # type: ignore[attr-defined]
+    keys = [sorted(noisy)[i] for i in order]
+    shuffled = {key: noisy[key].sample(frac=1.0, random_state=seed) for key in keys}
+    expected = reading_deviation(PHRASES, mu, noisy)
+    assert reading_deviation(PHRASES, mu, shuffled) == pytest.approx(expected, abs=1e-9)
+    assert 0.0 <= expected <= trueskill.BETA
+
+
+def test_a_match_with_an_invalid_answer_says_nothing(noisy: dict[str, pd.DataFrame]) -> None:
+    one = sorted(noisy)[0]
+    blank = noisy[one]["match_id"].isin(noisy[one]["match_id"].head(100))
+    silent = {
+        **noisy,
+        one: noisy[one].assign(
+            answer=noisy[one]["answer"].mask(blank, "invalid"), winner=noisy[one]["winner"].mask(blank)
+        ),
+    }
+    gone = noisy[one]["match_id"][blank]
+    without = {key: frame[~frame["match_id"].isin(gone)] for key, frame in noisy.items()}
+    mu = CORPUS.phrase_mu
+    assert reading_deviation(PHRASES, mu, silent) == reading_deviation(PHRASES, mu, without)
+
+
+def test_a_match_of_a_sentence_with_itself_says_nothing(noisy: dict[str, pd.DataFrame]) -> None:
+    with_itself = {
+        key: pd.concat(
+            [frame, frame.assign(sentence_b=frame["sentence_a"], match_id=frame["match_id"] + "x")]
+        )
+        for key, frame in noisy.items()
+    }
+    mu = CORPUS.phrase_mu
+    assert reading_deviation(PHRASES, mu, with_itself) == reading_deviation(PHRASES, mu, noisy)
+
+
+@pytest.mark.parametrize("text", ["deviation = 0.0\nsource = 'x'", "deviation = 9.0\nsource = 'x'",
+                                  "deviation = 3.0\nsource = ''", "source = 'x'", "deviation = ["])  # fmt: skip
+def test_an_unusable_default_is_refused_by_name(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "readings.toml"
+    file.write_text(text, encoding="utf-8")
+    monkeypatch.setattr(readings, "resource", lambda _name: file)
+    with pytest.raises(ConfigurationError, match=r"readings\.toml.*(Restore|Mend) the file"):
+        assumed_readings.__wrapped__()
+
+
+def test_the_default_says_where_it_comes_from() -> None:
+    assert "0.866" in assumed_readings().source
+    assert 0.0 < DEFAULT <= trueskill.BETA
