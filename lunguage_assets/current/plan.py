@@ -27,7 +27,13 @@ STEPS_OF_JOB: dict[str, tuple[str, ...]] = {
     "expand": ("merging", "expansion", RESOLUTION),
     "refit": ("fitting", "merging", "expansion", RESOLUTION),
     "analyse_structuring": ("structuring_agreement",),
-    "analyse": ("agreement_of_judges", "ranking_robustness", "fit_validation", "expert_agreement"),
+    "analyse": (
+        "agreement_of_judges",
+        "ranking_robustness",
+        "fit_validation",
+        "expert_agreement",
+        "finding_courses",
+    ),
     "release": (RELEASE,),
 }
 """Job -> steps that it makes, upstream first; all of a job share their partitions."""

@@ -186,6 +186,16 @@ RECIPES: Mapping[str, Recipe] = {
         ("ranking settings", "expert responses"),
         on_request=True,
     ),
+    "finding_courses": Recipe(
+        ("finding_courses",),
+        (
+            Input("reference_ranking", side=True),
+            Input("reports", side=True),
+            Input("lunguage_plus_plus"),
+        ),
+        ("pathways", "labels", "statements"),
+        on_request=True,
+    ),
     RELEASE: Recipe(
         (RELEASE,),
         (
@@ -203,6 +213,7 @@ RECIPES: Mapping[str, Recipe] = {
             Input("ranking_robustness", side=True, optional=True),
             Input("fit_validation", side=True, optional=True),
             Input("expert_agreement", side=True, optional=True),
+            Input("finding_courses", side=True, optional=True),
         ),
         ("release settings", "labels", "statements"),
         code="2",

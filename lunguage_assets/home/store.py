@@ -54,6 +54,7 @@ PARTITIONED_BY: dict[str, tuple[str, ...]] = {
     "resolution_log": ("ranker", "report_batch"),
     "lunguage_plus_plus": ("ranker", "report_batch"),
     "accounting": ("ranker", "report_batch"),
+    "finding_courses": ("ranker",),
 }
 """Partition dimensions per table, in the order of the path `tables/<table>/<first>/<second>.parquet`."""
 

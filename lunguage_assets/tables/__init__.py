@@ -25,6 +25,7 @@ from lunguage_assets.tables.columns import (
     VIEWS,
 )
 from lunguage_assets.tables.corpus import FINDINGS, INTAKE_NOTES, REJECTED, REPORTS, TERMS
+from lunguage_assets.tables.courses import FINDING_COURSES
 from lunguage_assets.tables.explicit import (
     COMPARISON_MATCHES,
     FIT_LOG,
@@ -90,6 +91,7 @@ TABLES: dict[str, Table] = {
         RESOLUTION_LOG,
         LUNGUAGE_PLUS_PLUS,
         ACCOUNTING,
+        FINDING_COURSES,
     )
 }
 """The tables of the store by name, in the order of the pipeline."""
@@ -109,6 +111,7 @@ __all__ = [
     "FINDING",
     "FINDINGS",
     "FINDING_COLUMNS",
+    "FINDING_COURSES",
     "FITTED_PROBABILITIES",
     "FIT_LOG",
     "FIT_VALIDATION",

@@ -29,7 +29,8 @@ from lunguage_assets.home.store import partition_path, read_table, stored_record
 from lunguage_assets.tables import TABLES
 
 BATCHES = ("first", "second")
-RESULT = ("merging", "expansion", "resolution", "release")
+OVER_ALL = ("release", "finding_courses")
+RESULT = ("merging", "expansion", "resolution", *OVER_ALL)
 ANALYSES = ("agreement_of_judges", "ranking_robustness", "fit_validation", "expert_agreement")
 FOLLOWS = {
     # of raw reports, which are not in this home
@@ -40,10 +41,10 @@ FOLLOWS = {
     "comparing": ("ranking", "fitting", *RESULT, *ANALYSES),
     "ranking": ("fitting", *RESULT, *ANALYSES),
     "fitting": RESULT,
-    "merging": ("expansion", "resolution", "release"),
-    "expansion": ("resolution", "release"),
-    "resolution": ("release",),
-    **dict.fromkeys(("release", *ANALYSES), ()),
+    "merging": ("expansion", "resolution", *OVER_ALL),
+    "expansion": ("resolution", *OVER_ALL),
+    "resolution": OVER_ALL,
+    **dict.fromkeys((*OVER_ALL, *ANALYSES), ()),
 }
 KEYS = {
     **{step: [] for step in ("reading", "structuring", "structuring_agreement")},
@@ -51,8 +52,8 @@ KEYS = {
     "extraction": [("lexicon", batch) for batch in BATCHES],
     "collecting": [("lexicon",)],
     "comparing": [("lexicon",), ("cues",)],
-    **{step: [("panel",)] for step in ("ranking", "release", *ANALYSES)},
-    **{step: [("panel", batch) for batch in BATCHES] for step in ("fitting", *RESULT[:-1])},
+    **{step: [("panel",)] for step in ("ranking", *OVER_ALL, *ANALYSES)},
+    **{step: [("panel", batch) for batch in BATCHES] for step in ("fitting", *RESULT[:3])},
 }
 """Partitions that are in the finished home."""
 

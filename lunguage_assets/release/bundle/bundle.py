@@ -206,7 +206,7 @@ def _material(
     examples: pd.Series | None,
 ) -> Material:
     disclosure = Disclosure(1 if origin.is_synthetic else origin.settings.release.small_cells)
-    shown, stale = shown_analyses(analyses, release.ranking)
+    shown, stale = shown_analyses(analyses, release.ranking, disclosure)
     often = examples if examples is not None else pd.Series(dtype="int64")
     hashes = {name: hashlib.sha256(_csv(frame)).hexdigest() for name, frame in shown.items()}
     return Material(

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from lunguage_assets.explicit.hedges.shown import shown_phrase
 from lunguage_assets.release.report.paper_tables import PaperTables
+from lunguage_assets.tables.courses import COURSE_COUNTS
 
 STRUCTURE_MEASURES = (
     "diagnoses",
@@ -111,6 +112,14 @@ class Disclosure:
             return int(value) if float(value).is_integer() else value
         share = "share" in measure or " per " in measure
         return round(value, 2) if share else self.count(int(value))
+
+    def courses(self, exact: pd.DataFrame) -> pd.DataFrame:
+        """A `COURSE_COUNTS` frame for the open part; counts as text where they are rounded."""
+        if not self.withholds:
+            return exact
+        counts = [column.name for column in COURSE_COUNTS.columns if column.type == "int"]
+        shown = {name: pd.array([str(n) for n in self.counts(exact[name])], dtype="str") for name in counts}
+        return exact.assign(**shown)
 
     def phrases(self, ranking: pd.DataFrame, examples: pd.Series) -> pd.DataFrame:
         """A `REFERENCE_RANKING` frame whose phrases say only what may be said: none longer than a hedge, none

@@ -15,21 +15,31 @@ from numpy.typing import NDArray
 
 from lunguage_assets.explicit.fit.probability import Anchor, load_anchors
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
+from lunguage_assets.implicit.statements.courses import course_counts
 from lunguage_assets.release.bundle.disclosure import Disclosure
 from lunguage_assets.release.bundle.provenance import Origin
 from lunguage_assets.release.bundle.totals import Totals
 from lunguage_assets.release.report.paper_tables import PaperTables
 from lunguage_assets.tables import (
+    FINDING_COURSES,
     FIT_VALIDATION,
     JUDGE_AGREEMENT,
     RANKING_CORRELATIONS,
     RANKING_ROBUSTNESS,
 )
 from lunguage_assets.tables.agreement import EXPERT_AGREEMENT
+from lunguage_assets.tables.courses import COURSE_COUNTS
 
 ANALYSES = {
     table.name: table
-    for table in (JUDGE_AGREEMENT, RANKING_CORRELATIONS, RANKING_ROBUSTNESS, FIT_VALIDATION, EXPERT_AGREEMENT)
+    for table in (
+        JUDGE_AGREEMENT,
+        RANKING_CORRELATIONS,
+        RANKING_ROBUSTNESS,
+        FIT_VALIDATION,
+        EXPERT_AGREEMENT,
+        FINDING_COURSES,
+    )
 }
 """What `lunguage analyse` makes; a release shows those that are there."""
 
@@ -74,13 +84,13 @@ class Material:
 
 
 def shown_analyses(
-    analyses: Mapping[str, pd.DataFrame], ranking: pd.DataFrame
+    analyses: Mapping[str, pd.DataFrame], ranking: pd.DataFrame, disclosure: Disclosure | None = None
 ) -> tuple[dict[str, pd.DataFrame], bool]:
     """The analyses that may be shown, and whether others were left out because they belong to another
     ranking.
 
     All are made together, so those that name no ranking are of the one that the others name. Of experts only
-    averages and coefficients of groups are shown, no single person's.
+    averages and coefficients of groups are shown, no single person's; of findings over time only counts.
     """
     current = set(ranking["ranking_version"])
     named = {
@@ -96,4 +106,6 @@ def shown_analyses(
         shown[EXPERT_AGREEMENT.name] = experts[
             (experts["first"] == "") & (experts["measure"] != "with expert")
         ].reset_index(drop=True)
+    if (courses := shown.pop(FINDING_COURSES.name, None)) is not None:
+        shown[COURSE_COUNTS.name] = (disclosure or Disclosure()).courses(course_counts(courses))
     return shown, False

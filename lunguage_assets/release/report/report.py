@@ -24,8 +24,10 @@ from lunguage_assets.release.report.report_figures import (
     Missing,
     analysis_figures,
     conflict_figure,
+    course_figure,
     explicit_figures,
 )
+from lunguage_assets.tables.courses import COURSE_COUNTS
 from lunguage_assets.tables.paper import CERTAINTY_TABLE, CONFLICT_TABLE, CORPUS_FIGURES, EXPANSION_TABLE
 
 
@@ -88,6 +90,7 @@ def report_sections(material: Material) -> list[Section]:
             _CONFLICTS,
             (conflict_figure(material), _conflicts(material)),
         ),
+        Section("time", "Findings over time", _TIME, tuple(_courses(material))),
         Section("figures", "Figures of the corpus", _FIGURES, (_figures(material),)),
         Section("pathways", "The pathways", _PATHWAYS, tuple(_trees(material))),
         Section("costs", "What the answers cost", _COSTS, (_costs(material),)),
@@ -128,6 +131,10 @@ _IMPLICIT = (
 _CONFLICTS = (
     "Rows about the same finding at the same place and time, found before resolution. "
     "Nothing of them is left in the result."
+)
+_TIME = (
+    "Within a patient, statements of the same finding are linked over studies. What a later report says is "
+    "no proof of what was there before; a finding that no report mentions again is not thereby gone."
 )
 _FIGURES = "Counts that the paper prints in its text, on this corpus, each named for what it counts."
 _PATHWAYS = (
@@ -244,6 +251,15 @@ def _conflicts(material: Material) -> ReportTable:
         "conflicts, resolution_log",
         without_empty_published(material.counted.conflicts),
     )
+
+
+def _courses(material: Material) -> list[Item]:
+    frame = material.analyses.get(COURSE_COUNTS.name)
+    items: list[Item] = [course_figure(material, frame)]
+    if frame is not None:
+        caption = f"{COURSE_COUNTS.description} Statements of findings and diagnoses.{_rounded(material)}"
+        items.append(_table("What became of findings", caption, "finding_courses", frame))
+    return items
 
 
 def _figures(material: Material) -> ReportTable:
