@@ -351,6 +351,7 @@ ROWS = {
         result_deleted,
         {
             "lunguage_plus_plus/panel/first": {"missing"},
+            "finding_courses/panel": {"lunguage_plus_plus (panel, first) is missing"},
             "release/panel": {"a batch or an analysis was removed"},
         },
         (EXPAND[0], *OUT),
@@ -475,7 +476,7 @@ def test_every_option_of_the_method_is_read_by_a_step(small: SmallHome) -> None:
     explicit = set(small.resource.settings.explicit.model_dump())
     assert explicit == (
         reads.VOCABULARY_OPTIONS | reads.COMPARISON_OPTIONS | reads.RANKING_OPTIONS | reads.FIT_OPTIONS
-    )
+    ) | {"anchors"}, "the anchors count by what they are"
     implicit = set(small.resource.settings.implicit.model_dump())
     assert implicit - reads.MERGE_OPTIONS == {
         option for option in implicit if option.startswith("encoder")

@@ -1,5 +1,5 @@
 """Findings over time: within a patient, statements of the same finding are linked over studies (implicit.md
-section 7).
+section 9).
 
 A statement is followed by the next study's that speaks of the same: of the same name or diagnosis, at a place
 that contains its own or lies in it; a denial must cover its place, by the one rule of `against.py`. The easy

@@ -1,4 +1,4 @@
-"""Findings over time, of a ranker over all its batches (implicit.md section 7).
+"""Findings over time, of a ranker over all its batches (implicit.md section 9).
 
 The batches are read a part at a time by SQL, as the release reads them.
 """
@@ -31,16 +31,14 @@ STEP = FINDING_COURSES.name
 def course_assets(partitions: Partitions, tables_root: Path | UPath, group: str) -> list[dg.AssetsDefinition]:
     """The table of each ranker, made on request."""
 
-    @dg.multi_asset(
-        name=STEP,
-        partitions_def=partitions.of(STEP),
-        deps=[
-            dg.AssetDep(wanted.table, partition_mapping=partitions.mapping(STEP, wanted))
-            for wanted in RECIPES[STEP].inputs
-            if not wanted.side
-        ],
-        outs={STEP: dg.AssetOut(code_version=RECIPES[STEP].code, **table_options(STEP, group))},
-    )
+    deps = [
+        dg.AssetDep(wanted.table, partition_mapping=partitions.mapping(STEP, wanted))
+        for wanted in RECIPES[STEP].inputs
+        if not wanted.side
+    ]
+    outs = {STEP: dg.AssetOut(code_version=RECIPES[STEP].code, **table_options(STEP, group))}
+
+    @dg.multi_asset(name=STEP, partitions_def=partitions.of(STEP), deps=deps, outs=outs)
     def write_finding_courses(context: dg.AssetExecutionContext, home: HomeResource) -> Iterator[dg.Output]:
         ranker, root = context.partition_key, UPath(tables_root)
         with plain_failures():

@@ -251,6 +251,7 @@ def _places(studies: NewestStudies) -> np.ndarray[Any, np.dtype[np.float64]]:
 def _write_open(material: Material, folder: Path) -> None:
     """Rankings, knowledge, aggregates: no row of any report."""
     write_csv(flat(material.shown_ranking), folder / "ranking.csv")
+    write_csv(material.scale, folder / "phrase_scale.csv")
     for name, file in (("pathways", material.origin.pathways), ("blacklist", material.origin.blacklist)):
         replace_text(folder / f"{name}.yaml", file.read_text(encoding="utf-8"))
     rounded = (

@@ -23,6 +23,7 @@ from lunguage_assets.tables import (
 from lunguage_assets.tables.courses import COURSE_COUNTS
 from lunguage_assets.tables.labels import CHEXPERT_LABELS, CHEXPERT_PROBABILITIES, LABELS
 from lunguage_assets.tables.paper import CERTAINTY_TABLE, CONFLICT_TABLE, CORPUS_FIGURES, EXPANSION_TABLE
+from lunguage_assets.tables.scale import PHRASE_SCALE
 from lunguage_assets.tables.schema import Column, Table
 
 _BATCH = RELEASE.column("report_batch")
@@ -81,6 +82,7 @@ COUNTED_TABLES: Mapping[str, Table] = {
 }
 OPEN_TABLES: Mapping[str, Table] = {
     "ranking.csv": REFERENCE_RANKING,
+    f"{PHRASE_SCALE.name}.csv": PHRASE_SCALE,
     **COUNTED_TABLES,
     **{f"{name}.csv": table for name, table in ANALYSES.items() if table is not FINDING_COURSES},
     f"{COURSE_COUNTS.name}.csv": COURSE_COUNTS,

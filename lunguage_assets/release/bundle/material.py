@@ -13,13 +13,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lunguage_assets.explicit.fit.probability import Anchor, load_anchors
+from lunguage_assets.errors import MethodError
+from lunguage_assets.explicit.fit.probability import Anchor
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
 from lunguage_assets.implicit.statements.courses import course_counts
 from lunguage_assets.release.bundle.disclosure import Disclosure
 from lunguage_assets.release.bundle.provenance import Origin
 from lunguage_assets.release.bundle.totals import Totals
 from lunguage_assets.release.report.paper_tables import PaperTables
+from lunguage_assets.release.report.scales import phrase_scale, published_scales
 from lunguage_assets.tables import (
     FINDING_COURSES,
     FIT_VALIDATION,
@@ -29,6 +31,7 @@ from lunguage_assets.tables import (
 )
 from lunguage_assets.tables.agreement import EXPERT_AGREEMENT
 from lunguage_assets.tables.courses import COURSE_COUNTS
+from lunguage_assets.tables.scale import PHRASE_SCALE
 
 ANALYSES = {
     table.name: table
@@ -74,9 +77,16 @@ class Material:
 
     @cached_property
     def anchors(self) -> tuple[Anchor, ...]:
-        return load_anchors(
-            self.origin.files["anchors"][1] if self.origin.files["anchors"][0] == "home" else None
-        )
+        return self.origin.anchors.of(set(self.ranking["phrase"]))
+
+    @cached_property
+    def scale(self) -> pd.DataFrame:
+        """The `PHRASE_SCALE` frame of this ranking; empty where the anchors give no line on it."""
+        shown = self.shown_ranking["phrase"].tolist()
+        try:
+            return phrase_scale(self.ranking, self.origin.anchors, published_scales(), shown)
+        except MethodError:
+            return PHRASE_SCALE.frame()
 
     @property
     def has_own_ruler(self) -> bool:

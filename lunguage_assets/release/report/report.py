@@ -27,6 +27,7 @@ from lunguage_assets.release.report.report_figures import (
     course_figure,
     explicit_figures,
 )
+from lunguage_assets.release.report.scales import published_scales
 from lunguage_assets.tables.courses import COURSE_COUNTS
 from lunguage_assets.tables.paper import CERTAINTY_TABLE, CONFLICT_TABLE, CORPUS_FIGURES, EXPANSION_TABLE
 
@@ -75,7 +76,7 @@ def report_sections(material: Material) -> list[Section]:
             "explicit",
             "Hedging phrases and probabilities",
             _EXPLICIT,
-            (*explicit_figures(material), _ranking(material), _certainty(material)),
+            (*explicit_figures(material), _scale(material), _ranking(material), _certainty(material)),
         ),
         Section(
             "trust",
@@ -175,6 +176,7 @@ def _facts(material: Material) -> list[tuple[str, str]]:
             else "the published ranking; this corpus has too few of its own, or the settings say so",
         ),
         ("Ranking", facts["ranking"]["ranking_version"]),
+        ("Anchors", f"{material.origin.anchors.name}: {material.origin.anchors.source}"),
         ("Rules, fit", f"mode {summary['mode'] or 'none'}, fit {summary['fit'] or 'none'}"),
         ("Merging", ", ".join(facts["encoders"]) or "none"),
         ("Software", f"{software['name']} {software['version']}"),
@@ -206,6 +208,21 @@ def _ranking(material: Material) -> ReportTable:
         frame,
         decimals={"mu": 2, "mu_low": 2, "mu_high": 2, "win_rate": 3},
     )
+
+
+def _scale(material: Material) -> Item:
+    if material.scale.empty:
+        return Missing("The probability scale", "Nothing to show: the anchors do not give a line.")
+    spread = material.origin.anchors.spread
+    sources = "; ".join(f"{scale.name}: {scale.source}" for scale in published_scales())
+    caption = (
+        f"p with the 95% interval of the mean, and the range in which another reader's p would lie 19 times "
+        f"of 20 (between readers {spread.sd:.2f} logits, {spread.source}). Published, in hundredths: "
+        f"{sources}."
+    )
+    frame = material.scale.drop(columns="number")
+    decimals = {"mu": 2, **dict.fromkeys(("p", "p_low", "p_high", "reader_low", "reader_high"), 2)}
+    return _table("The probability scale", caption, "reference_ranking, anchors", frame, decimals)
 
 
 def _certainty(material: Material) -> ReportTable:

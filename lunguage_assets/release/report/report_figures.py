@@ -25,7 +25,9 @@ from lunguage_assets.pictures.plots import (
     validation_curves,
     validation_spread,
 )
+from lunguage_assets.pictures.scale_plot import scale_plot
 from lunguage_assets.release.bundle.material import Material
+from lunguage_assets.release.report.scales import published_scales, scale_marks
 from lunguage_assets.tables import CONFLICT_SOURCES, CONFLICT_TYPES
 
 _NOT_RUN = "Not run for this version: `lunguage analyse`, then the release again."
@@ -106,6 +108,18 @@ def explicit_figures(material: Material) -> Iterator[Figure | Missing]:
     except MethodError:
         yield Missing(
             "From place to probability", "Nothing to show: the anchors do not give a line on this ranking."
+        )
+    if not material.scale.empty:
+        ranked = int(material.scale["p"].notna().sum())
+        yield Figure(
+            "scale.png",
+            "What words of doubt mean",
+            "Dots with intervals for every phrase, and published human scales beside them",
+            "p of every phrase: thick, the 95% interval of the mean; thin, the range in which another "
+            "reader's p would lie. Beside it published scales, as far as they name the phrase. "
+            f"n = {ranked} phrases. Anchors: {material.origin.anchors.name}.",
+            "phrase_scale",
+            scale_plot(material.scale, scale_marks(published_scales())),
         )
     rounded = (
         f" Heights are rounded to multiples of {material.disclosure.threshold}."
