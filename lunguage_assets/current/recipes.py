@@ -221,6 +221,9 @@ RECIPES: Mapping[str, Recipe] = {
 }
 """Step -> recipe, upstream first."""
 
+OF_COMPLETE_BATCHES = frozenset({RELEASE, "finding_courses"})
+"""Steps that read the batches that are complete, and do without those that somebody has only registered."""
+
 STEP_OF: Mapping[str, str] = {table: step for step, recipe in RECIPES.items() for table in recipe.tables}
 """Table -> the step that makes it."""
 

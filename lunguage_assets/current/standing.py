@@ -19,6 +19,7 @@ import pandas as pd
 from lunguage_assets.current.reads import Reads
 from lunguage_assets.current.recipes import (
     BATCH,
+    OF_COMPLETE_BATCHES,
     RECIPES,
     RELEASE,
     STEP_OF,
@@ -189,7 +190,7 @@ class Standings:
                 yield f"{_place(wanted.table, place)} is new"
             elif made_of.inputs[where] != self._version(wanted.table, place):
                 yield f"{_place(wanted.table, place)} made again"
-        if step == RELEASE and set(made_of.inputs) - wanted_places:
+        if step in OF_COMPLETE_BATCHES and set(made_of.inputs) - wanted_places:
             yield "a batch or an analysis was removed"
 
     def inputs(self, step: str, keys: Keys) -> Iterator[tuple[Input, Keys]]:
@@ -204,7 +205,7 @@ class Standings:
             structurers=self.judges.structurers,
             members=self.judges.members(ranker) if ranker else (),
             judges=self.judges.active_judges,
-            batches=self.complete_batches(ranker) if step == RELEASE else self.batches,
+            batches=self.complete_batches(ranker) if step in OF_COMPLETE_BATCHES else self.batches,
         ):
             if wanted.of_texts and not self.is_text(batch):
                 continue

@@ -351,7 +351,7 @@ ROWS = {
         result_deleted,
         {
             "lunguage_plus_plus/panel/first": {"missing"},
-            "finding_courses/panel": {"lunguage_plus_plus (panel, first) is missing"},
+            "finding_courses/panel": {"a batch or an analysis was removed"},
             "release/panel": {"a batch or an analysis was removed"},
         },
         (EXPAND[0], *OUT),

@@ -218,7 +218,7 @@ def _scale(material: Material) -> Item:
     caption = (
         f"p with the 95% interval of the mean, and the range in which another reader's p would lie 19 times "
         f"of 20 (between readers {spread.sd:.2f} logits, {spread.source}). Published, in hundredths: "
-        f"{sources}."
+        f"{sources}. n = {int(material.scale['p'].notna().sum())} ranked phrases."
     )
     frame = material.scale.drop(columns="number")
     decimals = {"mu": 2, **dict.fromkeys(("p", "p_low", "p_high", "reader_low", "reader_high"), 2)}
@@ -274,7 +274,7 @@ def _courses(material: Material) -> list[Item]:
     frame = material.analyses.get(COURSE_COUNTS.name)
     items: list[Item] = [course_figure(material, frame)]
     if frame is not None:
-        caption = f"{COURSE_COUNTS.description} Statements of findings and diagnoses.{_rounded(material)}"
+        caption = f"{COURSE_COUNTS.description} n: column statements.{_rounded(material)}"
         items.append(_table("What became of findings", caption, "finding_courses", frame))
     return items
 
