@@ -56,6 +56,11 @@ class ExplicitSettings(_Options):
     step_limit: int = Field(default=100, ge=1, le=100)
     fit: Literal["paper", "economy"] = "paper"
     fit_log: bool = True
+    anchors: str = Field(
+        default="",
+        description="Set of anchors: its name, or a CSV of ratings or a TOML file in the home; empty: "
+        "the home's anchor_ratings.csv, without one 'published'",
+    )
     economy_sd: float = Field(
         default=1.5, gt=0.0, description="Deviation of a place, in units of mu, at which an economy fit ends"
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import pandas as pd
@@ -15,6 +16,8 @@ import pandas as pd
 from lunguage_assets.annotation.annotation import Annotation
 from lunguage_assets.annotation.marks import Piece, Sentence, Span, pieces
 from lunguage_assets.corpus.reasons import NOTES
+from lunguage_assets.explicit.fit.anchors import chosen_anchors
+from lunguage_assets.explicit.fit.readers import ReaderSpread, reader_range
 from lunguage_assets.release.explain.explain_wording import RULES, SECTIONS, STATUSES
 from lunguage_assets.tables import ATTRIBUTES
 
@@ -248,6 +251,7 @@ class _Rows:
             yield "stated with doubt, but in no words that say how much"
         else:
             yield f"hedged by “{row['phrase']}”" if row["phrase"] else "hedged, in no known phrase"
+            yield _other_readers(row)
         if len(row["merged_ids"]):
             yield f"said {len(row['merged_ids']) + 1} times"
         for other in self._already.get(row["finding_id"], ()):
@@ -270,6 +274,18 @@ def titled(ent: str, place: str) -> str:
 
 def _where(row: Mapping[str, Any]) -> str:
     return f"{SECTIONS[row['section']]}, sentence {row['sent_idx']}"
+
+
+@cache
+def _spread() -> ReaderSpread:
+    """Between readers, as the packaged anchors state it."""
+    return chosen_anchors("published").spread
+
+
+def _other_readers(row: Mapping[str, Any]) -> str:
+    """Where another reader's p would lie, 19 times of 20."""
+    low, high = reader_range(row["p"], row["p_low"], row["p_high"], _spread())
+    return f"another reader: {float(low):.2f} to {float(high):.2f}"
 
 
 def _tone(status: str) -> str:

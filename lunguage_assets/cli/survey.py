@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 _RANKER = click.option(
     "--ranker", default="panel", show_default=True, help="Whose ranking: 'panel' or one judge."
 )
+_RESTRICTED = (
+    "These files contain sentences of patients' reports. They are readable by you only (mode 0600); "
+    "whoever you give them to must be entitled to the corpus."
+)
 _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 
 
@@ -82,10 +86,90 @@ def make(home: Path, pairs: int, examples: int, experts: int, ranker: str, seed:
     if len(asked.questions) < pairs:
         click.echo(f"{pairs} pairs were asked for; there are no more")
     if restrict:
-        click.echo(
-            "These files contain sentences of patients' reports. They are readable by you only (mode 0600); "
-            "whoever you give them to must be entitled to the corpus."
-        )
+        click.echo(_RESTRICTED)
+
+
+@survey.command("make-ratings")
+@HOME_OPTION
+@click.option(
+    "--phrase",
+    "phrases",
+    multiple=True,
+    help="A phrase to be rated; repeat it for further ones. Default: the anchors in use.",
+)
+@click.option(
+    "--examples", default=10, show_default=True, type=click.IntRange(min=1), help="Sentences per phrase."
+)
+@click.option(
+    "--raters", default=2, show_default=True, type=click.IntRange(min=1), help="Empty columns for raters."
+)
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0))
+@click.option(
+    "--out",
+    required=True,
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder for the three files.",
+)
+def make_ratings(
+    home: Path, phrases: tuple[str, ...], examples: int, raters: int, seed: int, out: Path
+) -> None:
+    """Write a form for the anchors: a probability per sentence, from several raters."""
+    place = chosen_home(home)
+    from lunguage_assets.explicit.analysis.experts.anchor_survey import (
+        make_rating_survey,
+        write_rating_survey,
+    )
+    from lunguage_assets.explicit.fit.anchors import chosen_anchors
+    from lunguage_assets.settings import load_settings
+    from lunguage_assets.tables import HEDGE_VOCABULARY
+
+    vocabulary = _stored(place, HEDGE_VOCABULARY, Chosen(place).judges().extractor)
+    choice = load_settings(place.settings_file).explicit.anchors
+    known = set(vocabulary["phrase"])
+    asked = phrases or [
+        one.phrase for one in chosen_anchors(choice, place.anchor_ratings, place.root).of(known)
+    ]
+    rated = make_rating_survey(vocabulary, asked, examples=examples, seed=seed)
+    corpus = place.corpus()
+    restrict = rated.has_report_text and (corpus is None or corpus.data_class != "synthetic")
+    files = write_rating_survey(rated, out, raters=raters, restrict=restrict)
+    click.echo(
+        f"{len(rated.questions)} sentences of {len(set(asked))} phrases in {out}: "
+        f"{', '.join(path.name for path in files)}"
+    )
+    if restrict:
+        click.echo(_RESTRICTED)
+
+
+@survey.command("import-ratings")
+@HOME_OPTION
+@click.option("--ratings", required=True, type=_FILE, help="The CSV with a column per rater, filled in.")
+def import_ratings(home: Path, ratings: Path) -> None:
+    """Validate the raters' numbers and put them into the home as anchor_ratings.csv.
+
+    The next run fits with them; the settings' `anchors` may name another set.
+    """
+    place = chosen_home(home)
+    from lunguage_assets.explicit.analysis.experts.anchor_survey import ratings_from_form
+    from lunguage_assets.explicit.fit.anchors import chosen_anchors
+    from lunguage_assets.explicit.fit.probability import anchors_from_ratings
+    from lunguage_assets.files import write_private
+
+    content, raters, count = ratings_from_form(ratings)
+    place.create()
+    aside = place.root / ".anchor_ratings.csv.tmp"
+    try:
+        write_private(aside, content.encode("utf-8"))
+        anchors_from_ratings(aside)
+    finally:
+        aside.unlink(missing_ok=True)
+    write_private(place.anchor_ratings, content.encode("utf-8"))
+    chosen = chosen_anchors("", place.anchor_ratings, place.root)
+    click.echo(f"{raters} raters, {count} ratings of {len(chosen.anchors)} phrases")
+    for one in chosen.anchors:
+        click.echo(f"{one.phrase}: {one.probability:.3f} ({one.low:.3f} to {one.high:.3f})")
+    click.echo(f"between readers: {chosen.spread.sd:.2f} logits ({chosen.spread.source})")
+    click.echo(f"imported into {place.root}; `lunguage run` fits with them")
 
 
 @survey.command("import")

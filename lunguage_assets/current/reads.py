@@ -129,9 +129,11 @@ class Reads:
         return fingerprint(self.settings.explicit.model_dump(include=set(options)))
 
     def _anchors(self) -> str:
-        from lunguage_assets.explicit.fit.probability import load_anchors
+        from lunguage_assets.explicit.fit.anchors import chosen_anchors
 
-        return fingerprint(repr(load_anchors(self._home.anchor_ratings)))
+        choice = self.settings.explicit.anchors
+        chosen = chosen_anchors(choice, self._home.anchor_ratings, self._home.root)
+        return fingerprint([chosen.name, repr(chosen.anchors), sorted(chosen.optional)])
 
     def _encoder(self) -> str:
         from lunguage_assets.implicit.encoders.making import encoder_identity

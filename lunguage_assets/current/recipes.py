@@ -216,6 +216,17 @@ RECIPES: Mapping[str, Recipe] = {
         on_request=True,
         by_query=True,
     ),
+    "finding_courses": Recipe(
+        ("finding_courses",),
+        (
+            Input("reference_ranking", side=True),
+            Input("reports", side=True),
+            Input("lunguage_plus_plus"),
+        ),
+        ("pathways", "labels", "statements"),
+        on_request=True,
+        by_query=True,
+    ),
     RELEASE: Recipe(
         (RELEASE,),
         (
@@ -235,6 +246,7 @@ RECIPES: Mapping[str, Recipe] = {
             Input("expert_agreement", side=True, optional=True),
             Input("pathway_audit", side=True, optional=True),
             Input("audited_labels", side=True, optional=True),
+            Input("finding_courses", side=True, optional=True),
         ),
         ("release settings", "labels", "statements"),
         code="3",

@@ -189,7 +189,7 @@ class Standings:
                 yield f"{_place(wanted.table, place)} is new"
             elif made_of.inputs[where] != self._version(wanted.table, place):
                 yield f"{_place(wanted.table, place)} made again"
-        if step == RELEASE and set(made_of.inputs) - wanted_places:
+        if recipe.by_query and set(made_of.inputs) - wanted_places:
             yield "a batch or an analysis was removed"
 
     def inputs(self, step: str, keys: Keys) -> Iterator[tuple[Input, Keys]]:

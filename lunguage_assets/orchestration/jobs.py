@@ -19,7 +19,8 @@ DESCRIPTIONS = {
     "expand": "Merge duplicates, expand diagnoses, resolve contradictions.",
     "refit": "Fit a batch with the present ranking, and redo all that follows from its probabilities.",
     "analyse_structuring": "Agreement of the structurers of a batch, and with rows that people coded.",
-    "analyse": "Agreement of judges and experts, robustness of the ranking, validation of the fit.",
+    "analyse": "Agreement of judges and experts, robustness of the ranking, validation of the fit, findings"
+    " over time.",
     "release": "Write the bundle of a ranker over all its batches.",
 }
 

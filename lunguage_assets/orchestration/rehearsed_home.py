@@ -19,7 +19,7 @@ from upath import UPath
 from lunguage_assets.corpus.delivery import Delivery
 from lunguage_assets.current.recipes import RECIPES
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.fit.probability import Anchor, calibrate, load_anchors, require_anchors
+from lunguage_assets.explicit.fit.probability import Anchor, calibrate, require_anchors
 from lunguage_assets.home.batch import Batch
 from lunguage_assets.home.home import Home, Registration
 from lunguage_assets.judges.asking.progress import Progress
@@ -125,7 +125,7 @@ class RehearsedHome(HomeResource):
     def require_anchors(self, phrases: Collection[str]) -> None:
         """Note a missing anchor: made-up phrases are not those of a run."""
         try:
-            require_anchors(set(phrases), load_anchors(self.home.anchor_ratings))
+            require_anchors(set(phrases), self.anchor_set().of(phrases))
         except MethodError as error:
             self._remarks.append(
                 f"With phrases like those of this rehearsal a run would stop before the comparisons: {error}"
@@ -133,7 +133,7 @@ class RehearsedHome(HomeResource):
 
     def anchors(self, ranking: pd.DataFrame) -> Sequence[Anchor]:
         """The home's anchors; where a made-up ranking lacks them, its ends: a fit asks the same questions."""
-        anchors = load_anchors(self.home.anchor_ratings)
+        anchors = self.anchor_set().of(set(ranking["phrase"]))
         try:
             calibrate(ranking, anchors)
         except MethodError:

@@ -32,6 +32,7 @@ from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.settings import Settings, load_settings
 
 if TYPE_CHECKING:
+    from lunguage_assets.explicit.fit.anchors import AnchorSet
     from lunguage_assets.explicit.fit.probability import Anchor
     from lunguage_assets.structuring.contract import Structurer
 
@@ -173,15 +174,19 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         Raises:
             MethodError: an anchor phrase is missing.
         """
-        from lunguage_assets.explicit.fit.probability import load_anchors, require_anchors
+        from lunguage_assets.explicit.fit.probability import require_anchors
 
-        require_anchors(set(phrases), load_anchors(self.home.anchor_ratings))
+        require_anchors(set(phrases), self.anchor_set().of(phrases))
 
     def anchors(self, ranking: pd.DataFrame) -> Sequence[Anchor]:
-        """Anchors of the probability scale: rated in this home, else the published ones."""
-        from lunguage_assets.explicit.fit.probability import load_anchors
+        """Anchors of the probability scale that count for a ranking."""
+        return self.anchor_set().of(set(ranking["phrase"]))
 
-        return load_anchors(self.home.anchor_ratings)
+    def anchor_set(self) -> AnchorSet:
+        """The anchors that this home's settings choose."""
+        from lunguage_assets.explicit.fit.anchors import chosen_anchors
+
+        return chosen_anchors(self.settings.explicit.anchors, self.home.anchor_ratings, self.home.root)
 
     def keep_review_queue(self, judge: str, batch: str, queue: pd.DataFrame) -> Path:
         """Write the pairs that a person should look at; where they are."""

@@ -26,6 +26,7 @@ from lunguage_assets.tables.columns import (
     VIEWS,
 )
 from lunguage_assets.tables.corpus import FINDINGS, INTAKE_NOTES, REJECTED, REPORTS, TERMS
+from lunguage_assets.tables.courses import FINDING_COURSES
 from lunguage_assets.tables.explicit import (
     COMPARISON_MATCHES,
     FIT_LOG,
@@ -94,6 +95,7 @@ TABLES: dict[str, Table] = {
         PATHWAY_AUDIT,
         AUDITED_LABELS,
         CALIBRATION,
+        FINDING_COURSES,
     )
 }
 """The tables of the store by name, in the order of the pipeline."""
@@ -115,6 +117,7 @@ __all__ = [
     "FINDING",
     "FINDINGS",
     "FINDING_COLUMNS",
+    "FINDING_COURSES",
     "FITTED_PROBABILITIES",
     "FIT_LOG",
     "FIT_VALIDATION",

@@ -29,7 +29,8 @@ from lunguage_assets.home.store import partition_path, read_table, stored_record
 from lunguage_assets.tables import TABLES
 
 BATCHES = ("first", "second")
-RESULT = ("merging", "expansion", "resolution", "pathway_audit", "calibration", "release")
+OVER_ALL = ("pathway_audit", "calibration", "finding_courses", "release")
+RESULT = ("merging", "expansion", "resolution", *OVER_ALL)
 ANALYSES = ("agreement_of_judges", "ranking_robustness", "fit_validation", "expert_agreement")
 AUDITS = ("pathway_audit", "calibration")
 FOLLOWS = {
@@ -44,7 +45,7 @@ FOLLOWS = {
     "merging": RESULT[1:],
     "expansion": RESULT[2:],
     "resolution": RESULT[3:],
-    **dict.fromkeys(("release", *ANALYSES, *AUDITS), ()),
+    **dict.fromkeys((*OVER_ALL, *ANALYSES), ()),
 }
 KEYS = {
     **{step: [] for step in ("reading", "structuring", "structuring_agreement")},
@@ -52,7 +53,7 @@ KEYS = {
     "extraction": [("lexicon", batch) for batch in BATCHES],
     "collecting": [("lexicon",)],
     "comparing": [("lexicon",), ("cues",)],
-    **{step: [("panel",)] for step in ("ranking", "release", *ANALYSES, *AUDITS)},
+    **{step: [("panel",)] for step in ("ranking", *OVER_ALL, *ANALYSES)},
     **{step: [("panel", batch) for batch in BATCHES] for step in ("fitting", *RESULT[:3])},
 }
 """Partitions that are in the finished home."""
@@ -351,6 +352,7 @@ ROWS = {
         result_deleted,
         {
             "lunguage_plus_plus/panel/first": {"missing"},
+            "finding_courses/panel": {"a batch or an analysis was removed"},
             "release/panel": {"a batch or an analysis was removed"},
         },
         (EXPAND[0], *OUT),
@@ -475,7 +477,7 @@ def test_every_option_of_the_method_is_read_by_a_step(small: SmallHome) -> None:
     explicit = set(small.resource.settings.explicit.model_dump())
     assert explicit == (
         reads.VOCABULARY_OPTIONS | reads.COMPARISON_OPTIONS | reads.RANKING_OPTIONS | reads.FIT_OPTIONS
-    )
+    ) | {"anchors"}, "the anchors count by what they are"
     implicit = set(small.resource.settings.implicit.model_dump())
     assert implicit - reads.MERGE_OPTIONS == {
         option for option in implicit if option.startswith("encoder")

@@ -21,8 +21,8 @@ from lunguage_assets.explicit.hedges.shown import shown_phrase
 
 Z95 = 1.959963984540054
 _REMEDY = 'Set ruler = "published" in settings.toml, or give ratings of other phrases in anchor_ratings.csv.'
-_ONE_VALUE = "one value per column, text with commas in quotes"
-_RATING_COLUMNS = ("rater", "phrase", "sentence", "rating")
+ONE_VALUE = "one value per column, text with commas in quotes"
+RATING_COLUMNS = ("rater", "phrase", "sentence", "rating")
 
 Floats = NDArray[np.float64]
 
@@ -64,9 +64,7 @@ class Calibration:
 
 
 def load_anchors(path: Path | None = None) -> tuple[Anchor, ...]:
-    """Anchors from a ratings CSV when `path` exists, else the published ones.
-
-    Columns: rater, phrase, sentence, rating (0-100).
+    """Anchors from a ratings CSV when `path` exists, else the published ones (`anchors.py` knows other sets).
 
     Raises:
         InputError: the ratings file cannot be used.
@@ -75,7 +73,9 @@ def load_anchors(path: Path | None = None) -> tuple[Anchor, ...]:
         return anchors_from_ratings(path)
     file = resource("anchors.toml")
     try:
-        entries: list[dict[str, Any]] = tomllib.loads(file.read_text(encoding="utf-8"))["anchors"]
+        entries: list[dict[str, Any]] = tomllib.loads(file.read_text(encoding="utf-8"))["sets"]["published"][
+            "anchors"
+        ]
         anchors = tuple(
             Anchor(str(e["phrase"]), float(e["probability"]), float(e["low"]), float(e["high"]))
             for e in entries
@@ -103,9 +103,9 @@ def anchors_from_ratings(path: Path) -> tuple[Anchor, ...]:
             all, or a phrase always rated 0 or always 100.
     """
     ratings: dict[str, list[float]] = {}
-    for number, row in edited_rows(path, _RATING_COLUMNS, _ONE_VALUE):
+    for number, row in edited_rows(path, RATING_COLUMNS, ONE_VALUE):
         phrase = " ".join(row["phrase"].lower().split())
-        ratings.setdefault(phrase, []).append(_rating(path, number, row["rating"]))
+        ratings.setdefault(phrase, []).append(read_rating(path, number, row["rating"]))
     if not ratings:
         raise InputError(
             path.name, "no ratings", "at least two phrases rated", "Add ratings or remove the file."
@@ -224,7 +224,8 @@ def _logit(p: float) -> float:
     return math.log(p / (1.0 - p))
 
 
-def _rating(path: Path, number: int, text: str) -> float:
+def read_rating(path: Path, number: int, text: str) -> float:
+    """A rating from 0 to 100; raises `InputError` for anything else."""
     try:
         value = float(text)
     except ValueError:

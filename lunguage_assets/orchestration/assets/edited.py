@@ -57,7 +57,7 @@ def edited_assets(partitions: Partitions) -> list[dg.AssetSpec]:
             "settings",
             "Options of settings.toml by the step that reads them, and the files pathways.yaml, "
             "blacklist.yaml and"
-            " anchor_ratings.csv: those in the home, else the packaged ones.",
+            " anchor_ratings.csv or another set of anchors: those in the home, else the packaged ones.",
             options,
         ),
         spec("corrections", "A person's corrections of extracted phrases: corrections.csv.", REPORT_BATCH),

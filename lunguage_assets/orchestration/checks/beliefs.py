@@ -11,7 +11,6 @@ from typing import Any
 import dagster as dg
 
 from lunguage_assets.errors import LunguageError
-from lunguage_assets.explicit.fit.probability import load_anchors
 from lunguage_assets.orchestration.checks.look import Found, Look, check
 from lunguage_assets.orchestration.checks.report import examples, markdown
 from lunguage_assets.quality.beliefs import Broken, broken_beliefs, broken_places, outside_anchors
@@ -39,7 +38,7 @@ def fits_in_range(look: Look) -> Found:
     if not set(frame["ranking_version"]) <= set(ranking["ranking_version"]):
         return Found(True, {"note": OTHER_RANKING})
     try:
-        anchors = load_anchors(look.home.anchor_ratings)
+        anchors = look.resource.anchor_set().of(set(ranking["phrase"]))
         broken = broken_places(frame, ranking, anchors)
     except LunguageError as error:
         return Found(

@@ -206,7 +206,7 @@ def _material(
     examples: pd.Series | None,
 ) -> Material:
     disclosure = Disclosure(1 if origin.is_synthetic else origin.settings.release.small_cells)
-    shown, stale = shown_analyses(analyses, release.ranking)
+    shown, stale = shown_analyses(analyses, release.ranking, disclosure)
     shown = disclosure.analyses(shown)
     often = examples if examples is not None else pd.Series(dtype="int64")
     hashes = {name: hashlib.sha256(_csv(frame)).hexdigest() for name, frame in shown.items()}
@@ -253,6 +253,7 @@ def _places(studies: NewestStudies) -> np.ndarray[Any, np.dtype[np.float64]]:
 def _write_open(material: Material, folder: Path) -> None:
     """Rankings, knowledge, aggregates: no row of any report."""
     write_csv(flat(material.shown_ranking), folder / "ranking.csv")
+    write_csv(material.scale, folder / "phrase_scale.csv")
     for name, file in (("pathways", material.origin.pathways), ("blacklist", material.origin.blacklist)):
         replace_text(folder / f"{name}.yaml", file.read_text(encoding="utf-8"))
     rounded = (

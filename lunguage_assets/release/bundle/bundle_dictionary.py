@@ -11,6 +11,7 @@ from lunguage_assets.tables import (
     ACCOUNTING,
     ATTRIBUTES,
     CONFLICTS,
+    FINDING_COURSES,
     LUNGUAGE_PLUS_PLUS,
     PATHWAY_MATCHES,
     PUBLISHED_COLUMNS,
@@ -19,6 +20,7 @@ from lunguage_assets.tables import (
     RELEASE,
     RESOLUTION_LOG,
 )
+from lunguage_assets.tables.courses import COURSE_COUNTS
 from lunguage_assets.tables.labels import CHEXPERT_LABELS, CHEXPERT_PROBABILITIES, LABELS
 from lunguage_assets.tables.paper import (
     CERTAINTY_TABLE,
@@ -27,6 +29,7 @@ from lunguage_assets.tables.paper import (
     EXPANSION_TABLE,
     FIT_TABLE,
 )
+from lunguage_assets.tables.scale import PHRASE_SCALE
 from lunguage_assets.tables.schema import Column, Table
 
 _BATCH = RELEASE.column("report_batch")
@@ -86,8 +89,10 @@ COUNTED_TABLES: Mapping[str, Table] = {
 }
 OPEN_TABLES: Mapping[str, Table] = {
     "ranking.csv": REFERENCE_RANKING,
+    f"{PHRASE_SCALE.name}.csv": PHRASE_SCALE,
     **COUNTED_TABLES,
-    **{f"{name}.csv": table for name, table in ANALYSES.items()},
+    **{f"{name}.csv": table for name, table in ANALYSES.items() if table is not FINDING_COURSES},
+    f"{COURSE_COUNTS.name}.csv": COURSE_COUNTS,
 }
 
 _HEAD = """# Data dictionary of this release

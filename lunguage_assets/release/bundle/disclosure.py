@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from lunguage_assets.explicit.hedges.shown import shown_phrase
 from lunguage_assets.release.report.paper_tables import PaperTables
 from lunguage_assets.tables import AUDITED_LABELS, PATHWAY_AUDIT
+from lunguage_assets.tables.courses import COURSE_COUNTS
 
 STRUCTURE_MEASURES = (
     "diagnoses",
@@ -176,6 +177,14 @@ class Disclosure:
         shares = {name: audit[name].where(enough).round(2) for name in ("share", "share_low", "share_high")}
         verdict = audit["against_experts"].where(enough, "not measured")
         return self._columns(audit.assign(**shares, against_experts=verdict), _AUDIT)
+
+    def courses(self, exact: pd.DataFrame) -> pd.DataFrame:
+        """A `COURSE_COUNTS` frame for the open part; counts as text where they are rounded."""
+        if not self.withholds:
+            return exact
+        counts = [column.name for column in COURSE_COUNTS.columns if column.type == "int"]
+        shown = {name: pd.array([str(n) for n in self.counts(exact[name])], dtype="str") for name in counts}
+        return exact.assign(**shown)
 
     def phrases(self, ranking: pd.DataFrame, examples: pd.Series) -> pd.DataFrame:
         """A `REFERENCE_RANKING` frame whose phrases say only what may be said: none longer than a hedge, none

@@ -13,15 +13,19 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.analysis.experts.expert_views import FEWEST, OCCUPATION
-from lunguage_assets.explicit.fit.probability import Anchor, load_anchors
+from lunguage_assets.explicit.fit.probability import Anchor
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
+from lunguage_assets.implicit.statements.courses import course_counts
 from lunguage_assets.release.bundle.disclosure import Disclosure
 from lunguage_assets.release.bundle.provenance import Origin
 from lunguage_assets.release.bundle.totals import Totals
 from lunguage_assets.release.report.paper_tables import PaperTables
+from lunguage_assets.release.report.scales import phrase_scale, published_scales
 from lunguage_assets.tables import (
     AUDITED_LABELS,
+    FINDING_COURSES,
     FIT_VALIDATION,
     JUDGE_AGREEMENT,
     PATHWAY_AUDIT,
@@ -29,6 +33,8 @@ from lunguage_assets.tables import (
     RANKING_ROBUSTNESS,
 )
 from lunguage_assets.tables.agreement import EXPERT_AGREEMENT
+from lunguage_assets.tables.courses import COURSE_COUNTS
+from lunguage_assets.tables.scale import PHRASE_SCALE
 
 ANALYSES = {
     table.name: table
@@ -40,6 +46,7 @@ ANALYSES = {
         EXPERT_AGREEMENT,
         PATHWAY_AUDIT,
         AUDITED_LABELS,
+        FINDING_COURSES,
     )
 }
 """What `lunguage analyse` makes; a release shows those that are there."""
@@ -76,9 +83,16 @@ class Material:
 
     @cached_property
     def anchors(self) -> tuple[Anchor, ...]:
-        return load_anchors(
-            self.origin.files["anchors"][1] if self.origin.files["anchors"][0] == "home" else None
-        )
+        return self.origin.anchors.of(set(self.ranking["phrase"]))
+
+    @cached_property
+    def scale(self) -> pd.DataFrame:
+        """The `PHRASE_SCALE` frame of this ranking; empty where the anchors give no line on it."""
+        shown = self.shown_ranking["phrase"].tolist()
+        try:
+            return phrase_scale(self.ranking, self.origin.anchors, published_scales(), shown)
+        except MethodError:
+            return PHRASE_SCALE.frame()
 
     @property
     def has_own_ruler(self) -> bool:
@@ -86,13 +100,13 @@ class Material:
 
 
 def shown_analyses(
-    analyses: Mapping[str, pd.DataFrame], ranking: pd.DataFrame
+    analyses: Mapping[str, pd.DataFrame], ranking: pd.DataFrame, disclosure: Disclosure | None = None
 ) -> tuple[dict[str, pd.DataFrame], bool]:
     """The analyses that may be shown, and whether others were left out because they belong to another
     ranking.
 
     All are made together, so those that name no ranking are of the one that the others name. Of experts only
-    averages and coefficients of groups are shown, no single person's.
+    averages and coefficients of groups are shown, no single person's; of findings over time only counts.
     """
     current = set(ranking["ranking_version"])
     named = {
@@ -110,4 +124,6 @@ def shown_analyses(
             & (experts["measure"] != "with expert")
             & (~experts["group"].str.startswith(OCCUPATION) | (experts["experts"] >= FEWEST))
         ].reset_index(drop=True)
+    if (courses := shown.pop(FINDING_COURSES.name, None)) is not None:
+        shown[COURSE_COUNTS.name] = (disclosure or Disclosure()).courses(course_counts(courses))
     return shown, False

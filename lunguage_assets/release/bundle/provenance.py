@@ -21,6 +21,7 @@ import pandas as pd
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.data_files import resource
+from lunguage_assets.explicit.fit.anchors import AnchorSet, chosen_anchors
 from lunguage_assets.home.batch import Batch
 from lunguage_assets.home.home import Corpus, Home
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
@@ -59,6 +60,7 @@ class Origin:
     extractor: str
     files: Mapping[str, tuple[str, Path]]
     batches: Sequence[Batch]
+    anchors: AnchorSet
     prompts: Path | None = None
     costs: pd.DataFrame | None = None
 
@@ -88,7 +90,6 @@ def read_origin(
     own = {
         "pathways": (home.pathways_file, "pathways.yaml"),
         "blacklist": (home.blacklist_file, "blacklist.yaml"),
-        "anchors": (_there(home.anchor_ratings), "anchors.toml"),
     }
     files = {
         name: ("home", file) if file is not None else ("packaged", resource(packaged))
@@ -98,12 +99,23 @@ def read_origin(
         name: ("packaged", resource(f"{name}.{suffix}"))
         for name, suffix in (("labels", "yaml"), ("published_ranking", "csv"))
     }
+    chosen = chosen_anchors(settings.explicit.anchors, home.anchor_ratings, home.root)
+    files["anchors"] = ("home" if chosen.is_own else "packaged", chosen.file)
+    files["published_scales"] = ("packaged", resource("published_scales.toml"))
     files["report_template"] = ("packaged", resource("release", "report.html.j2"))
     if (corrections := _there(home.corrections_file)) is not None:
         files["corrections"] = ("home", corrections)
     corpus = home.corpus() or Corpus("unnamed", "credentialed")
     return Origin(
-        corpus, settings, configuration, bindings, configuration.extractor, files, home.registered(), prompts
+        corpus,
+        settings,
+        configuration,
+        bindings,
+        configuration.extractor,
+        files,
+        home.registered(),
+        chosen,
+        prompts,
     )
 
 
@@ -146,6 +158,15 @@ def provenance(
             **{name: str(first[name]) for name in ("ruler", "ranking_version", "vocabulary_version")},
             "phrases": len(ranking),
             "matches": int(ranking["n_matches"].sum()) // 2,
+        },
+        "anchors": {
+            "set": origin.anchors.name,
+            "source": origin.anchors.source,
+            "phrases": [one.phrase for one in origin.anchors.of(set(ranking["phrase"]))],
+            "between_readers": {
+                "sd_logit": round(origin.anchors.spread.sd, 6),
+                "source": origin.anchors.spread.source,
+            },
         },
         "encoders": [_without_path(name) for name in encoders],
         "seeds": {"explicit": origin.settings.explicit.seed},

@@ -25,11 +25,14 @@ from lunguage_assets.release.report.report_figures import (
     Missing,
     analysis_figures,
     conflict_figure,
+    course_figure,
     explicit_figures,
     published_places,
 )
 from lunguage_assets.release.report.report_tables import ReportTable, report_table
+from lunguage_assets.release.report.scales import published_scales
 from lunguage_assets.tables import AUDITED_LABELS, PATHWAY_AUDIT
+from lunguage_assets.tables.courses import COURSE_COUNTS
 from lunguage_assets.tables.paper import (
     CERTAINTY_TABLE,
     CONFLICT_TABLE,
@@ -71,7 +74,13 @@ def report_sections(material: Material) -> list[Section]:
             "explicit",
             "Hedging phrases and probabilities",
             _EXPLICIT,
-            (*explicit_figures(material), _ranking(material), _fit(material), _certainty(material)),
+            (
+                *explicit_figures(material),
+                _scale(material),
+                _ranking(material),
+                _fit(material),
+                _certainty(material),
+            ),
         ),
         Section(
             "trust",
@@ -91,6 +100,7 @@ def report_sections(material: Material) -> list[Section]:
             _CONFLICTS,
             (conflict_figure(material), _conflicts(material)),
         ),
+        Section("time", "Findings over time", _TIME, tuple(_courses(material))),
         Section("figures", "Figures of the corpus", _FIGURES, (_figures(material),)),
         Section("pathways", "The pathways", _PATHWAYS, tuple(_trees(material))),
         Section("costs", "What the answers cost", _COSTS, (_costs(material),)),
@@ -132,6 +142,10 @@ _CONFLICTS = (
     "Rows about the same finding at the same place and time, found before resolution. "
     "Nothing of them is left in the result."
 )
+_TIME = (
+    "Within a patient, statements of the same finding are linked over studies. What a later report says is "
+    "no proof of what was there before; a finding that no report mentions again is not thereby gone."
+)
 _FIGURES = "Counts that the paper prints in its text, on this corpus, each named for what it counts."
 _PATHWAYS = (
     "From the left: the diagnosis, the situation (wording of the finding, views of the "
@@ -171,6 +185,7 @@ def _facts(material: Material) -> list[tuple[str, str]]:
             else "the published ranking; this corpus has too few of its own, or the settings say so",
         ),
         ("Ranking", facts["ranking"]["ranking_version"]),
+        ("Anchors", f"{material.origin.anchors.name}: {material.origin.anchors.source}"),
         ("Rules, fit", f"mode {summary['mode'] or 'none'}, fit {summary['fit'] or 'none'}"),
         ("Options", _options(facts["as_published"])),
         ("Merging", ", ".join(facts["encoders"]) or "none"),
@@ -214,6 +229,21 @@ def _ranking(material: Material) -> ReportTable:
         frame,
         decimals={"mu": 2, "mu_low": 2, "mu_high": 2, "win_rate": 3, "published_mu": 2},
     )
+
+
+def _scale(material: Material) -> Item:
+    if material.scale.empty:
+        return Missing("The probability scale", "Nothing to show: the anchors do not give a line.")
+    spread = material.origin.anchors.spread
+    sources = "; ".join(f"{scale.name}: {scale.source}" for scale in published_scales())
+    caption = (
+        f"p with the 95% interval of the mean, and the range in which another reader's p would lie 19 times "
+        f"of 20 (between readers {spread.sd:.2f} logits, {spread.source}). Published, in hundredths: "
+        f"{sources}. n = {int(material.scale['p'].notna().sum())} ranked phrases."
+    )
+    frame = material.scale.drop(columns="number")
+    decimals = {"mu": 2, **dict.fromkeys(("p", "p_low", "p_high", "reader_low", "reader_high"), 2)}
+    return report_table("The probability scale", caption, "reference_ranking, anchors", frame, decimals)
 
 
 def _certainty(material: Material) -> ReportTable:
@@ -301,6 +331,15 @@ def _conflicts(material: Material) -> ReportTable:
         "conflicts, resolution_log",
         without_empty_published(material.counted.conflicts),
     )
+
+
+def _courses(material: Material) -> list[Item]:
+    frame = material.analyses.get(COURSE_COUNTS.name)
+    items: list[Item] = [course_figure(material, frame)]
+    if frame is not None:
+        caption = f"{COURSE_COUNTS.description} n: column statements.{_rounded(material)}"
+        items.append(report_table("What became of findings", caption, "finding_courses", frame))
+    return items
 
 
 def _figures(material: Material) -> ReportTable:

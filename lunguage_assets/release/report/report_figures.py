@@ -15,6 +15,7 @@ from lunguage_assets.explicit.fit.probability import calibrate
 from lunguage_assets.explicit.hedges.shown import shown_phrase
 from lunguage_assets.judges.rules.published import published_ranking
 from lunguage_assets.pictures.conflict_bars import conflict_bars
+from lunguage_assets.pictures.course_bars import course_bars
 from lunguage_assets.pictures.heat_maps import agreement_heat_map, correlation_heat_map
 from lunguage_assets.pictures.plots import (
     P_EDGES,
@@ -26,8 +27,10 @@ from lunguage_assets.pictures.plots import (
     validation_spread,
     vocabulary_histogram,
 )
+from lunguage_assets.pictures.scale_plot import scale_plot
 from lunguage_assets.release.bundle.material import Material
 from lunguage_assets.release.report.published_tables import load_published_tables
+from lunguage_assets.release.report.scales import published_scales, scale_marks
 from lunguage_assets.tables import CONFLICT_SOURCES, CONFLICT_TYPES
 
 NOT_RUN = "Not run for this version: `lunguage analyse`, then the release again."
@@ -114,6 +117,18 @@ def explicit_figures(material: Material) -> Iterator[Figure | Missing]:
     except MethodError:
         yield Missing(
             "From place to probability", "Nothing to show: the anchors do not give a line on this ranking."
+        )
+    if not material.scale.empty:
+        ranked = int(material.scale["p"].notna().sum())
+        yield Figure(
+            "scale.png",
+            "What words of doubt mean",
+            "Dots with intervals for every phrase, and published human scales beside them",
+            "p of every phrase: thick, the 95% interval of the mean; thin, the range in which another "
+            "reader's p would lie. Beside it published scales, as far as they name the phrase. "
+            f"n = {ranked} phrases. Anchors: {material.origin.anchors.name}.",
+            "phrase_scale",
+            scale_plot(material.scale, scale_marks(published_scales())),
         )
     rounded = _heights_rounded(material)
     published = load_published_tables().fit["p"]
@@ -253,6 +268,22 @@ def conflict_figure(material: Material) -> Figure:
         f"before resolution. n = {material.disclosure.shown(crossed.total())} groups.{rounded}",
         "conflicts",
         conflict_bars(shown),
+    )
+
+
+def course_figure(material: Material, counts: pd.DataFrame | None) -> Figure | Missing:
+    """What became of tentative findings in the patient's later studies, by fifth of p."""
+    title = "What became of tentative findings"
+    if counts is None:
+        return Missing(title, _STALE if material.stale_analyses else NOT_RUN)
+    return Figure(
+        "courses.png",
+        title,
+        "Bars: shares of tentative findings that were confirmed, refuted or not mentioned again",
+        "Tentative statements by fifth of p, and what the next study of the patient that speaks of the "
+        "finding says. Statements in a patient's last study are left out; n: those that are drawn.",
+        "finding_courses",
+        course_bars(counts),
     )
 
 

@@ -21,7 +21,13 @@ from lunguage_assets.release.bundle.bundle import write_bundle
 from lunguage_assets.release.bundle.material import shown_analyses
 from lunguage_assets.release.report import report_figures
 from lunguage_assets.release.report.report_tables import ReportTable, report_table
-from lunguage_assets.tables import FIT_VALIDATION, JUDGE_AGREEMENT, RANKING_CORRELATIONS, RANKING_ROBUSTNESS
+from lunguage_assets.tables import (
+    FINDING_COURSES,
+    FIT_VALIDATION,
+    JUDGE_AGREEMENT,
+    RANKING_CORRELATIONS,
+    RANKING_ROBUSTNESS,
+)
 from lunguage_assets.tables.agreement import EXPERT_AGREEMENT
 from lunguage_assets.tables.schema import Table
 
@@ -113,6 +119,9 @@ def analyses(version: str) -> dict[str, pd.DataFrame]:
         "ranking_robustness": RANKING_ROBUSTNESS.frame(robust),
         "fit_validation": FIT_VALIDATION.frame(fitted),
         "expert_agreement": EXPERT_AGREEMENT.frame(experts),
+        "finding_courses": FINDING_COURSES.frame(
+            [row(FINDING_COURSES, said="tentative", became="silent", ranking_version=version)]
+        ),
     }
 
 
@@ -133,7 +142,7 @@ def complete(invented: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """One dot instead of every picture, for tests that look at words only."""
     dot = probability_histogram(pd.Series([0.5]))
-    for name in ("ranking_plot", "calibration_plot", "probability_bars", "conflict_bars"):
+    for name in ("ranking_plot", "calibration_plot", "probability_bars", "conflict_bars", "scale_plot"):
         monkeypatch.setattr(report_figures, name, lambda *_: dot)
 
 
@@ -200,13 +209,14 @@ def test_what_was_not_run_is_named_and_what_was_run_is_not(
     assert "Not run for this version" not in page.text
     write_bundle(invented.release(), tmp_path, invented.origin(), {}, invented.examples)
     bare = Page((tmp_path / "v1/open/report.html").read_text(encoding="utf-8"))
-    assert bare.text.count("Not run for this version: lunguage analyse , then the release again.") == 5
+    assert bare.text.count("Not run for this version: lunguage analyse , then the release again.") == 6
     for title in (
         "Agreement of judges",
         "Correlation of rankings",
         "What fewer comparisons would have given",
         "Phrases fitted back",
         "Agreement with experts",
+        "What became of tentative findings",
     ):
         assert re.search(rf"Not in this version, with the reason at its place: [^.]*{title}", bare.text)
     assert not (tmp_path / "judge_agreement.csv").exists()
@@ -226,6 +236,25 @@ def test_experts_are_averaged_and_nobody_is_named(page: Page, complete: Path) ->
         assert not path.is_file() or b"dr-nameless" not in path.read_bytes(), path.name
 
 
+def test_of_findings_over_time_only_counts_are_in_the_open_part(complete: Path) -> None:
+    assert not (complete / "open" / "finding_courses.csv").exists()
+    counts = pd.read_csv(complete / "open" / "course_counts.csv")
+    assert counts.loc[counts["by"] == "diagnosis", "silent"].sum() == 1
+    assert (complete / "open" / "figures" / "courses.png").exists()
+
+
+def test_the_scale_names_its_anchors_and_holds_the_mean_inside_the_range_of_readers(
+    page: Page, complete: Path
+) -> None:
+    scale = pd.read_csv(complete / "open" / "phrase_scale.csv")
+    ranked = scale[scale["p"].notna()]
+    assert (ranked["reader_low"] < ranked["p_low"]).all()
+    assert (ranked["p_high"] < ranked["reader_high"]).all()
+    assert scale.loc[scale["is_anchor"], "phrase"].tolist() == ["most likely", "less likely"]
+    assert "very unlikely" in scale.loc[scale["p"].isna(), "phrase"].tolist()
+    assert "published: arXiv 2511.04506" in page.text
+
+
 @pytest.mark.usefixtures("undrawn")
 def test_analyses_of_another_ranking_are_left_out_and_the_page_says_so(
     invented: Made, tmp_path: Path
@@ -234,7 +263,7 @@ def test_analyses_of_another_ranking_are_left_out_and_the_page_says_so(
         invented.release(), tmp_path, invented.origin(), analyses("of another ranking"), invented.examples
     )
     page = Page((tmp_path / written.version / "open" / "report.html").read_text(encoding="utf-8"))
-    assert page.text.count("it was made with another ranking") == 5
+    assert page.text.count("it was made with another ranking") == 6
     assert shown_analyses(analyses("v"), invented.ranking) == ({}, True)
 
 

@@ -159,6 +159,15 @@ def write_survey(survey: Survey, folder: Path, *, experts: int = 6, restrict: bo
         EXPERTS_FILE: _csv(rows),
         INSTRUCTIONS_FILE: instructions,
     }
+    return write_survey_files(folder, contents, restrict=restrict)
+
+
+def write_survey_files(folder: Path, contents: Mapping[str, str], *, restrict: bool) -> list[Path]:
+    """Write files by name, readable by their owner only where they are restricted; return their paths.
+
+    Raises:
+        ConfigurationError: the folder has one of these files with other content; nothing is written.
+    """
     _keep_filled_in(folder, contents)
     folder.mkdir(parents=True, exist_ok=True, mode=0o700 if restrict else 0o777)
     for name, content in contents.items():

@@ -1,0 +1,168 @@
+"""Which anchors tie the ranking to probabilities, and how far another reader would be from them (explicit.md
+section 6): a named set of `resources/anchors.toml`, or ratings or a file of one's own.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from lunguage_assets.data_files import resource
+from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.explicit.fit.probability import Anchor, anchors_from_ratings
+from lunguage_assets.explicit.fit.readers import ReaderSpread, default_spread, spread_of_ratings
+
+OWN_RATINGS = "ratings"
+"""Name of the set that a ratings file gives."""
+
+_Share = Annotated[float, Field(gt=0.0, lt=1.0)]
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class AnchorEntry(_Entry):
+    """One anchor of a set; `optional`: left out where the ranking does not have the phrase."""
+
+    phrase: str = Field(min_length=1)
+    probability: _Share
+    low: _Share
+    high: _Share
+    optional: bool = False
+
+
+class SetEntry(_Entry):
+    """A named set and where its numbers come from."""
+
+    source: str = Field(min_length=1)
+    anchors: list[AnchorEntry] = Field(min_length=2)
+
+
+class ReadersEntry(_Entry):
+    """Points that the middle 80% of readers span, and who says so."""
+
+    points: float = Field(gt=0.0, lt=100.0)
+    source: str = Field(min_length=1)
+
+
+class AnchorFile(_Entry):
+    """The content of `resources/anchors.toml`, or of a file of this form."""
+
+    sets: dict[str, SetEntry] = Field(min_length=1)
+    readers: ReadersEntry | None = None
+
+
+@dataclass(frozen=True)
+class AnchorSet:
+    """The anchors in use.
+
+    Args:
+        name: of the set; of a file the file's own name.
+        source: where its numbers come from.
+        anchors: all of them.
+        optional: phrases that a ranking need not have.
+        spread: how far readers differ, from ratings per rater or from the literature.
+        file: where the numbers stand, and `is_own` whether it is the home's.
+    """
+
+    name: str
+    source: str
+    anchors: tuple[Anchor, ...]
+    optional: frozenset[str]
+    spread: ReaderSpread
+    file: Path
+    is_own: bool
+
+    def of(self, phrases: Collection[str]) -> tuple[Anchor, ...]:
+        """The anchors that count for a ranking of these phrases: optional ones only where they are ranked."""
+        return tuple(one for one in self.anchors if one.phrase in phrases or one.phrase not in self.optional)
+
+
+def chosen_anchors(choice: str, ratings: Path | None = None, root: Path | None = None) -> AnchorSet:
+    """The set that a home uses.
+
+    Args:
+        choice: `[explicit] anchors` of the settings: empty, for the home's ratings and without any for
+            `published`; the name of a packaged set; or a CSV of ratings or a TOML file, relative to `root`.
+        ratings: the home's `anchor_ratings.csv`, there or not.
+        root: the home.
+
+    Raises:
+        ConfigurationError: no such set or file, or a file that is no set of anchors.
+        InputError: ratings that cannot be used.
+    """
+    if not choice and ratings is not None and ratings.exists():
+        return _rated(ratings)
+    packaged = resource("anchors.toml")
+    if Path(choice).suffix.lower() not in (".csv", ".toml"):
+        return _named(packaged, choice or "published", is_own=False)
+    file = (root or Path()) / Path(choice).expanduser()
+    if not file.exists():
+        raise ConfigurationError(
+            f"option explicit.anchors: no file {choice!r}; expected the name of a set "
+            f"({', '.join(_content(packaged).sets)}) or a file in the home. Mend the option."
+        )
+    return _rated(file) if file.suffix.lower() == ".csv" else _named(file, "", is_own=True)
+
+
+def _rated(file: Path) -> AnchorSet:
+    anchors, spread = anchors_from_ratings(file), spread_of_ratings(file)
+    readers = _content(resource("anchors.toml")).readers
+    if spread is None:
+        spread = _default(readers)
+    source = f"ratings in {file.name}"
+    return AnchorSet(OWN_RATINGS, source, anchors, frozenset(), spread, file, True)
+
+
+def _named(file: Path, name: str, *, is_own: bool) -> AnchorSet:
+    content = _content(file)
+    if not name:
+        if len(content.sets) > 1:
+            raise ConfigurationError(
+                f"{file.name}: {len(content.sets)} sets of anchors; expected one. Leave one in the file."
+            )
+        (name,) = content.sets
+    if name not in content.sets:
+        raise ConfigurationError(
+            f"option explicit.anchors: found {name!r}; expected one of {', '.join(content.sets)}, or a CSV "
+            "of ratings or a TOML file in the home. Mend the option."
+        )
+    entry = content.sets[name]
+    anchors = tuple(Anchor(one.phrase, one.probability, one.low, one.high) for one in entry.anchors)
+    optional = frozenset(one.phrase for one in entry.anchors if one.optional)
+    readers = content.readers or _content(resource("anchors.toml")).readers
+    return AnchorSet(name, entry.source, anchors, optional, _default(readers), file, is_own)
+
+
+def _default(readers: ReadersEntry | None) -> ReaderSpread:
+    if readers is None:
+        raise ConfigurationError("anchors.toml: no table [readers]. Restore the packaged file.")
+    return default_spread(readers.points, readers.source)
+
+
+def _content(file: Path) -> AnchorFile:
+    try:
+        values: Mapping[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
+        content = AnchorFile.model_validate(values)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"{file}: not readable as TOML ({type(error).__name__}). Mend it.") from None
+    except ValidationError as error:
+        problem = error.errors()[0]
+        place = ".".join(map(str, problem["loc"]))
+        raise ConfigurationError(f"{file}, {place}: {problem['msg']}. Mend the entry.") from None
+    for name, entry in content.sets.items():
+        for one in entry.anchors:
+            if not one.low <= one.probability <= one.high:
+                raise ConfigurationError(
+                    f"{file}, set {name}, {one.phrase!r}: expected low <= probability <= high. Mend it."
+                )
+        phrases = [one.phrase for one in entry.anchors]
+        if len(set(phrases)) < len(phrases):
+            raise ConfigurationError(f"{file}, set {name}: a phrase stands twice. Leave one of the two.")
+    return content

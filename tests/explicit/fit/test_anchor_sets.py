@@ -1,0 +1,160 @@
+"""Named sets of anchors, files of one's own, and the range in which another reader's p would lie."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from profiles import examples
+from scipy.special import expit, logit
+
+from lunguage_assets.errors import ConfigurationError, MethodError
+from lunguage_assets.explicit.fit.anchors import chosen_anchors
+from lunguage_assets.explicit.fit.probability import calibrate, load_anchors, probability
+from lunguage_assets.explicit.fit.readers import (
+    ReaderSpread,
+    reader_means,
+    reader_range,
+    spread_between,
+    spread_of_ratings,
+)
+from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
+from lunguage_assets.explicit.rating.ranking import reference_ranking
+from lunguage_assets.settings import ExplicitSettings
+from lunguage_assets.tables import HEDGE_PHRASES
+
+RULER = reference_ranking(
+    hedge_vocabulary(HEDGE_PHRASES.frame(), ExplicitSettings()),
+    {"lexicon": pd.DataFrame()},
+    ExplicitSettings(),
+)
+PHRASES = set(RULER["phrase"])
+SET = """
+[sets.mine]
+source = "invented"
+anchors = [
+  {{ phrase = "may be", probability = {p}, low = 0.4, high = 0.6 }},
+  {{ phrase = "likely", probability = 0.8, low = 0.75, high = 0.85 }},
+]
+"""
+
+
+def ratings(folder: Path, *rows: tuple[str, str, str, float]) -> Path:
+    path = folder / "anchor_ratings.csv"
+    path.write_text(
+        "rater,phrase,sentence,rating\n" + "".join(f"{','.join(map(str, row))}\n" for row in rows)
+    )
+    return path
+
+
+def p_of(phrase: str, choice: str) -> float:
+    line = calibrate(RULER, chosen_anchors(choice).of(PHRASES))
+    mu = RULER.loc[RULER["phrase"] == phrase, "mu"].to_numpy()
+    return float(probability(mu, 0.0, line)[0][0])
+
+
+def test_the_published_set_is_the_default_and_what_was_used_before() -> None:
+    chosen = chosen_anchors("")
+    assert chosen.name == "published"
+    assert chosen.anchors == load_anchors() == chosen_anchors("published").anchors
+    assert "2511.04506" in chosen.source
+
+
+def test_a_department_that_means_more_by_most_likely_gives_it_more() -> None:
+    assert p_of("most likely", "published") == pytest.approx(0.839)
+    assert p_of("most likely", "bwh") > 0.9
+    assert p_of("likely", "bwh") == pytest.approx(0.87, abs=0.05)
+
+
+def test_an_optional_anchor_counts_only_where_it_is_ranked_and_a_needed_one_is_missed() -> None:
+    chosen = chosen_anchors("bwh")
+    assert [anchor.phrase for anchor in chosen.of(PHRASES)] == ["most likely", "likely", "may represent"]
+    assert "unlikely" in [anchor.phrase for anchor in chosen.of(PHRASES | {"unlikely"})]
+    with pytest.raises(MethodError, match="no anchor phrase 'likely'"):
+        calibrate(RULER[RULER["phrase"] != "likely"], chosen.of(PHRASES - {"likely"}))
+
+
+def test_ratings_of_the_home_are_taken_unless_a_set_is_named(tmp_path: Path) -> None:
+    path = ratings(tmp_path, ("a", "may be", "1", 40), ("b", "may be", "1", 60), ("a", "likely", "1", 80))
+    assert chosen_anchors("", path, tmp_path).name == "ratings"
+    assert chosen_anchors("", path, tmp_path).is_own
+    assert chosen_anchors("published", path, tmp_path).anchors == load_anchors()
+    assert chosen_anchors("anchor_ratings.csv", None, tmp_path).name == "ratings"
+
+
+def test_a_file_of_ones_own_is_a_set_and_a_wrong_one_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(SET.format(p=0.5))
+    assert chosen_anchors("mine.toml", None, tmp_path).source == "invented"
+    file.write_text(SET.format(p=1.5))
+    with pytest.raises(ConfigurationError, match=r"mine\.toml, sets\.mine\.anchors\.0\.probability"):
+        chosen_anchors("mine.toml", None, tmp_path)
+    file.write_text(SET.format(p=0.7))
+    with pytest.raises(ConfigurationError, match="expected low <= probability <= high"):
+        chosen_anchors("mine.toml", None, tmp_path)
+    with pytest.raises(ConfigurationError, match="expected one of published, bwh"):
+        chosen_anchors("elsewhere")
+    with pytest.raises(ConfigurationError, match=r"no file 'none\.csv'"):
+        chosen_anchors("none.csv", None, tmp_path)
+
+
+def test_readers_that_agree_have_no_spread_and_one_reader_alone_tells_nothing(tmp_path: Path) -> None:
+    agreed = [(rater, "may be", str(n), 50) for rater in "abc" for n in range(3)]
+    spread = spread_of_ratings(ratings(tmp_path, *agreed))
+    assert spread is not None
+    assert (spread.sd, spread.df) == (0.0, 2.0)
+    assert spread_of_ratings(ratings(tmp_path, ("a", "may be", "1", 50), ("a", "may be", "2", 60))) is None
+
+
+def test_without_ratings_per_rater_the_spread_is_the_stated_one_of_clinicians() -> None:
+    spread = chosen_anchors("published").spread
+    inner = [0.5, 0.5 - 1e-12, 0.5 + 1e-12]
+    assert spread.sd == pytest.approx(float(logit(0.7)) / 1.2815515655, rel=1e-6)
+    low, high = reader_range(*inner, spread)
+    assert (float(low), float(high)) == pytest.approx(
+        (expit(-1.96 * spread.sd), expit(1.96 * spread.sd)), abs=1e-4
+    )
+    assert "Clinical Radiology 2014" in spread.source
+
+
+shares = st.floats(0.02, 0.98)
+
+
+@given(shares, shares, shares, st.floats(0.0, 2.0), st.integers(1, 50))
+@examples(100)
+def test_the_range_of_another_reader_holds_the_interval_of_the_mean(
+    a: float, b: float, c: float, sd: float, df: int
+) -> None:
+    low, p, high = sorted((a, b, c))
+    for freedom in (float(df), math.inf):
+        reader_low, reader_high = reader_range(p, low, high, ReaderSpread(sd, freedom, "invented"))
+        assert 0.0 <= reader_low <= low <= p <= high <= reader_high <= 1.0
+
+
+def test_the_range_holds_19_of_20_further_readers() -> None:
+    """Invented raters of two phrases; a further one is asked each time."""
+    draw, inside, asked, sd = np.random.default_rng(7), 0, 2000, 0.7
+    for _ in range(asked):
+        truth = draw.normal(0.0, 1.0, 2)
+        said = truth[:, None] + draw.normal(0.0, sd, (2, 6))
+        means = {f"phrase {i}": dict(zip("abcdef", said[i].tolist(), strict=True)) for i in range(2)}
+        spread = spread_between(means, "invented")
+        assert spread is not None
+        mean, error = said[0].mean(), sd / math.sqrt(6)
+        ends = [float(expit(mean + z * error)) for z in (0.0, -1.96, 1.96)]
+        low, high = reader_range(*ends, spread)
+        inside += bool(low <= expit(truth[0] + draw.normal(0.0, sd)) <= high)
+    assert 0.93 < inside / asked < 0.97
+
+
+def test_a_rater_who_says_0_or_100_is_not_infinitely_certain(tmp_path: Path) -> None:
+    from lunguage_assets.explicit.fit.readers import ratings_of
+
+    means = reader_means(ratings_of(ratings(tmp_path, ("a", "May  be", "1", 0), ("b", "may be", "1", 100))))
+    assert means["may be"]["a"] == pytest.approx(-means["may be"]["b"])
+    assert math.isfinite(means["may be"]["a"])
