@@ -21,6 +21,7 @@ from invented_reports import (
     dictionary,
     frames,
     run,
+    said,
 )
 from profiles import examples
 from resolution_oracle import oracle_violations
@@ -125,6 +126,37 @@ def test_no_stage_changes_what_a_stated_row_says(rows: list[Said], embedder: obj
     pd.testing.assert_frame_equal(merged[fixed], given_.loc[merged.index], check_dtype=False)
     pd.testing.assert_frame_equal(stated[fixed], given_.loc[stated.index], check_dtype=False)
     pd.testing.assert_frame_equal(stated[["prob", "support"]], belief.loc[stated.index])
+
+
+diagnoses_again = st.lists(
+    st.builds(
+        said,
+        st.sampled_from(["CHF", "pulmonary edema", "effusion", "pleural effusion", "pneumonia"]),
+        st.sampled_from(["dp", "tp", "tp"]),
+        p=st.sampled_from([0.2, 0.5, 0.9]),
+        location=st.sampled_from(["", "right"]),
+        measurement=st.sampled_from(["", "5 mm", "8 mm"]),
+        evidence=st.sampled_from([[], [0], [1]]),
+    ),
+    min_size=2,
+    max_size=6,
+)
+
+
+@examples(40)
+@given(diagnoses_again)
+def test_children_of_merged_parents_are_the_survivors_and_none_is_surer_than_its_parent(
+    rows: list[Said],
+) -> None:
+    outcome = run(rows, embedder=ArbitraryEmbedder())
+    kept = outcome.rows.set_index("finding_id")
+    generated = kept[kept["source"] == "expansion"]
+    parents = kept.loc[generated["parent_id"]]
+    assert (generated["support"].to_numpy() <= parents["support"].to_numpy() + 1e-9).all()
+    tentative = parents["status"].str[0].to_numpy() == "t"
+    assert (generated["status"].str[0].to_numpy()[tentative] == "t").all()
+    log = outcome.resolution.log
+    assert not set(generated["parent_id"]) & set(log.loc[log["event"] == "merged", "finding_id"])
 
 
 @examples(20)

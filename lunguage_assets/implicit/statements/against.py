@@ -12,16 +12,20 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from lunguage_assets.implicit.rows import Row, attribute_values, claim_preference
-from lunguage_assets.implicit.statements.label_file import REFINING, LabelList, read_as
+from lunguage_assets.implicit.statements.label_file import REFINING, Asserted, LabelList, read_as
 from lunguage_assets.implicit.statements.places import anatomy, denies_only_more, says_resolved
 
 _REFINING_OF = attribute_values(REFINING)
+_WORDING = attribute_values(
+    ("name", "ent", "location", "location_parts", "status", "measurement", "improved", *REFINING)
+)
+"""All fields that what a row says follows from; many rows say the same in the same words."""
 
 Subject = str | int
 """A canonical name, or the number of a label that has a diagnosis."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Assertion:
     """What a row says of one subject: present or absent, and at which place."""
 
@@ -29,7 +33,7 @@ class Assertion:
     subject: Subject
     present: bool
     place: tuple[str, ...]
-    refinements: frozenset[str] = frozenset()
+    refinements: frozenset[str]
 
     def contradicts(self, other: Assertion) -> bool:
         """Whether one denies, at a place that contains it, what the other says is present."""
@@ -63,14 +67,21 @@ class Statements:
             for assertion in self.of(row):
                 self._of.setdefault((row.currency, assertion.subject), []).append(assertion)
 
-    def of(self, row: Row) -> Iterator[Assertion]:
+    def of(self, row: Row) -> list[Assertion]:
         """What a row says: of its own name, and of the diagnoses that it means."""
+        wording = _WORDING(row)
+        found = self._listed.asserted.get(wording)
+        if found is None:
+            found = self._listed.asserted[wording] = tuple(self._asserted(row))
+        return [Assertion(row, *said) for said in found]
+
+    def _asserted(self, row: Row) -> Iterator[Asserted]:
+        """What a wording says, whoever says it."""
         present, place = is_present(row), row.location_parts
-        yield Assertion(row, row.name, present, place)
+        yield row.name, present, place, frozenset()
         diagnosis = self._listed.diagnosis(row)
-        for meaning in self._listed.meanings(row.name, row.ent, diagnosis):
-            label = self._listed.labels[meaning.label]
-            if not label.diagnoses or not meaning.holds_at(", ".join((row.location, *row.location_parts))):
+        for meaning in self._listed.diagnosing(row.name, row.ent, diagnosis):
+            if not meaning.holds_at(", ".join((row.location, *row.location_parts))):
                 continue
             status = row.status if present == row.positive else row.status[0] + "n"
             reading = read_as(meaning, status, f"{row.measurement}, {row.morphology}", self._listed)
@@ -79,8 +90,7 @@ class Statements:
                 refinements = self._listed.refinements(
                     diagnosis, row.name, row.ent, (row.location, *place), _REFINING_OF(row)
                 )
-                at = () if meaning.placeless else place
-                yield Assertion(row, meaning.label, says, at, refinements)
+                yield meaning.label, says, () if meaning.placeless else place, refinements
 
     def about(self, row: Row) -> Iterator[tuple[Assertion, Assertion]]:
         """Every assertion of a row, with every statement about the same subject."""

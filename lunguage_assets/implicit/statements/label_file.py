@@ -86,6 +86,10 @@ def _words(location: str) -> frozenset[str]:
     return frozenset(form for token in tokens(location) for form in word_forms(token))
 
 
+Asserted = tuple[str | int, bool, tuple[str, ...], frozenset[str]]
+"""Subject, present or absent, place and refinements of what a row says."""
+
+
 class LabelList:
     """The labels in the order of the file, and the meanings of findings and diagnoses."""
 
@@ -103,6 +107,10 @@ class LabelList:
                     self._of_name.setdefault(form, []).append(Meaning(number, entry.reads, at, not_at))
         self._sizes: dict[str, bool | None] = {}
         self._refinements: dict[tuple[object, ...], frozenset[str]] = {}
+        self._meanings: dict[tuple[str, str, str], tuple[Meaning, ...]] = {}
+        self.asserted: dict[tuple[object, ...], tuple[Asserted, ...]] = {}
+        """What wordings assert, as far as it was asked (`against.py`)."""
+        self._diagnosing: dict[tuple[str, str, str], tuple[Meaning, ...]] = {}
 
     @property
     def names(self) -> list[str]:
@@ -112,12 +120,26 @@ class LabelList:
         """Labels that a finding may be, from its diagnosis, its canonical name and its wording, in the order
         of preference.
         """
-        found = (
-            *self._of_diagnosis.get(diagnosis, ()),
-            *self._of_name.get(name, ()),
-            *self._of_name.get(self._vocabulary.finding(ent), ()),
-        )
-        return tuple(dict.fromkeys(found))
+        asked = name, ent, diagnosis
+        found = self._meanings.get(asked)
+        if found is None:
+            listed = (
+                *self._of_diagnosis.get(diagnosis, ()),
+                *self._of_name.get(name, ()),
+                *self._of_name.get(self._vocabulary.finding(ent), ()),
+            )
+            found = self._meanings[asked] = tuple(dict.fromkeys(listed))
+        return found
+
+    def diagnosing(self, name: str, ent: str, diagnosis: str) -> tuple[Meaning, ...]:
+        """The meanings whose label is a diagnosis."""
+        asked = name, ent, diagnosis
+        found = self._diagnosing.get(asked)
+        if found is None:
+            found = self._diagnosing[asked] = tuple(
+                meaning for meaning in self.meanings(*asked) if self.labels[meaning.label].diagnoses
+            )
+        return found
 
     def diagnosis(self, row: Row) -> str:
         """The diagnosis that a row names at its place, or empty."""

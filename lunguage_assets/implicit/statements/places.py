@@ -89,6 +89,7 @@ class Anatomy:
         self._wordings = {tokens(words): region.name for region in content.regions for words in region.words}
         self._longest = max(map(len, self._wordings))
         self.place = lru_cache(maxsize=100_000)(self._place)
+        self.parts = lru_cache(maxsize=100_000)(self._parts)
         self.covers = lru_cache(maxsize=200_000)(self._covers)
 
     def _place(self, location_parts: tuple[str, ...]) -> Place:
@@ -114,6 +115,9 @@ class Anatomy:
                 at += max(taken, 1)
         narrow = {region for region in regions if not any(self._in(other, region) for other in regions)}
         return Place(frozenset(sides), frozenset(narrow), frozenset(details))
+
+    def _parts(self, location_parts: tuple[str, ...]) -> tuple[str, ...]:
+        return self.place(location_parts).parts
 
     def _region(self, words: tuple[str, ...]) -> str | None:
         """The region with this wording; the last word may be a plural."""
@@ -189,4 +193,4 @@ def denies_only_more(sentence: str) -> bool:
 
 def place_parts(location_parts: Sequence[str]) -> tuple[str, ...]:
     """The anatomical parts of a location set, sorted."""
-    return anatomy().place(tuple(location_parts)).parts
+    return anatomy().parts(tuple(location_parts))

@@ -121,19 +121,24 @@ class Said:
         """The claim that speaks for the label; None when nothing current was said, or the report says
         both.
         """
+        return self.verdict()[0]
+
+    def verdict(self) -> tuple[Claim | None, bool]:
+        """The claim that speaks for the label, and whether the report says both, so that none does."""
         claim = _decided(self.present, self.denied)
-        return None if self._contradictory(claim) else claim
+        both = self._contradictory(claim)
+        return None if both else claim, both
 
     def contradictory(self) -> bool:
         """Whether the report says that the label is present and that it is not."""
-        return self._contradictory(_decided(self.present, self.denied))
+        return self.verdict()[1]
 
     def _contradictory(self, claim: Claim | None) -> bool:
         if claim is not None and claim.present and claim.stated:
             return False
-        return self.both or any(
-            denial.disputes(presence) for denial in self.denied for presence in self.present
-        )
+        if self.both or not (self.present and self.denied):
+            return self.both
+        return any(denial.disputes(presence) for denial in self.denied for presence in self.present)
 
     def stated(self) -> Claim | None:
         """The claim that speaks for the label in the report's own words; None when they say nothing now."""
@@ -151,12 +156,15 @@ SaidOfLabels = dict[tuple[str, int], Said]
 
 
 def _decided(present: Sequence[Claim], denied: Sequence[Claim]) -> Claim | None:
-    standing = [
-        claim
-        for claim in present
-        if not any(denial.overrules(claim) or denial.disputes(claim) for denial in denied)
-    ]
-    return min(standing or denied, key=_first, default=None)
+    standing = present
+    if present and denied:
+        standing = [
+            claim
+            for claim in present
+            if not any(denial.overrules(claim) or denial.disputes(claim) for denial in denied)
+        ]
+    left = standing or denied
+    return left[0] if len(left) == 1 else min(left, key=_first, default=None)
 
 
 def _first(claim: Claim) -> tuple[float, int, bool, int, str]:
@@ -341,8 +349,8 @@ class _Columns:
 
     def put(self, at: int, about: Said) -> None:
         self._flags["past"][at] = about.past
-        claim = about.decided()
-        if about.contradictory():
+        claim, both = about.verdict()
+        if both:
             self._texts["source"][at] = "contradictory"
         if claim is None:
             return
