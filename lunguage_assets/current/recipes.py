@@ -188,6 +188,7 @@ RECIPES: Mapping[str, Recipe] = {
         ("expert_agreement",),
         (Input("reference_ranking"), Input("comparison_matches", "members")),
         ("ranking settings", "expert responses"),
+        code="2",
         on_request=True,
     ),
     "pathway_audit": Recipe(

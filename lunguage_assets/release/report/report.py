@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 
 from lunguage_assets.data_files import page_template
+from lunguage_assets.documents import cell_text
 from lunguage_assets.implicit.pathways.pathway_tree import Branch, pathway_tree
 from lunguage_assets.release.bundle.costs import ANSWER_COSTS
 from lunguage_assets.release.bundle.material import Material
@@ -247,31 +248,28 @@ def _scale(material: Material) -> Item:
 
 
 def _certainty(material: Material) -> ReportTable:
-    total = material.disclosure.shown(material.totals.sources["original"])
+    total = cell_text(material.counted.certainty["total"].iloc[-1])
     caption = (
-        f"{CERTAINTY_TABLE.description} Rows; p from 0 to 1. n = {total} stated rows of the "
-        f"result, past ones included.{_rounded(material)}"
+        f"{CERTAINTY_TABLE.description} Rows; p from 0 to 1. n = {total} stated "
+        f"current rows.{_rounded(material)}"
     )
     decimals = dict.fromkeys(("p_mean", "p_sd", "p_min", "p_max"), 2 if material.disclosure.withholds else 3)
     decimals |= _percent_decimals(material.counted.certainty, material)
     return report_table(
         "Certainty by diagnosis",
         caption,
-        "lunguage_plus_plus, pathway_matches",
+        "lunguage_plus_plus, resolution_log, fitted_probabilities, pathway_matches",
         material.counted.certainty,
         decimals,
     )
 
 
 def _fit(material: Material) -> ReportTable:
-    frame = material.counted.fit
-    names = [name for name in frame.columns if name not in ("measure", "n")]
     return report_table(
         "Steps, rank, mu and p of the fits",
         f"{FIT_TABLE.description} n: findings behind a line.{_rounded(material)}",
         "fitted_probabilities",
-        frame,
-        dict.fromkeys(names, 2),
+        material.counted.fit,
     )
 
 
