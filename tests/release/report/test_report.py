@@ -21,7 +21,14 @@ from lunguage_assets.release.bundle.bundle import write_bundle
 from lunguage_assets.release.bundle.material import shown_analyses
 from lunguage_assets.release.report import report_figures
 from lunguage_assets.release.report.report import ReportTable, _table
-from lunguage_assets.tables import FIT_VALIDATION, JUDGE_AGREEMENT, RANKING_CORRELATIONS, RANKING_ROBUSTNESS
+from lunguage_assets.tables import (
+    AUDITED_LABELS,
+    FIT_VALIDATION,
+    JUDGE_AGREEMENT,
+    PATHWAY_AUDIT,
+    RANKING_CORRELATIONS,
+    RANKING_ROBUSTNESS,
+)
 from lunguage_assets.tables.agreement import EXPERT_AGREEMENT
 from lunguage_assets.tables.schema import Table
 
@@ -69,6 +76,20 @@ def row(table: Table, **values: Any) -> dict[str, Any]:
     } | values
 
 
+AUDITED_EDGE = row(
+    PATHWAY_AUDIT,
+    diagnosis="pneumonia",
+    sub_finding="opacity",
+    studies=41,
+    mentioned=4,
+    as_implied=3,
+    share=0.7512,
+    share_low=0.3,
+    share_high=0.9,
+    against_experts="below",
+)
+
+
 def analyses(version: str) -> dict[str, pd.DataFrame]:
     """One or two rows of each analysis, of a ranking of this version."""
     agreed = row(
@@ -113,6 +134,10 @@ def analyses(version: str) -> dict[str, pd.DataFrame]:
         "ranking_robustness": RANKING_ROBUSTNESS.frame(robust),
         "fit_validation": FIT_VALIDATION.frame(fitted),
         "expert_agreement": EXPERT_AGREEMENT.frame(experts),
+        "pathway_audit": PATHWAY_AUDIT.frame([AUDITED_EDGE]),
+        "audited_labels": AUDITED_LABELS.frame(
+            [row(AUDITED_LABELS, label="edema", p=0.9, p_measured=0.7125)]
+        ),
     }
 
 
@@ -200,7 +225,7 @@ def test_what_was_not_run_is_named_and_what_was_run_is_not(
     assert "Not run for this version" not in page.text
     write_bundle(invented.release(), tmp_path, invented.origin(), {}, invented.examples)
     bare = Page((tmp_path / "v1/open/report.html").read_text(encoding="utf-8"))
-    assert bare.text.count("Not run for this version: lunguage analyse , then the release again.") == 5
+    assert bare.text.count("Not run for this version: lunguage analyse , then the release again.") == 6
     for title in (
         "Agreement of judges",
         "Correlation of rankings",
@@ -220,6 +245,13 @@ def test_the_tables_of_the_page_are_those_of_the_files(page: Page, complete: Pat
         assert phrase in page.text
 
 
+def test_the_audit_of_the_pathways_is_shown(page: Page, complete: Path) -> None:
+    assert "Pathways against the reports" in page.text
+    assert re.search(r"pneumonia pneumonia|pneumonia x opacity", page.text)
+    written = pd.read_csv(complete / "open" / "pathway_audit.csv").iloc[0]
+    assert (written["mentioned"], written["share"]) == (4, 0.7512)
+
+
 def test_experts_are_averaged_and_nobody_is_named(page: Page, complete: Path) -> None:
     assert "with ranking" in (complete / "open" / "expert_agreement.csv").read_text()
     for path in complete.rglob("*"):
@@ -234,7 +266,7 @@ def test_analyses_of_another_ranking_are_left_out_and_the_page_says_so(
         invented.release(), tmp_path, invented.origin(), analyses("of another ranking"), invented.examples
     )
     page = Page((tmp_path / written.version / "open" / "report.html").read_text(encoding="utf-8"))
-    assert page.text.count("it was made with another ranking") == 5
+    assert page.text.count("it was made with another ranking") == 6
     assert shown_analyses(analyses("v"), invented.ranking) == ({}, True)
 
 
