@@ -73,7 +73,7 @@ def fitted_of(home: Home, ranker: str, findings: Collection[str]) -> pd.DataFram
     """finding_id, phrases and p of these rows from the stored FITTED_PROBABILITIES; the newest batch wins."""
     wanted = pa.array(sorted(findings), type=pa.string())
     found = []
-    for batch in home.registered():
+    for batch in home.registered() if findings else ():
         path = partition_path(home.tables, FITTED_PROBABILITIES.name, ranker, batch.key)
         if path.exists():
             with path.open("rb") as stream:

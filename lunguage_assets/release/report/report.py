@@ -22,6 +22,7 @@ from lunguage_assets.release.report.agreement_tables import agreement_items
 from lunguage_assets.release.report.documents import without_empty_published
 from lunguage_assets.release.report.report_figures import (
     NOT_RUN,
+    STALE,
     Figure,
     Missing,
     analysis_figures,
@@ -298,7 +299,7 @@ def _audit(material: Material) -> list[Item]:
     """What the reports themselves say of the pathways, and what the labels would be."""
     audit, labels = material.analyses.get("pathway_audit"), material.analyses.get("audited_labels")
     if audit is None or labels is None:
-        return [Missing("Pathways against the reports", NOT_RUN)]
+        return [Missing("Pathways against the reports", STALE if material.stale_analyses else NOT_RUN)]
     mentioned = audit[audit["share"].notna()]
     edges = report_table(
         "Pathways against the reports",

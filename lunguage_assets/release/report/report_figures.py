@@ -34,7 +34,7 @@ from lunguage_assets.release.report.scales import published_scales, scale_marks
 from lunguage_assets.tables import CONFLICT_SOURCES, CONFLICT_TYPES
 
 NOT_RUN = "Not run for this version: `lunguage analyse`, then the release again."
-_STALE = "Left out: it was made with another ranking. Run `lunguage analyse`, then the release again."
+STALE = "Left out: it was made with another ranking. Run `lunguage analyse`, then the release again."
 _NO_MATCHES = "Nothing to show: the published ranking has no recorded comparisons."
 
 
@@ -242,7 +242,7 @@ def analysis_figures(material: Material) -> Iterator[Figure | Missing]:
     for table, file, title, alt, caption, draw in wanted:
         frame = material.analyses.get(table)
         if frame is None:
-            yield Missing(title, _STALE if material.stale_analyses else NOT_RUN)
+            yield Missing(title, STALE if material.stale_analyses else NOT_RUN)
         elif frame.empty:
             yield Missing(title, _NO_MATCHES)
         else:

@@ -18,7 +18,7 @@ from lunguage_assets.release.bundle.disclosure import STRUCTURE_MEASURES, Disclo
 from lunguage_assets.release.report.paper_tables import PaperTables, paper_tables
 from lunguage_assets.release.report.published_tables import load_published_tables
 from lunguage_assets.settings import load_settings
-from lunguage_assets.tables import REFERENCE_RANKING, TABLES
+from lunguage_assets.tables import AUDITED_LABELS, PATHWAY_AUDIT, REFERENCE_RANKING, TABLES
 from lunguage_assets.tables.paper import (
     CERTAINTY_TABLE,
     CONFLICT_TABLE,
@@ -72,6 +72,51 @@ def test_a_hidden_cell_does_not_follow_from_the_total_and_the_others(
     )
     assert hidden in left
     assert len(left) >= 2
+
+
+def test_the_audit_of_the_pathways_says_nothing_of_a_few_studies() -> None:
+    columns = dict.fromkeys(PATHWAY_AUDIT.names, 0)
+    texts = {"diagnosis": "pneumonia", "sub_finding": "opacity", "place": "", "expected": "present"}
+    few = (
+        columns
+        | texts
+        | {
+            "pathway_id": "few",
+            "studies": 42,
+            "mentioned": 4,
+            "as_implied": 1,
+            "share": 0.25,
+            "share_low": 0.05,
+            "share_high": 0.7,
+            "against_experts": "below",
+            "experts": 0.8,
+        }
+    )
+    many = few | {
+        "pathway_id": "many",
+        "mentioned": 21,
+        "as_implied": 16,
+        "share": 16 / 21,
+        "share_high": 0.9,
+    }
+    labels = [
+        {"label": label, "implied": n, "unmeasured": 2, "p": 0.8123, "p_measured": 0.7, "fall_below_half": 0}
+        for label, n in (("edema", 3), ("fracture", 30))
+    ]
+    exact = {
+        "pathway_audit": PATHWAY_AUDIT.frame([few, many]),
+        "audited_labels": AUDITED_LABELS.frame(labels),
+    }
+    shown = Disclosure(5).analyses(exact)
+    audit, of_labels = shown["pathway_audit"], shown["audited_labels"]
+    assert audit["mentioned"].tolist() == ["<5", 20]
+    assert audit["studies"].tolist() == [40, 40]
+    assert audit["share"].isna().tolist() == [True, False]
+    assert audit["share"].iloc[1] == 0.76
+    assert audit["against_experts"].tolist() == ["not measured", "below"]
+    assert of_labels["implied"].tolist() == ["<5", 30]
+    assert of_labels["p"].isna().tolist() == [True, False]
+    assert Disclosure(1).analyses(exact)["pathway_audit"].equals(exact["pathway_audit"])
 
 
 @given(st.lists(st.floats(min_value=0, max_value=1), max_size=60), thresholds)

@@ -22,9 +22,11 @@ from lunguage_assets.release.bundle.material import shown_analyses
 from lunguage_assets.release.report import report_figures
 from lunguage_assets.release.report.report_tables import ReportTable, report_table
 from lunguage_assets.tables import (
+    AUDITED_LABELS,
     FINDING_COURSES,
     FIT_VALIDATION,
     JUDGE_AGREEMENT,
+    PATHWAY_AUDIT,
     RANKING_CORRELATIONS,
     RANKING_ROBUSTNESS,
 )
@@ -75,6 +77,20 @@ def row(table: Table, **values: Any) -> dict[str, Any]:
     } | values
 
 
+AUDITED_EDGE = row(
+    PATHWAY_AUDIT,
+    diagnosis="pneumonia",
+    sub_finding="opacity",
+    studies=41,
+    mentioned=4,
+    as_implied=3,
+    share=0.7512,
+    share_low=0.3,
+    share_high=0.9,
+    against_experts="below",
+)
+
+
 def analyses(version: str) -> dict[str, pd.DataFrame]:
     """One or two rows of each analysis, of a ranking of this version."""
     agreed = row(
@@ -121,6 +137,10 @@ def analyses(version: str) -> dict[str, pd.DataFrame]:
         "expert_agreement": EXPERT_AGREEMENT.frame(experts),
         "finding_courses": FINDING_COURSES.frame(
             [row(FINDING_COURSES, said="tentative", became="silent", ranking_version=version)]
+        ),
+        "pathway_audit": PATHWAY_AUDIT.frame([AUDITED_EDGE]),
+        "audited_labels": AUDITED_LABELS.frame(
+            [row(AUDITED_LABELS, label="edema", p=0.9, p_measured=0.7125)]
         ),
     }
 
@@ -228,6 +248,13 @@ def test_the_tables_of_the_page_are_those_of_the_files(page: Page, complete: Pat
         assert re.search(rf"(^| ){measure} {figures[measure]:,.0f}( |$)", page.text), measure
     for phrase in pd.read_csv(complete / "open" / "ranking.csv")["phrase"]:
         assert phrase in page.text
+
+
+def test_the_audit_of_the_pathways_is_shown(page: Page, complete: Path) -> None:
+    assert "Pathways against the reports" in page.text
+    assert re.search(r"pneumonia pneumonia|pneumonia x opacity", page.text)
+    written = pd.read_csv(complete / "open" / "pathway_audit.csv").iloc[0]
+    assert (written["mentioned"], written["share"]) == (4, 0.7512)
 
 
 def test_experts_are_averaged_and_nobody_is_named(page: Page, complete: Path) -> None:

@@ -1,0 +1,107 @@
+"""`lunguage calibrate` and `lunguage compare-labels` on a finished home, and the asset of the same table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from commands import lunguage
+from finished_homes import Finished
+from small_homes import SmallHome
+
+from lunguage_assets.home.store import partition_path, read_table
+from lunguage_assets.release.bundle.versions import current_version
+from lunguage_assets.tables import AUDITED_LABELS, CALIBRATION, LUNGUAGE_PLUS_PLUS, PATHWAY_AUDIT
+
+
+@pytest.fixture
+def restricted(finished: Finished) -> Path:
+    version = current_version(finished.home / "release" / "panel")
+    assert version is not None
+    return version / "restricted"
+
+
+def outcomes(restricted: Path, file: Path) -> pd.DataFrame:
+    """An outcome for every label with p, drawn with this p, and one of a study that nobody delivered."""
+    labels = pd.read_parquet(restricted / "labels.parquet")
+    labels = labels[labels["p"].notna()]
+    happened = np.random.default_rng(0).random(len(labels)) < labels["p"]
+    frame = labels[["study_id", "label"]].assign(outcome=happened.astype(int))
+    frame.loc[len(frame) + 10_000] = ["s99999999", "pneumonia", 1]
+    frame.to_csv(file, index=False)
+    return frame
+
+
+def test_a_release_is_held_against_outcomes(finished: Finished, restricted: Path, tmp_path: Path) -> None:
+    given = outcomes(restricted, tmp_path / "outcomes.csv")
+    done = [
+        lunguage(
+            finished.home, "calibrate", "--outcomes", tmp_path / "outcomes.csv", "--out", tmp_path / folder
+        )
+        for folder in ("once", "again")
+    ]
+    assert done[0].returncode == 0, done[0].stderr
+    assert "1 of 1 studies" in done[0].stdout
+    table = pd.read_csv(tmp_path / "once" / "calibration.csv", keep_default_na=False).set_index("by")
+    assert table.loc["all", "cells"] == len(given) - 1
+    page = (tmp_path / "once" / "calibration.md").read_text(encoding="utf-8")
+    assert "## Anchors refitted" in page
+    written = {path.name: path.read_bytes() for path in (tmp_path / "once").iterdir()}
+    assert written == {path.name: path.read_bytes() for path in (tmp_path / "again").iterdir()}
+    assert {"calibration.csv", "reliability.csv", "reliability.png", "calibration.md"} <= set(written)
+    sentences = pd.read_parquet(restricted / "Lunguage_plus_plus.parquet")["sent"]
+    for sentence in set(sentences[sentences.str.len() > 30]):
+        assert all(sentence.encode() not in content for content in written.values())
+
+
+def test_labels_agree_wholly_with_their_own_file(
+    finished: Finished, restricted: Path, tmp_path: Path
+) -> None:
+    done = lunguage(
+        finished.home, "compare-labels", "--with", restricted / "labels_chexpert.csv", "--out", tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    agreement = pd.read_csv(tmp_path / "agreement.csv").set_index("label")
+    assert (agreement["agreement"] == 1.0).all()
+    assert agreement.loc["all labels", "kappa"] == pytest.approx(1.0)
+    crossed = pd.read_csv(tmp_path / "crossed.csv")
+    assert (
+        crossed.query("label == 'all labels'")[["1", "0", "-1", "blank"]].to_numpy().sum()
+        == (agreement.loc["all labels", "cells"])
+    )
+    assert (tmp_path / "p_by_answer.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_without_a_release_there_is_nothing_to_hold_against_anything(tmp_path: Path) -> None:
+    file = tmp_path / "outcomes.csv"
+    file.write_text("study_id,label,outcome\n50000001,Edema,1\n")
+    said = lunguage(tmp_path / "home", "calibrate", "--outcomes", file, "--out", tmp_path / "out")
+    assert said.returncode == 1
+    assert "Run `lunguage run` with this ranker first" in said.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_analyses_of_a_finished_home_audit_every_edge_over_all_batches(finished: Finished) -> None:
+    tables = finished.home / "tables"
+    audit = read_table(PATHWAY_AUDIT, partition_path(tables, "pathway_audit", "panel"))
+    labels = read_table(AUDITED_LABELS, partition_path(tables, "audited_labels", "panel"))
+    rows = [
+        read_table(LUNGUAGE_PLUS_PLUS, partition_path(tables, "lunguage_plus_plus", "panel", batch))
+        for batch in ("first", "second")
+    ]
+    matched = pd.concat(rows).query("source == 'original' and pathway_id != ''")
+    used = audit[audit["studies"] + audit["tentative_studies"] > 0]
+    assert set(used["pathway_id"]) == set(matched["pathway_id"])
+    assert labels["implied"].sum() > 0
+    assert read_table(CALIBRATION, partition_path(tables, "calibration", "panel")).empty
+
+
+def test_outcomes_in_the_home_make_the_table_of_the_asset(small: SmallHome, restricted: Path) -> None:
+    given = outcomes(restricted, small.home.outcomes)
+    assert small.standings().of("calibration", "panel").because == ("outcomes changed",)
+    small.make(["calibration"], "panel")
+    table = read_table(CALIBRATION, partition_path(small.home.tables, "calibration", "panel"))
+    assert table.query("by == 'all'")["cells"].tolist() == [len(given) - 1]
+    assert small.standings().is_current("calibration", "panel")
