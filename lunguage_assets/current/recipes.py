@@ -205,7 +205,7 @@ RECIPES: Mapping[str, Recipe] = {
             Input("expert_agreement", side=True, optional=True),
         ),
         ("release settings", "labels", "statements"),
-        code="2",
+        code="3",
     ),
 }
 """Step -> recipe, upstream first."""
