@@ -25,6 +25,7 @@ from lunguage_assets.tables import TERMS
 REFINING = ("morphology", "distribution", "severity", "onset")
 """Attributes that may name a refinement of a diagnosis."""
 
+_BORDERLINE = frozenset({"upper", "top", "borderline"})
 Reading = Literal["presence", "size", "denial"]
 
 
@@ -196,6 +197,11 @@ def read_as(meaning: Meaning, status: str, measured: str, listed: LabelList) -> 
         return meaning.reads == "presence"
     enlarged = listed.is_enlarged(measured)
     return None if enlarged is None else enlarged or status[1] == "n"
+
+
+def is_borderline(measured: str) -> bool:
+    """Whether a size is at the upper limit of normal: no contradiction of what calls it mildly enlarged."""
+    return not _BORDERLINE.isdisjoint(tokens(measured))
 
 
 def load_label_list(path: Path | None = None, dictionary: PathwayDictionary | None = None) -> LabelList:

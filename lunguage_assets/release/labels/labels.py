@@ -29,7 +29,13 @@ import pandas as pd
 
 from lunguage_assets.implicit.resolution.conflict_rules import RULES
 from lunguage_assets.implicit.rows import CLAIM_DECIMALS, collector_paused, column_values
-from lunguage_assets.implicit.statements.label_file import REFINING, LabelList, Meaning, read_as
+from lunguage_assets.implicit.statements.label_file import (
+    REFINING,
+    LabelList,
+    Meaning,
+    is_borderline,
+    read_as,
+)
 from lunguage_assets.implicit.statements.places import anatomy, denies_only_more, says_resolved
 from lunguage_assets.tables.labels import LABELS, WITH_IMPLIED
 
@@ -69,7 +75,7 @@ class Claim:
     place: tuple[str, ...] = ()
     refinements: frozenset[str] = frozenset()
     denies_only_more: bool = False
-    """"No other fracture": denies nothing that is stated elsewhere."""
+    """"No other fracture", "heart size at the upper limit of normal": denies nothing stated elsewhere."""
     by_other: bool = False
     """Concluded from another label."""
 
@@ -258,7 +264,9 @@ def _said(rows: pd.DataFrame, diagnosis: Mapping[str, str], listed: LabelList) -
             else:
                 claim = _claim(own, status, reading, () if meaning.placeless else parts, belief)
                 claim.refinements = listed.refinements(wording[2], name, ent, (location, *parts), refining)
-                claim.denies_only_more = denies_only_more(sent)
+                claim.denies_only_more = denies_only_more(sent) or (
+                    meaning.reads == "size" and is_borderline(measurement)
+                )
                 about.add(claim)
     return said
 

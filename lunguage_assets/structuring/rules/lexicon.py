@@ -14,7 +14,7 @@ from typing import Any
 
 from lunguage_assets.corpus.vocabulary import Singulars, built_in_forms
 
-VERSION = "1"
+VERSION = "2"
 """Part of the structurer's identity: raise it with every change of rules that changes an answer."""
 
 FINDING, ANATOMY, PLACE, WORD, ABNORMAL, NORMAL = "finding", "anatomy", "place", "word", "abnormal", "normal"

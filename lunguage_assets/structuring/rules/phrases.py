@@ -39,21 +39,29 @@ _JOINS = frozenset({AND, COMMA, ALTERNATIVE})
 _PLACES = frozenset({ANATOMY, PLACE, PREPOSITION})
 _LEVELS = frozenset({"above", "below", "under", "beneath", "behind"})
 """Prepositions that are a part of the place: "5 cm above the carina"."""
+_ANYWHERE = frozenset(
+    {"enlargement", "calcification", "mass", "nodule", "lesion", "cyst", "abnormality", "deformity"}
+)
+"""Findings that mean nothing without their organ: of a sub-heading, when they have none."""
+_SIDES = frozenset({"left", "right", "bilateral"})
 _DEVICE = "OTH"
 _EVERYWHERE = frozenset({"congestive heart failure", "cardiomegaly", "copd", "fluid overload", "emphysema"})
 _NO_SUPPORT = ("PATIENT INFO.", "OTH")
+_LIMITS = "assessment_limitations"
 _COURSES = frozenset({"no_change", "improved", "worsened"})
 
 
 class Draft:
     """A mention in the making: its words, the places it has anyhow, and the alternative groups of places."""
 
-    __slots__ = ("groups", "links", "places", "unit", "words")
+    __slots__ = ("groups", "links", "organ", "places", "unit", "words")
 
     def __init__(self, unit: Unit, places: list[Unit], words: list[Unit]) -> None:
         self.unit, self.places, self.words = unit, places, words
         self.groups: list[list[Unit]] = []
         self.links: list[Draft] = []
+        self.organ: list[Unit] = []
+        """Of the sub-heading, should there be no other place."""
 
     @property
     def is_finding(self) -> bool:
@@ -84,6 +92,9 @@ class Phrases:
                 after = steps[number + 1] if number + 1 < len(steps) else ([], [])
                 self._take(chunk, between, after)
         self.drafts = [draft for draft in self.drafts if draft.is_finding or draft.described]
+        for word in self._held:
+            if word.code == _LIMITS and self.drafts:
+                self.drafts[-1].words = [*self.drafts[-1].words, word]
         for draft in self.drafts:
             _take_place_of_evidence(draft)
 
@@ -95,15 +106,18 @@ class Phrases:
         """Parts of the body of which nothing has been said yet."""
         self._described: list[Draft] = []
         self._topic: list[Unit] = []
+        self._labelled = False
+        """Whether the topic is a sub-heading."""
         self._held: list[Unit] = []
         self._role = ""
 
     def _break(self, unit: Unit) -> None:
         unsaid = unit.form in ("there", "that", "which") and not self._last and not self._described
         topic = self._topic if unsaid or unit.form == "but" else []
+        labelled = self._labelled
         last = self._last if unit.form in ("which", "that", "this", "these", "it", "they", "but") else []
         self._begin_clause()
-        self._topic, self._last = topic, last
+        self._topic, self._last, self._labelled = topic, last, labelled
 
     def _take(self, chunk: list[Unit], between: list[Unit], after: _Step) -> None:
         kinds = {unit.kind for unit in between}
@@ -140,6 +154,8 @@ class Phrases:
             elif unit.kind in (ANATOMY, PLACE):
                 places.append(unit)
             else:
+                if drafts:
+                    unit.code = _COURSE_OF.get(unit.form, unit.code)
                 words.append(unit)
         drafts[-1].places = drafts[-1].places + places
         drafts[-1].words = drafts[-1].words + words
@@ -150,7 +166,10 @@ class Phrases:
             drafts.insert(0, other)
         elif not first.places and self._topic and not self._described and not (self._last and kinds & _JOINS):
             for draft in drafts:
-                draft.places = draft.places or self._topic
+                if not self._labelled:
+                    draft.places = draft.places or self._topic
+                elif draft.unit.term.name in _ANYWHERE:
+                    draft.organ = self._topic
             self._subjects = []
         if self._last and kinds & {LINK, OPEN} and not kinds & {AND, ALTERNATIVE}:
             for draft in drafts:
@@ -200,7 +219,7 @@ class Phrases:
         head = heads[-1]
         subject = Draft(head, [unit for unit in places if unit is not head], held + words)
         self.drafts.append(subject)
-        self._topic = places
+        self._topic, self._labelled = places, _is_label(places, after)
         self._role = "subject"
         if subject.described:
             if kinds <= _JOINS and kinds:
@@ -275,6 +294,13 @@ def _is_subject(after: _Step) -> bool:
     return bool(after[0]) and after[0][0].kind == COPULA
 
 
+def _is_label(places: list[Unit], after: _Step) -> bool:
+    """Whether organs are a sub-heading ("PLEURA: ..."), which is no place; a side is one."""
+    between = after[0]
+    headed = bool(between) and between[0].form == ":"
+    return headed and all(unit.kind == ANATOMY and unit.form not in _SIDES for unit in places)
+
+
 def _place_follows(after: _Step) -> bool:
     """Whether the words have a place of their own ("moderate on the right and small on the left")."""
     between, chunk = after
@@ -295,6 +321,8 @@ def _goes_on(after: _Step) -> bool:
 
 def _take_place_of_evidence(draft: Draft) -> None:
     """What explains a finding is where the finding is, unless it is a state of the whole heart or lung."""
+    if not draft.groups:
+        draft.places = draft.places or draft.organ
     if draft.places or draft.groups or draft.unit.term.name in _EVERYWHERE or draft.unit.denied:
         return
     for other in draft.links:

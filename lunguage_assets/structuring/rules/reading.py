@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from lunguage_assets.structuring.contract import Mention, SectionCode, SentenceReading, Span, Value
 from lunguage_assets.structuring.rules.asides import mark_asides
+from lunguage_assets.structuring.rules.context import settle
 from lunguage_assets.structuring.rules.lexicon import (
     ABNORMAL,
     ENDED,
@@ -29,6 +30,8 @@ _SIZED = frozenset(
     }
 )  # fmt: skip
 """Parts of which labels read the size; of all others "normal" is in the status alone."""
+_OF_FRACTURE = frozenset({"nondisplaced", "undisplaced"})
+"""Normal of the trachea, a description of a fracture."""
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
 _BESIDE = re.compile(r"[\s-]*(?:\bthe\s+)?")
 _MARK = re.compile(r"x{3,}|_{2,}", re.IGNORECASE)
@@ -50,6 +53,7 @@ def read_sentence(text: str, section: SectionCode, lexicon: Lexicon) -> Sentence
     units = tagged(text, lexicon, request=section == "hist")
     if len(words) >= _LONG and sum(u.kind != OTHER for u in units if u.begin < u.end) <= len(words) // 8:
         return SentenceReading("unreadable", reason="language")
+    settle(units, text, lexicon)
     mark_asides(units)
     mark_scopes(units)
     drafts = Phrases(units).drafts
@@ -92,7 +96,7 @@ def _mention(
     unit = draft.unit
     attributes: dict[str, list[Value]] = {}
     for word in sorted(draft.words, key=lambda w: w.begin):
-        if word.code and (word.kind != NORMAL or unit.term.name in _SIZED):
+        if word.code and _is_told(draft, word):
             attributes.setdefault(word.code, []).append(word.value(text))
     if unit.past is not None:
         column = _column_of(unit.past, unit.code)
@@ -108,6 +112,15 @@ def _mention(
         evidence,
         associate,
     )
+
+
+def _is_told(draft: Draft, word: Unit) -> bool:
+    """Whether a word of a mention is an attribute; "normal" beside "enlarged" is none."""
+    if word.kind != NORMAL:
+        return True
+    if draft.is_finding:
+        return word.form in _OF_FRACTURE
+    return draft.unit.term.name in _SIZED and _status(draft)[1] == "n"
 
 
 def _column_of(past: Unit, category: str) -> str:

@@ -259,11 +259,37 @@ def _alternatives(units: list[Unit], at: int) -> None:
         return
     before = _nearest(units, at, -1)
     behind = _nearest(units, at, 1)
-    if before is None or behind is None or units[before].denied or units[behind].denied:
+    if before is None or behind is None:
+        _alternative_states(units, at)
+        return
+    if units[before].denied or units[behind].denied or _unchanged(units, before):
         return
     for place in (*_list_before(units, at, of_alternatives=True), behind):
         if not units[place].denied:
             units[place].open = True
+
+
+def _unchanged(units: list[Unit], at: int) -> bool:
+    """Whether it is a change that is denied: "no change in A or B" states both."""
+    for unit in reversed(units[:at]):
+        if unit.code == "no_change":
+            return unit.negative
+        if unit.kind in (FINDING, BREAK, COPULA, OPEN):
+            return False
+    return False
+
+
+def _alternative_states(units: list[Unit], at: int) -> None:
+    """ "Normal or mildly enlarged": both are left open."""
+    around = [
+        next((u for u in side if u.kind not in (WORD, OTHER)), None)
+        for side in (reversed(units[:at]), units[at + 1 :])
+    ]
+    kinds_around = {unit.kind for unit in around if unit is not None}
+    if kinds_around == {NORMAL, ABNORMAL}:
+        for unit in around:
+            if unit is not None and not unit.denied:
+                unit.open = True
 
 
 def _nearest(units: list[Unit], at: int, step: int) -> int | None:

@@ -38,6 +38,7 @@ _CLEAR, _CLEAR_OF = frozenset({"clear", "grossly", "otherwise"}), frozenset({"of
 """Of "the lungs are clear of", which states two things."""
 _DENIED, _DOUBTED = Term(DENY, "list", "d"), Term(DENY, "list", "t")
 _NORMAL = Term(NORMAL, code="morphology")
+_AUXILIARY = frozenset({"has", "have", "is", "are", "was", "were", "been", "now", "since"})
 _AGE = frozenset({"year", "yr", "yo", "y", "month", "day", "week"})
 _NUMBER = re.compile(r"\d")
 _VERTEBRA = re.compile(r"[ctls]\d{1,2}")
@@ -59,6 +60,15 @@ class Unit:
         self.denied = self.aside = ""
         self.open = self.before = False
         self.past: Unit | None = None
+
+    @property
+    def negative(self) -> bool:
+        """Whether it begins with a denial: "no change in"."""
+        return self.form in ("no", "not", "without")
+
+    def become(self, term: Term) -> None:
+        """Mean something else."""
+        self.term, self.kind, self.code = term, term.kind, term.code
 
     def value(self, text: str) -> Value:
         return Value(text[self.begin : self.end], Place(self.begin, self.end))
@@ -114,9 +124,18 @@ def _in_context(
         term = _UNKNOWN
     unit = Unit(term, token.form, token.begin, final.end)
     unit.before = final.form == "of"
+    if term.kind == ENDED:
+        unit.begin = _begin_of_end(tokens, place, end)
     if term.kind in (WORD, ENDED) and end - 1 > place and final.form in _LOOSE:
         unit.end = tokens[end - 2].end
     return unit
+
+
+def _begin_of_end(tokens: list[Token], place: int, end: int) -> int:
+    """Where what has happened begins: "removed" of "has now been removed"."""
+    while place + 1 < end and tokens[place].form in _AUXILIARY:
+        place += 1
+    return tokens[place].begin
 
 
 def _end_of_size(tokens: list[Token], place: int) -> int:

@@ -95,9 +95,20 @@ def _headings(text: str, words: CuttingWords) -> list[_Heading]:
     found.sort(key=lambda heading: (heading.begin, heading.kind == "title", -heading.end))
     kept: list[_Heading] = []
     for heading in found:
-        if not kept or heading.begin >= kept[-1].end:
+        if not kept or (heading.begin >= kept[-1].end and not _in_prose(text, kept[-1], heading)):
             kept.append(heading)
     return kept
+
+
+def _in_prose(text: str, last: _Heading, title: _Heading) -> bool:
+    """Whether a line that reads like a title is one of a paragraph of findings, and names how they were
+    seen.
+    """
+    if title.kind != "title" or last.kind not in ("find", "impr") or text[title.end - 1] == ":":
+        return False
+    if _BLANK_LINE.search(text, last.end, title.begin):
+        return False
+    return ". " in title.words or text[title.end : title.end + 2].lstrip("\r\n")[:1].islower()
 
 
 def _with_colon(text: str, words: CuttingWords) -> Iterator[_Heading]:
@@ -217,17 +228,24 @@ def _decided(parts: Sequence[_Part], notes: list[str]) -> Iterator[Section]:
     stated = named or any(part.kind in ("impr", "title") for part in parts)
     if not stated and not any(part.kind == "preliminary" for part in parts):
         notes.append("no-findings-section")
+    inside: SectionCode = "other"
     for part in parts:
         code: SectionCode = "other"
         introduces = part.kind in ("introduction", "title")
         if part.kind in ("hist", "find", "impr"):
             code = "hist" if part.kind == "hist" else "find" if part.kind == "find" else "impr"
         elif part.kind == "title":
-            code = "other" if named else "find"
-            if named and "text-before-headings" not in notes:
+            code = inside if named and _is_exam(part) else "other" if named else "find"
+            if code == "other" and "text-before-headings" not in notes:
                 notes.append("text-before-headings")
         elif part.kind == "preliminary":
             code = "other" if stated else "find"
             if stated and "preliminary-superseded" not in notes:
                 notes.append("preliminary-superseded")
+        inside = code if code in ("find", "impr") else "other"
         yield Section(code, part.heading, part.begin, part.end, introduces)
+
+
+def _is_exam(part: _Part) -> bool:
+    """Whether a title names an examination: behind findings, what follows is findings of it."""
+    return bool(part.heading) and _is_title(part.heading, cutting_words())

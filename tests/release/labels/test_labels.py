@@ -286,6 +286,14 @@ def test_the_files_say_first_that_unmentioned_is_not_absent(tmp_path: Path) -> N
     assert written.loc[(first, "atelectasis"), POLICIES].tolist() == ["", "", "", ""]
 
 
+def test_a_heart_at_the_upper_limit_of_normal_does_not_contradict_mild_cardiomegaly() -> None:
+    mild = said("cardiomegaly", severity="mild")
+    for measurement, source in (("upper limits of normal", "stated"), ("normal", "contradictory")):
+        size = said("heart size", "dn", measurement=measurement)
+        assert label("cardiomegaly", size, mild)["source"] == source
+    assert label("cardiomegaly", said("heart size", "dn", measurement="top normal"))["source"] == "denied"
+
+
 @pytest.mark.parametrize(
     ("content", "line", "field"),
     [

@@ -134,3 +134,17 @@ def test_what_is_odd_is_noted(text: str, note: str) -> None:
 
 def test_an_addendum_makes_no_second_report() -> None:
     assert sectioned("1", FULL + "\n ADDENDUM:  There is a nodule.\n").notes == ()
+
+
+@pytest.mark.parametrize(
+    "technique",
+    [
+        "Frontal view of the chest. Portable AP\nview of the chest.",
+        "Single portable AP view of the\nchest.",
+        "Comparison is made with ___.\nPA and lateral views of the chest\n",
+        "A film was taken.\n\nPORTABLE CHEST X-RAY\n\n",
+    ],
+)
+def test_findings_that_begin_with_their_technique_remain_findings(technique: str) -> None:
+    read = _read(f"FINDINGS: {technique} The lungs are clear.\n\nIMPRESSION: No edema.")
+    assert read[-2:] == [("find", "The lungs are clear."), ("impr", "No edema.")]
