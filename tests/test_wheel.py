@@ -83,5 +83,9 @@ def test_an_installed_wheel_runs_from_sample_to_release(wheel: Path, tmp_path: P
     assert (
         tmp_path / ".lunguage" / "release" / "panel" / "v1" / "restricted" / "Lunguage_plus_plus.csv"
     ).is_file()
+    (tmp_path / "report.txt").write_text("FINDINGS: Possible pneumonia in the left lower lobe.\n")
+    read = run(command, "read", "report.txt", cwd=tmp_path)
+    assert "pneumonia" in read
+    assert "hedged by" in read
     where = run(python, "-c", "import lunguage_assets; print(lunguage_assets.__file__)", cwd=tmp_path)
     assert str(environment) in where

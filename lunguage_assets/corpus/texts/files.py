@@ -17,12 +17,15 @@ _PATIENT = re.compile(r"p\d{8,18}", re.IGNORECASE | re.ASCII)
 
 
 def read_text_files(place: Path) -> Iterator[RawReport]:
-    """Every text file of a folder or a `.zip`.
+    """Every text file of a folder or a `.zip`, or the one that the place is.
 
     Raises:
         InputError: the package is damaged.
     """
-    for name, content in contents(place, names_in(place, TEXT_FORM)):
+    alone = place.is_file() and TEXT_FORM.search(place.name) is not None
+    names = [place.name] if alone else names_in(place, TEXT_FORM)
+    place = place.parent if alone else place
+    for name, content in contents(place, names):
         inside = PurePosixPath(stored(name))
         folder = inside.parent.name or place.name
         yield RawReport(

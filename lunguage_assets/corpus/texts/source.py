@@ -32,7 +32,8 @@ class TextSource:
 
     Args:
         layout: how they are written.
-        place: a table, a package (`.zip`), or the folder under which the files of one report each lie.
+        place: a table, a package (`.zip`), one text file, or the folder under which the files of one report
+            each lie.
         projections: views of an Open-i table.
         chosen: which records belong, one byte (0 or 1) for each in the order of reading; None: all.
     """
@@ -80,6 +81,8 @@ def text_source(path: Path, beside: Sequence[Path]) -> TextSource | None:
     Raises:
         InputError: a package cannot be opened.
     """
+    if TEXT_FORM.search(path.name):
+        return TextSource("text files", path)
     projections = [other for other in beside if other != path and "projections" in other.name.lower()]
     return next(iter([*_tables([path, *projections]), *_packages([path])]), None)
 

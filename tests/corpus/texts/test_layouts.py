@@ -225,6 +225,13 @@ def test_plain_text_files_are_named_after_their_studies(tmp_path: Path) -> None:
     assert notes(taken) == {"id-numbered", "patient-unknown"}
 
 
+def test_a_single_text_file_is_a_delivery(tmp_path: Path) -> None:
+    for name in ("50000001.txt", "50000002.txt"):
+        (tmp_path / name).write_text("FINDINGS: No pneumothorax.\n")
+    received = receive(find_delivery(tmp_path / "50000002.txt"), CorpusSettings())
+    assert received.report_texts["study_id"].tolist() == ["s50000002"]
+
+
 def test_the_same_reports_packed_otherwise_are_the_same_content(tmp_path: Path) -> None:
     hashes = {
         content_hash(find_delivery(write(tmp_path / str(number))))
