@@ -126,8 +126,10 @@ def test_a_match_of_a_sentence_with_itself_says_nothing(noisy: dict[str, pd.Data
     assert reading_deviation(PHRASES, mu, with_itself) == reading_deviation(PHRASES, mu, noisy)
 
 
-@pytest.mark.parametrize("text", ["deviation = 0.0\nsource = 'x'", "deviation = 9.0\nsource = 'x'",
-                                  "deviation = 3.0\nsource = ''", "source = 'x'", "deviation = ["])  # fmt: skip
+@pytest.mark.parametrize("text", [
+    "deviation = 0.0\nsource = 'x'", "deviation = 9.0\nsource = 'x'", "deviation = 3.0\nsource = ''",
+    "source = 'x'", "deviation = [",
+])  # fmt: skip
 def test_an_unusable_default_is_refused_by_name(
     text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
