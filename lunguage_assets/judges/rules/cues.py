@@ -37,6 +37,9 @@ from lunguage_assets.judges.rules.words import read_words, words_identity
 VERSION = "2"
 """Part of the judge's identity: raise it with every change of rules that changes an answer."""
 
+_SURE = frozenset({"definite", "definitive", "definitely", "convincing", "obvious", "clear", "certain"})
+"""Negated, a word of doubt: "no definite <finding>"."""
+
 _EXCLUSION = frozenset({"excluded", "exclude", "ruled", "rule"})
 _GRAMMAR = re.compile(
     r"""(?<!\S)(?:
@@ -144,13 +147,19 @@ def _score(words: Words, masked_sentence: str) -> float | None:
         first = 0 if contrast[0].first_preferred or not contrast[1] else contrast[0].end
     for place, token in enumerate(reading.tokens[first:], start=first):
         belief = words.cues.get(token, 0.0)
-        weight = belief + words.context.get(token, 0.0) + _negation(words, reading, place)
+        context = 0.0 if place and _doubts(reading, place - 1) else words.context.get(token, 0.0)
+        weight = belief + context + _negation(words, reading, place)
         if not weight:
             continue
         near = _nearness(reading, place, token)
-        is_known |= bool(belief) and near > _KNOWN_NEARNESS
+        is_known |= (bool(belief) or _doubts(reading, place)) and near > _KNOWN_NEARNESS
         total += (-abs(weight) if belief and _turned(reading, place) else weight) * near
     return round(total, 9) if is_known else None
+
+
+def _doubts(reading: Reading, place: int) -> bool:
+    """Whether a negation stands here before a word of certainty."""
+    return reading.tokens[place] in {"no", "not", "without"} and reading.word(place + 1) in _SURE
 
 
 def _turned(reading: Reading, place: int) -> bool:

@@ -275,7 +275,7 @@ def course_figure(material: Material, counts: pd.DataFrame | None) -> Figure | M
     """What became of tentative findings in the patient's later studies, by fifth of p."""
     title = "What became of tentative findings"
     if counts is None:
-        return Missing(title, _STALE if material.stale_analyses else NOT_RUN)
+        return Missing(title, STALE if material.stale_analyses else NOT_RUN)
     return Figure(
         "courses.png",
         title,

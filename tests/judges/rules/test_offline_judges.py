@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 from types import ModuleType
 
+import numpy as np
 import pytest
 from another_process import printed_here_and_elsewhere
 from hypothesis import given
@@ -190,7 +191,8 @@ OPEN = [
     "Equivocal <finding>.", "Borderline for <finding>.", "Atelectasis versus <finding>.",
 ]  # fmt: skip
 DISMISSED = [
-    "Improbable <finding>.", "Doubt <finding>.", "Probably atelectasis rather than <finding>.",
+    "Improbable <finding>.", "No definite <finding>.", "Without obvious <finding>.",
+    "Doubt <finding>.", "Probably atelectasis rather than <finding>.",
     "This reflects atelectasis rather than <finding>.", "More likely atelectasis than <finding>.",
     "Pneumonia is more likely than <finding>.", "Favor atelectasis over <finding>.",
     "Atelectasis is favored over <finding>.", "Less likely <finding> than pneumonia.",
@@ -227,6 +229,15 @@ def test_an_unknown_hedge_is_no_certainty_but_an_invalid_answer(judge: Judge, un
     known = "Possible <finding>."
     pairs = [ComparisonQuestion(unknown, known), ComparisonQuestion(known, unknown)]
     assert [answer.answer for answer in judge.compare(pairs)] == ["invalid", "invalid"]
+
+
+def test_the_cue_words_follow_the_published_places_as_closely_as_the_method_page_says() -> None:
+    published = published_ranking()
+    scores = [
+        np.mean([cues._score(cues.bundled_words(), one) or 0.0 for one in ruler_sentences()[entry.phrase]])
+        for entry in published
+    ]
+    assert np.corrcoef([entry.mu for entry in published], scores)[0, 1] == pytest.approx(0.94, abs=0.005)
 
 
 @both
