@@ -352,8 +352,11 @@ ROWS = {
         result_deleted,
         {
             "lunguage_plus_plus/panel/first": {"missing"},
-            "finding_courses/panel": {"a batch or an analysis was removed"},
-            "release/panel": {"a batch or an analysis was removed"},
+            **{
+                f"{table}/panel": {"a batch or an analysis was removed"}
+                for step in OVER_ALL
+                for table in RECIPES[step].tables
+            },
         },
         (EXPAND[0], *OUT),
     ),

@@ -14,8 +14,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, logit
-from scipy.stats import norm, t
+from scipy.special import expit, logit, ndtri, stdtrit
 
 from lunguage_assets.explicit.fit.probability import ONE_VALUE, RATING_COLUMNS, Z95, read_rating
 from lunguage_assets.explicit.hedges.edited_csv import edited_rows
@@ -41,7 +40,7 @@ class ReaderSpread:
     @property
     def reach(self) -> float:
         """Standard deviations that hold 95% of further readers."""
-        return Z95 if math.isinf(self.df) else float(t.ppf(0.975, self.df))
+        return Z95 if math.isinf(self.df) else float(stdtrit(self.df, 0.975))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +56,7 @@ class Rating:
 def default_spread(points: float, source: str) -> ReaderSpread:
     """The spread when the middle 80% of readers span so many points of 100 around one half."""
     half = float(logit(0.5 + points / 200.0))
-    return ReaderSpread(half / float(norm.ppf(0.9)), math.inf, source)
+    return ReaderSpread(half / float(ndtri(0.9)), math.inf, source)
 
 
 def ratings_of(path: Path) -> list[Rating]:

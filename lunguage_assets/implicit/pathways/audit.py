@@ -17,7 +17,6 @@ from dataclasses import replace
 from typing import Literal
 
 import pandas as pd
-from scipy.stats import binomtest
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.implicit.expansion.belief import KEPT_ABOVE
@@ -147,6 +146,8 @@ def audit_table(counts: Counts, dictionary: PathwayDictionary) -> pd.DataFrame:
 def _audited(
     counts: Counts, diagnosis: str, pathway: MatchedPathway, number: int, edge: Edge
 ) -> dict[str, object]:
+    from scipy.stats import binomtest  # slow to import, and definitions load this module
+
     expected: Said = "present" if edge.status == "dp" else "absent"
     opposite: Said = "absent" if expected == "present" else "present"
     key = (pathway.id, number)

@@ -193,7 +193,14 @@ class RehearsalJudge:
         )
         for place, opinion in zip(open_, self._opinion.compare(list(open_.values())), strict=True):
             one, two, replicate = place
-            known[place] = _TURNED[opinion.answer] if self._errs(one.line, two.line, replicate) else opinion
+            answer = opinion.answer
+            if answer == "invalid":  # no hedge that the rules know: a model says something all the same
+                answer = (
+                    "sentence_1" if text_hash("unknown", one.line, two.line, replicate) % 2 else "sentence_2"
+                )
+            known[place] = (
+                _TURNED[answer] if self._errs(one.line, two.line, replicate) else ComparisonAnswer(answer)
+            )
             self._count(tally, round_, self._comparison_size.letters(one, two), said)
         return [known[place] for place in asked]
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
-from scipy.stats import binomtest, rankdata
 
 Floats = NDArray[np.float64]
 
@@ -48,6 +47,8 @@ class Line:
 
 def wilson(hits: int, n: int) -> tuple[float, float, float]:
     """A share with its 95% interval; n is at least 1."""
+    from scipy.stats import binomtest  # slow to import, and definitions load this module
+
     share, limits = hits / n, binomtest(hits, n).proportion_ci(method="wilson")
     return share, min(limits.low, share), max(limits.high, share)
 
@@ -134,6 +135,8 @@ def auroc(p: Floats, outcome: Floats) -> float | None:
     zeros = len(outcome) - ones
     if not ones or not zeros:
         return None
+    from scipy.stats import rankdata  # slow to import, and definitions load this module
+
     ranks = rankdata(p)[outcome == 1].sum()
     return float((ranks - ones * (ones + 1) / 2.0) / (ones * zeros))
 

@@ -105,7 +105,7 @@ def _answer_token_requests(server: LoopbackServer) -> None:
 
 def comparison(mode: str = "text", marker: str = "the base") -> Request:
     question = ComparisonQuestion(
-        f"There is possible <finding> at {marker}.", f"There is definite <finding> at {marker}."
+        f"There is possible <finding> at {marker}.", f"There is likely <finding> at {marker}."
     )
     return Request("compare", load_prompts().comparison(question), mode, LABELS)  # type: ignore[arg-type]
 

@@ -167,7 +167,7 @@ def reasons(result: dg.ExecuteInProcessResult) -> str:
 
 @pytest.mark.parametrize(
     ("spoil", "named"),
-    [(contradictory, "violations"), (inverted, "p_low <= prob")],
+    [(contradictory, "violations"), (inverted, "a definite finding is certain")],
     ids=["a guarantee", "a rule of the table"],
 )
 def test_a_run_stores_nothing_of_a_poisoned_result_and_keeps_the_last_good_one(
@@ -275,7 +275,7 @@ def test_a_file_poisoned_on_disk_is_not_released_and_the_last_release_stays(comp
     by_hand = f"{POISONED} (lunguage_plus_plus (panel, {POISONED}) changed after it was stored)"
     poisons: list[tuple[str, Callable[[], None]]] = [
         (by_hand, lambda: store_unchecked(LUNGUAGE_PLUS_PLUS, inverted(rows), path)),
-        ("violations", lambda: store_with_record(contradictory(rows), path)),
+        ("rules broken", lambda: store_with_record(contradictory(rows), path)),
         (by_hand, lambda: pq.write_table(pq.read_table(path).drop_columns(["ranking_version"]), path)),
     ]
     for named, poison in poisons:

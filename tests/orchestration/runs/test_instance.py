@@ -120,7 +120,7 @@ def test_every_op_that_asks_a_judge_is_in_the_pool_and_no_other(home: Home) -> N
         for asset in definitions.resolve_asset_graph().assets_defs
         if asset.is_executable and JUDGES_POOL in asset.op.pools
     }
-    assert pooled == {"extraction", "comparing", "fitting"}
+    assert pooled == {"structuring", "extraction", "comparing", "fitting"}
 
 
 def test_doctor_says_how_the_instance_is_configured(home: Home) -> None:

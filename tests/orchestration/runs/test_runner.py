@@ -11,6 +11,7 @@ from small_homes import SmallHome, line
 
 from lunguage_assets.current.plan import Request, Stage
 from lunguage_assets.data_files import resource
+from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.runner import RunFailed
 from lunguage_assets.release.bundle.versions import current_version
 
@@ -129,9 +130,13 @@ def test_a_single_judge_ranks_alone_and_the_panels_results_stay(small: SmallHome
 def test_the_release_goes_where_it_is_wanted(small: SmallHome, tmp_path: Path) -> None:
     folder = tmp_path / "out" / "release" / "panel"
     wanted = Request("panel", release=folder)
-    assert small.run(wanted) == ["release (panel)"]
+    with pytest.raises(RunFailed, match="option out of the release"):
+        small.run(wanted)
+    resource = HomeResource(root=str(small.home.root), release_to=str(tmp_path / "out"))
+    named = SmallHome(resource, small.instance)
+    assert named.run(wanted) == ["release (panel)"]
     assert rows_of(folder) == rows_of(small.home.release / "panel")
-    assert small.run(wanted) == []
+    assert named.run(wanted) == []
 
 
 def test_without_a_ranking_there_is_nothing_to_analyse_and_the_message_says_what_to_do(

@@ -229,7 +229,7 @@ def test_what_was_not_run_is_named_and_what_was_run_is_not(
     assert "Not run for this version" not in page.text
     write_bundle(invented.release(), tmp_path, invented.origin(), {}, invented.examples)
     bare = Page((tmp_path / "v1/open/report.html").read_text(encoding="utf-8"))
-    assert bare.text.count("Not run for this version: lunguage analyse , then the release again.") == 6
+    assert bare.text.count("Not run for this version: lunguage analyse , then the release again.") == 7
     for title in (
         "Agreement of judges",
         "Correlation of rankings",
@@ -290,7 +290,7 @@ def test_analyses_of_another_ranking_are_left_out_and_the_page_says_so(
         invented.release(), tmp_path, invented.origin(), analyses("of another ranking"), invented.examples
     )
     page = Page((tmp_path / written.version / "open" / "report.html").read_text(encoding="utf-8"))
-    assert page.text.count("it was made with another ranking") == 6
+    assert page.text.count("it was made with another ranking") == 7
     assert shown_analyses(analyses("v"), invented.ranking) == ({}, True)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import stat
 from collections import Counter
 from html.parser import HTMLParser
@@ -221,6 +222,7 @@ def test_patients_sentences_are_announced_and_readable_by_their_owner_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data_class: str, ruler: str, restricted: bool
 ) -> None:
     monkeypatch.setenv("LUNGUAGE_HOME", str(tmp_path))
+    before = os.umask(0o022)  # as it is before a command closes its files
     vocabulary, ranking = (
         (PUBLISHED, RULER)
         if ruler == "published"
@@ -230,6 +232,7 @@ def test_patients_sentences_are_announced_and_readable_by_their_owner_only(
     said = lunguage("survey", "make", "--home", place.root, "--pairs", 3, "--out", tmp_path / "out")
     assert "3 of " in said
     assert ("patients' reports" in said) is restricted
+    os.umask(before)
     assert (modes(tmp_path / "out") == {0o600}) is restricted
     assert (
         "patients' reports" in (tmp_path / "out" / "survey.html").read_text(encoding="utf-8")
