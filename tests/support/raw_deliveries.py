@@ -103,8 +103,8 @@ REPORTS: tuple[RawReport, ...] = (
     ),
     RawReport(
         50000002, 10000032, "mimic", "Shortness of breath.", "___",
-        "The lungs are clear without focal consolidation, effusion, or pneumothorax. The cardiomediastinal "
-        "silhouette is within normal limits. No acute osseous abnormalities.",
+        "Both lungs are clear, without focal consolidation, pleural effusion or pneumothorax. "
+        "The cardiomediastinal silhouette is within normal limits. No acute osseous abnormalities.",
         "No acute cardiopulmonary process.",
         expected=(
             Expected("find", "consolidation", "dn"),
