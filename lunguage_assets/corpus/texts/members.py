@@ -60,7 +60,7 @@ def _content(path: Path | zipfile.Path) -> bytes | None:
             unpacked = gzip.GzipFile(fileobj=stream) if path.name.lower().endswith(".gz") else stream
             return unpacked.read(LARGEST + 1)
     except (OSError, EOFError, zlib.error, zipfile.BadZipFile, RuntimeError, NotImplementedError):
-        return None  # RuntimeError: the package has a password
+        return None  # RuntimeError: it has a password; NotImplementedError: its compression is not known
 
 
 def _is_report(name: str, form: re.Pattern[str]) -> bool:

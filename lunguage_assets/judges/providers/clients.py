@@ -10,6 +10,7 @@ import itertools
 import logging
 import math
 import weakref
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
 from types import ModuleType
 from typing import Any, ClassVar, Generic, TypeVar
@@ -124,7 +125,7 @@ class PerLoop(Generic[Client]):
             await self._close(client)
 
 
-class SdkProvider:
+class SdkProvider(ABC):
     """A provider through its SDK, the module `module`: its binding, and a client per event loop."""
 
     module: ClassVar[str]
@@ -149,8 +150,9 @@ class SdkProvider:
     async def close(self) -> None:
         await self._clients.close()
 
+    @abstractmethod
     def _client(self) -> Any:
-        raise NotImplementedError
+        """A new client of the SDK."""
 
     def _http(self) -> Any:
         return http_client(self._timeout_s, self._in_flight, on_this_machine=self._endpoint.on_this_machine)
