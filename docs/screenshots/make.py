@@ -1,5 +1,5 @@
-"""Makes the pictures of docs/ui.md: `python docs/screenshots/make.py [HOME]`; needs Chromium and the extra
-`llm`.
+"""Makes the pictures of docs/ui.md and the README: `python docs/screenshots/make.py [HOME]`; needs Chromium and
+the extra `llm`.
 
 An invented corpus goes through the pipeline, its UI is served, and a browser visits the pages. A second home
 asks language models, imitated by a server on this machine at invented prices, so that there are costs to be
@@ -217,6 +217,16 @@ def visit(page: Page, url: str) -> None:
     keep(page, "automation")
 
 
+def visit_report(page: Page, home: Path) -> None:
+    """The report of the newest release, where it shows how words become probabilities."""
+    released = home / "release" / "panel"
+    version = (released / "LATEST").read_text(encoding="utf-8").strip()
+    page.size(840, 690)
+    page.open((released / version / "open" / "report.html").as_uri(), "What words of doubt mean")
+    scroll_to(page, "From place to probability")
+    keep(page, "report")
+
+
 def visit_paid(page: Page, url: str) -> None:
     """What a partition cost."""
     page.size(1700, 760)
@@ -237,6 +247,8 @@ def main(home: Path = Path("/tmp/lunguage-tour")) -> None:
     for place, pages in ((home, visit), (paid, visit_paid)):
         with served(place) as url, tempfile.TemporaryDirectory() as profile, chromium(Path(profile)) as page:
             pages(page, url)
+            if place == home:
+                visit_report(page, home)
 
 
 if __name__ == "__main__":

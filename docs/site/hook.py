@@ -33,9 +33,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
             uri = address(path)
             if uri not in files.src_uris and not path.startswith("docs/") and (ROOT / path).exists():
                 paths[uri] = path
-                added = File.generated(
-                    config, uri, content=shown(path), inclusion=InclusionLevel.NOT_IN_NAV
-                )
+                added = File.generated(config, uri, content=shown(path), inclusion=InclusionLevel.NOT_IN_NAV)
                 files.append(added)
                 waiting.append(added)
     return files
