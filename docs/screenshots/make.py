@@ -1,5 +1,5 @@
-"""Makes the pictures of docs/ui.md and the README: `python docs/screenshots/make.py [HOME]`; needs Chromium and
-the extra `llm`.
+"""Makes the pictures of docs/ui.md and the README: `python docs/screenshots/make.py [HOME]`; needs Chromium
+and the extra `llm`.
 
 An invented corpus goes through the pipeline, its UI is served, and a browser visits the pages. A second home
 asks language models, imitated by a server on this machine at invented prices, so that there are costs to be

@@ -1,16 +1,20 @@
-"""Hook of mkdocs: what pages link to outside docs/ becomes part of the site.
+"""Hooks of mkdocs: the site shows what GitHub shows, and loads nothing from a network.
 
-On GitHub a link to `../resources/judges.toml` shows the file. The site holds what is in docs/ and opens
-without a network, so every file or folder of the repository that a page links to becomes a page itself.
+On GitHub a link to `../resources/judges.toml` shows the file. The site holds what is in docs/, so every file
+or folder of the repository that a page links to becomes a page itself. The two also read Markdown with
+different parsers, and a list that one of them does not see is nothing that a strict build notices.
 """
 
 from __future__ import annotations
 
 import posixpath
 import re
+from collections import Counter
 from pathlib import Path
 
+from markdown_it import MarkdownIt
 from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page
 from pygments.lexers import get_lexer_for_filename
@@ -18,6 +22,9 @@ from pygments.util import ClassNotFound
 
 ROOT = Path(__file__).resolve().parents[2]
 LINK = re.compile(r"(?<=\]\()(?!\w+:)[^)#\s]+")
+
+BLOCK = re.compile(r"<(li|table|pre|blockquote|h[1-6])\b")
+LOADED = re.compile(r"""<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=["']?(?:https?:)?//[^>]*""")
 
 paths: dict[str, str] = {}
 """Path in the repository of every page that was added, by its address in the site."""
@@ -45,6 +52,27 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     here = posixpath.dirname(uri) or "."
     text = LINK.sub(lambda link: posixpath.relpath(address(target(uri, link[0])), here), markdown)
     return text.replace("<details>", '<details markdown="1">')
+
+
+def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Refuse a page whose lists, tables, code and headings are others than on GitHub."""
+    if "\n::: " in page.markdown:
+        return html
+    there = Counter(BLOCK.findall(MarkdownIt("commonmark").enable("table").render(page.markdown)))
+    here = Counter(BLOCK.findall(html))
+    if here != there:
+        raise PluginError(
+            f"{page.file.src_uri}: {dict(here)} here, {dict(there)} on GitHub. Put an empty line before and "
+            "after lists, and set what belongs to an item four spaces in."
+        )
+    return html
+
+
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
+    """Refuse a page that would load something from a network."""
+    if loaded := LOADED.findall(output):
+        raise PluginError(f"{page.file.src_uri} loads {loaded}; the site opens without a network.")
+    return output
 
 
 def target(uri: str, link: str) -> str:

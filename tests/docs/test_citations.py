@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 CITING = ("lunguage_assets", "tests", "resources", "docs", "expectations", "benchmarks", "deploy")
 TEXT = frozenset({".py", ".yaml", ".yml", ".toml", ".csv", ".json", ".md", ".txt", ".j2"})
-PAGES = [ROOT / "README.md", ROOT / "deploy" / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), ROOT / "deploy" / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 MADE = frozenset({"data_dictionary.md", "pathways.md"})
 """Pages that a command writes; their lines are those of the tables and pictures they are made from."""
 

@@ -60,7 +60,8 @@ def play(winners: ArrayLike, losers: ArrayLike, n_players: int, orders: ArrayLik
     """Ratings after playing the matches in each of many orders, every order from the prior on.
 
     Args:
-        winners, losers: player numbers in 0..n_players-1, shape (matches,).
+        winners: player numbers in 0..n_players-1, shape (matches,).
+        losers: the same, of the other side.
         orders: match numbers in the order of play, shape (orders, length). A match may occur any number of
             times (a bootstrap resample); -1 is no match (padding).
 

@@ -1,0 +1,47 @@
+"""The first page a stranger reads: its rows and picture are what the program prints, and it stays short."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from rich.console import Console
+
+from lunguage_assets.annotation.terminal import print_report
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+COLUMNS = 96
+
+
+@pytest.fixture(scope="module")
+def example() -> ModuleType:
+    """`docs/pictures/example.py`, which reads the sentence of the README."""
+    spec = importlib.util.spec_from_file_location("example", ROOT / "docs" / "pictures" / "example.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_rows_of_the_readme_are_what_the_program_prints(example: ModuleType) -> None:
+    printed = io.StringIO()
+    print_report(example.example(), Console(file=printed, width=COLUMNS, highlight=False))
+    lines = [line.rstrip() for line in printed.getvalue().split("\n")]
+    rows = "\n".join(lines[lines.index(next(line for line in lines if line.startswith("   finding"))) :])
+    assert f"```\n{rows.rstrip()}\n```" in README
+    assert example.SENTENCE in " ".join(README.split())
+
+
+def test_the_picture_of_the_readme_is_what_the_script_draws(example: ModuleType) -> None:
+    assert example.PICTURE.read_text(encoding="utf-8") == example.picture(), (
+        "run: python docs/pictures/example.py"
+    )
+
+
+def test_the_readme_is_read_in_a_few_minutes() -> None:
+    assert len(README.split()) < 1100
