@@ -1,0 +1,54 @@
+"""Every `lunguage` command on a page is one: it exists, and has the options that the page gives it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from lunguage_assets.cli.main import commands
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [*sorted(ROOT.glob("*.md")), ROOT / "deploy" / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+_FENCE = re.compile(r"^ *```[^\n]*\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
+_LINE = re.compile(r"(?:^|[ /])lunguage ([a-z-].*?)(?:  #.*)?$", re.MULTILINE)
+_WORDS = re.compile(r"`lunguage ([^`]+)`")
+
+
+def said(page: Path) -> Iterator[str]:
+    """What follows `lunguage` on the page, in blocks of code and inside sentences."""
+    text = page.read_text(encoding="utf-8")
+    for block in _FENCE.findall(text):
+        yield from _LINE.findall(block)
+    for words in _WORDS.findall(_FENCE.sub("", text)):
+        yield " ".join(words.split())
+
+
+def mistakes(words: str) -> list[str]:
+    """What of the command does not exist."""
+    command: click.Command = commands
+    parts = re.sub(r"[\[\]]", " ", words).split()
+    while isinstance(command, click.Group) and parts and not parts[0].startswith("-"):
+        name = parts.pop(0)
+        if name not in command.commands:
+            return [name]
+        command = command.commands[name]
+    known = {option for parameter in command.params for option in parameter.opts} | {"--help", "--version"}
+    return [part for part in parts if part.startswith("--") and part.split("=")[0].rstrip(";,") not in known]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_command_of_a_page_exists_with_its_options(page: Path) -> None:
+    assert [(words, wrong) for words in said(page) if (wrong := mistakes(words))] == []
+
+
+def test_commands_are_found_in_code_and_in_sentences_and_wrong_ones_are_named() -> None:
+    assert len(list(said(ROOT / "README.md"))) > 6
+    assert len(list(said(ROOT / "docs" / "operations.md"))) > 10
+    assert mistakes("run --data DIR [--budget USD]") == []
+    assert mistakes("runn --data DIR") == ["runn"]
+    assert mistakes("survey make --ot DIR") == ["--ot"]
