@@ -99,4 +99,5 @@ def shown(path: str) -> str:
         language = get_lexer_for_filename(place.name).aliases[0]
     except ClassNotFound:
         language = "text"
-    return f"# {path}\n\n~~~~~~ {language}\n{place.read_text(encoding='utf-8')}~~~~~~\n"
+    head = "---\nsearch: {exclude: true}\n---\n" if place.suffix == ".py" else ""
+    return f"{head}# {path}\n\n~~~~~~ {language}\n{place.read_text(encoding='utf-8')}~~~~~~\n"
