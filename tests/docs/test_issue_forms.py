@@ -1,4 +1,4 @@
-"""The forms for issues are ones that GitHub takes, and each that may show a report asks for an invented one."""
+"""Forms for issues are ones that GitHub takes; those that may show a report ask for an invented one."""
 
 from __future__ import annotations
 
