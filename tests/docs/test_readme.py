@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import io
+import re
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -41,6 +43,13 @@ def test_the_picture_of_the_readme_is_what_the_script_draws(example: ModuleType)
     assert example.PICTURE.read_text(encoding="utf-8") == example.picture(), (
         "run: python docs/pictures/example.py"
     )
+
+
+def test_the_python_of_the_readme_runs() -> None:
+    (code,) = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(code, names)
+    assert "possible" in names["annotation"].findings["phrase"].tolist()
 
 
 def test_the_readme_is_read_in_a_few_minutes() -> None:
