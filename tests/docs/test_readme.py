@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import importlib.util
-import io
 import re
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
-from rich.console import Console
+from click.testing import CliRunner
 
-from lunguage_assets.annotation.terminal import print_report
+from lunguage_assets.cli.main import commands
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-COLUMNS = 96
+COLUMNS = "96"
 
 
 @pytest.fixture(scope="module")
@@ -31,11 +30,11 @@ def example() -> ModuleType:
 
 
 def test_the_rows_of_the_readme_are_what_the_program_prints(example: ModuleType) -> None:
-    printed = io.StringIO()
-    print_report(example.example(), Console(file=printed, width=COLUMNS, highlight=False))
-    lines = [line.rstrip() for line in printed.getvalue().split("\n")]
-    rows = "\n".join(lines[lines.index(next(line for line in lines if line.startswith("   finding"))) :])
-    assert f"```\n{rows.rstrip()}\n```" in README
+    read = CliRunner(env={"COLUMNS": COLUMNS}).invoke(commands, ["read", "-"], input=example.SENTENCE)
+    assert read.exit_code == 0
+    rows = [line.rstrip() for line in read.output.split("\n")]
+    rows = rows[next(number for number, line in enumerate(rows) if line.startswith("   finding")) :]
+    assert "```\n{}\n```".format("\n".join(rows).rstrip()) in README
     assert example.SENTENCE in " ".join(README.split())
 
 
