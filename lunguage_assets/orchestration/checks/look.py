@@ -25,7 +25,7 @@ from lunguage_assets.orchestration.withheld import plain_failures
 from lunguage_assets.settings import CheckSettings
 from lunguage_assets.tables import TABLES
 
-RULES_TAG = {"lunguage/rules": "all"}
+RULES_TAG = {".dagster/lunguage_rules": "all"}
 """Run tag with which Great Expectations runs the rules of the schemas too."""
 
 

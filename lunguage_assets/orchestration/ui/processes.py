@@ -6,6 +6,7 @@ without a UI when the port is taken.
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -19,6 +20,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.orchestration.dagster_private import LOCATION
 from lunguage_assets.orchestration.runs.runner import RunFailed
 from lunguage_assets.orchestration.ui import webserver
 
@@ -66,16 +68,27 @@ class Serving:
             RunFailed: a process ended, or nothing answers in time; the message names the log.
         """
         code = str(Path(self._folder.name) / "code")
-        there = ["--grpc-socket", code]
-        location = ["-m", "lunguage_assets.definitions", "--socket", code]
-        self._launch([*_PYTHON, "dagster", "code-server", "start", *location])
+        there = ["--workspace", self._workspace(code)]
+        quiet = ["--log-level", "warning"]
+        self._launch(
+            [*_PYTHON, "dagster", "code-server", "start", "-m", LOCATION, "--socket", code, *quiet]
+        )
         self._wait(lambda: Path(code).exists(), "the code server")
-        self._launch([str(Path(sys.executable).with_name("dagster-daemon")), "run", *there])
+        self._launch([str(Path(sys.executable).with_name("dagster-daemon")), "run", *there, *quiet])
+        served = ["--host", host, "--port", str(port), "--dagster-log-level", "warning"]
         quiet = ["--uvicorn-log-level", "warning", "--suppress-warnings"]
-        served = ["--host", host, "--port", str(port)]
         self._launch([*_PYTHON, webserver.__name__, *served, *quiet, *there])
         asked = "127.0.0.1" if host in ("0.0.0.0", "localhost") else host
         self._wait(lambda: _answers(f"http://{asked}:{port}{webserver.HEALTH}"), "the webserver")
+
+    def _workspace(self, code: str) -> str:
+        """The file that names the code location. By its name the UI knows jobs and switches again; without a
+        file its name would be that of the socket, another one each time.
+        """
+        place = Path(self._folder.name) / "workspace.yaml"
+        server = {"grpc_server": {"socket": code, "location_name": LOCATION}}
+        place.write_text(json.dumps({"load_from": [server]}), encoding="utf-8")
+        return str(place)
 
     def until_it_ends(self) -> int:
         """Wait for any of the processes to end, or for a signal; end all; the status of the first."""
