@@ -70,9 +70,7 @@ class Serving:
         code = str(Path(self._folder.name) / "code")
         there = ["--workspace", self._workspace(code)]
         quiet = ["--log-level", "warning"]
-        self._launch(
-            [*_PYTHON, "dagster", "code-server", "start", "-m", LOCATION, "--socket", code, *quiet]
-        )
+        self._launch([*_PYTHON, "dagster", "code-server", "start", "-m", LOCATION, "--socket", code, *quiet])
         self._wait(lambda: Path(code).exists(), "the code server")
         self._launch([str(Path(sys.executable).with_name("dagster-daemon")), "run", *there, *quiet])
         served = ["--host", host, "--port", str(port), "--dagster-log-level", "warning"]
