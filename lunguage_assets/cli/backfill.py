@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lunguage_assets.cli.home_option import HOME_OPTION, STRUCTURER_OPTION, Chosen, chosen_home
+from lunguage_assets.cli.home_option import HOME_OPTION, STRUCTURER_OPTION, Chosen, existing_home
 from lunguage_assets.cli.run import require_checks
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def backfill(
             "--budget holds in this process; for queued work set LUNGUAGE_BUDGET or "
             "LUNGUAGE_DAILY_BUDGET where the daemon runs."
         )
-    chosen = Chosen(chosen_home(home), preset, budget, structurer)
+    chosen = Chosen(existing_home(home), preset, budget, structurer)
     if queue:
         _queued(chosen, judge, batches, rebuild, not without_phrases)
     else:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from lunguage_assets.cli.home_option import HOME_OPTION, chosen_home
+from lunguage_assets.cli.home_option import HOME_OPTION, existing_home
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -33,7 +33,7 @@ def phrases_of_home(home: Path, out: Path, everything: bool) -> None:
     They are words of the reports, without identifiers: treat the file as you treat the reports. It is
     readable by you only.
     """
-    place = chosen_home(home)
+    place = existing_home(home)
     from lunguage_assets.errors import ConfigurationError
     from lunguage_assets.home.store import partition_path, read_table
     from lunguage_assets.implicit.encoders.precomputed import PrecomputedEmbedder, write_phrases

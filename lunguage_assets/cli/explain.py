@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lunguage_assets.cli.home_option import HOME_OPTION, chosen_home
+from lunguage_assets.cli.home_option import HOME_OPTION, existing_home
 from lunguage_assets.errors import ConfigurationError, LunguageError
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def explain(study: str, home: Path, ranker: str, finding: str | None, html: Path
 
     Text of patients is shown on a terminal only: it goes into no file and no pipe.
     """
-    place = chosen_home(home)
+    place = existing_home(home)
     from rich.console import Console
 
     from lunguage_assets.release.explain.explain import explain_study
@@ -104,7 +104,7 @@ def compare_modes(home: Path, ranker: str, out: Path | None) -> None:
     Both modes are made from the stored findings and probabilities of every batch, whichever mode the home is
     set to.
     """
-    place = chosen_home(home)
+    place = existing_home(home)
     import pandas as pd
 
     from lunguage_assets.documents import markdown_table

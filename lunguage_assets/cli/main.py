@@ -8,6 +8,7 @@ import sys
 import click
 
 from lunguage_assets.cli.backfill import backfill
+from lunguage_assets.cli.batches import batches
 from lunguage_assets.cli.calibrate import calibrate, compare_labels
 from lunguage_assets.cli.doctor import doctor
 from lunguage_assets.cli.encode import encode
@@ -17,6 +18,7 @@ from lunguage_assets.cli.ledger import ledger
 from lunguage_assets.cli.read import read
 from lunguage_assets.cli.run import analyse, estimate, register, run
 from lunguage_assets.cli.sample import sample
+from lunguage_assets.cli.status import status
 from lunguage_assets.cli.survey import survey
 from lunguage_assets.cli.tables import tables
 from lunguage_assets.cli.ui import ui
@@ -77,6 +79,7 @@ def commands() -> None:
 for command in (
     analyse,
     backfill,
+    batches,
     calibrate,
     compare_labels,
     compare_modes,
@@ -90,6 +93,7 @@ for command in (
     register,
     run,
     sample,
+    status,
     survey,
     tables,
     ui,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +18,11 @@ from lunguage_assets.cli.home_option import (
     Chosen,
     chosen_home,
     data_options,
+    existing_home,
 )
 
 if TYPE_CHECKING:
+    from lunguage_assets.home.batch import Batch
     from lunguage_assets.orchestration.runs.runner import Outcome
 
 
@@ -34,9 +37,11 @@ def register(data: Path, batch: str | None, corpus: str | None, data_class: Any,
     from lunguage_assets.settings import load_settings
 
     most = load_settings(place.settings_file).corpus.batch_reports
-    registered = place.register_all(data, batch or batch_key(data), corpus, data_class, batch_reports=most)
+    key = batch or batch_key(data)
+    registered = place.register_all(data, key, corpus, data_class, batch_reports=most)
     with dagster_instance(place) as instance:
         instance.add_dynamic_partitions(REPORT_BATCH.name, [one.key for one in registered])
+    _tell_known(registered, key)
     for one in registered:
         click.echo(f"batch {one.key} ({', '.join(one.files)}) is registered in {place.root}")
 
@@ -104,7 +109,8 @@ def run(
     for line in as_published_lines(settings, judges.preset):
         click.echo(line)
     most = settings.corpus.batch_reports
-    place.register_all(data, batch or batch_key(data), corpus, data_class, batch_reports=most)
+    key = batch or batch_key(data)
+    _tell_known(place.register_all(data, key, corpus, data_class, batch_reports=most), key)
     folder = (out or place.root).resolve() / "release" / ranker
     wanted = Request(ranker, rebuild=rebuild_ranking, release=folder)
     stages = plan(chosen.standings(), wanted)
@@ -121,6 +127,15 @@ def run(
         )
     print_outcome(folder, place, outcome, display.spent())
     require_checks(outcome)
+
+
+def _tell_known(registered: Sequence[Batch], key: str) -> None:
+    """Say so when files were registered before, under another key."""
+    from lunguage_assets.home.home import batch_keys
+
+    for one, asked in zip(registered, batch_keys(key, len(registered)), strict=True):
+        if one.key != asked:
+            click.echo(f"the content of {asked} is registered as batch {one.key}, which is used")
 
 
 @click.command()
@@ -178,7 +193,7 @@ def analyse(home: Path, ranker: str, preset: str | None) -> None:
 
     Asks no judge: everything comes from recorded matches.
     """
-    chosen = Chosen(chosen_home(home), preset)
+    chosen = Chosen(existing_home(home), preset)
     from lunguage_assets.cli.console import print_analyses, run_display
     from lunguage_assets.orchestration.runs.instance import dagster_instance
     from lunguage_assets.orchestration.runs.runner import Runner

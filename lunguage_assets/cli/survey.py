@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lunguage_assets.cli.home_option import HOME_OPTION, Chosen, chosen_home
+from lunguage_assets.cli.home_option import HOME_OPTION, Chosen, chosen_home, existing_home
 from lunguage_assets.errors import ConfigurationError, InputError
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def survey() -> None:
 )
 def make(home: Path, pairs: int, examples: int, experts: int, ranker: str, seed: int, out: Path) -> None:
     """Write a survey: CSV to fill in, printable form, CSV that describes the experts, instructions."""
-    place = chosen_home(home)
+    place = existing_home(home)
     from lunguage_assets.explicit.analysis.experts.survey import make_survey, write_survey
     from lunguage_assets.tables import HEDGE_VOCABULARY, REFERENCE_RANKING
 
@@ -114,7 +114,7 @@ def make_ratings(
     home: Path, phrases: tuple[str, ...], examples: int, raters: int, seed: int, out: Path
 ) -> None:
     """Write a form for the anchors: a probability per sentence, from several raters."""
-    place = chosen_home(home)
+    place = existing_home(home)
     from lunguage_assets.explicit.analysis.experts.anchor_survey import (
         make_rating_survey,
         write_rating_survey,

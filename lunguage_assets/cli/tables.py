@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from lunguage_assets.cli.home_option import HOME_OPTION, chosen_home
+from lunguage_assets.cli.home_option import HOME_OPTION, chosen_home, existing_home
 
 
 @click.group()
@@ -19,7 +19,7 @@ def tables() -> None:
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 def save(home: Path, folder: Path) -> None:
     """Copy all tables, wherever they lie, into FOLDER, which must hold none: part of a back-up."""
-    place = chosen_home(home)
+    place = existing_home(home)
     from lunguage_assets.home.table_place import copy_tables
 
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)

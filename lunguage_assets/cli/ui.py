@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from lunguage_assets.cli.home_option import HOME_OPTION, chosen_home
+from lunguage_assets.cli.home_option import HOME_OPTION, chosen_home, nothing_in
 
 
 @click.command()
@@ -22,6 +22,8 @@ from lunguage_assets.cli.home_option import HOME_OPTION, chosen_home
 def ui(home: Path, host: str, port: int, no_token: bool) -> None:
     """Open the Dagster UI on this home (runs, tables, checks; materialise and backfill)."""
     place = chosen_home(home)
+    if place.corpus() is None:
+        click.echo(nothing_in(place), err=True)
     from lunguage_assets.orchestration.runs.instance import environment_of_children
     from lunguage_assets.orchestration.ui.guard import HOSTS_VARIABLE, TOKEN_VARIABLE, Door, new_token
     from lunguage_assets.orchestration.ui.processes import Serving, private_log, require_free
