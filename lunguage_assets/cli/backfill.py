@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lunguage_assets.orchestration.runs.runner import Outcome
 
 
-@click.command()
+@click.command(short_help="Make everything of one judge, over all batches.")
 @HOME_OPTION
 @click.option(
     "--judge", required=True, help="Judge of the active preset: of its panel, its extractor or a candidate."

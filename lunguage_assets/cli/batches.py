@@ -18,12 +18,12 @@ class NotConfirmed(LunguageError):
     """Something would be removed, and nobody has said so."""
 
 
-@click.group()
+@click.group(short_help="List the batches, or remove one with all that is of it.")
 def batches() -> None:
     """List the registered batches, or remove one with all that follows from it."""
 
 
-@batches.command("list")
+@batches.command("list", short_help="List the batches, and those that were removed.")
 @HOME_OPTION
 def list_(home: Path) -> None:
     """List the registered batches, and those that were removed."""
@@ -34,7 +34,7 @@ def list_(home: Path) -> None:
         click.echo(f"{gone.key}  removed {gone.when} by {gone.who}  sha256 {gone.sha256[:12]}")
 
 
-@batches.command("remove")
+@batches.command("remove", short_help="Remove a batch and every table of it.")
 @click.argument("key")
 @click.option("--yes", is_flag=True, help="Remove it; without this, only what would go is listed.")
 @HOME_OPTION

@@ -13,7 +13,7 @@ from lunguage_assets.cli.home_option import HOME_OPTION, RANKER_OPTION, existing
 _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 
 
-@click.command()
+@click.command(short_help="Compare the release with outcomes: calibration, Brier.")
 @click.option(
     "--outcomes", required=True, type=_FILE, help="CSV: study_id, label, outcome (0 or 1), one row per cell."
 )
@@ -58,7 +58,7 @@ def calibrate(outcomes: Path, out: Path, home: Path, ranker: str) -> None:
     click.echo(f"written into {out}: {', '.join(path.name for path in written)}")
 
 
-@click.command("compare-labels")
+@click.command("compare-labels", short_help="Compare the labels with CheXpert or radiologists.")
 @click.option(
     "--with",
     "others",

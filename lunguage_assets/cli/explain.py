@@ -27,7 +27,7 @@ class TextKeptBack(LunguageError):
     """Report text of patients would leave the terminal of the person who asks."""
 
 
-@click.command()
+@click.command(short_help="Explain why each row of STUDY is, or is not, in the result.")
 @click.argument("study")
 @HOME_OPTION
 @_RANKER
@@ -44,7 +44,7 @@ class TextKeptBack(LunguageError):
     help="Write a page instead (synthetic text only).",
 )
 def explain(study: str, home: Path, ranker: str, finding: str | None, html: Path | None) -> None:
-    """Say of every row of STUDY why it is in the result, or why it is not.
+    """Explain why each row of STUDY is, or is not, in the result.
 
     Text of patients is shown on a terminal only: it goes into no file and no pipe.
     """
@@ -88,7 +88,7 @@ def _keep_text_back(place: Home, html: Path | None) -> None:
         )
 
 
-@click.command("compare-modes")
+@click.command("compare-modes", short_help="Count the rows in which mode paper differs.")
 @HOME_OPTION
 @_RANKER
 @click.option(

@@ -143,17 +143,21 @@ class Chosen:
         Raises:
             ConfigurationError: an unusable judges file, or no such ranker in it.
         """
-        from lunguage_assets.errors import ConfigurationError
+        from lunguage_assets.errors import ConfigurationError, did_you_mean
         from lunguage_assets.judges.configuration import load_judges
 
         judges = load_judges(
             self.judges_file,
             self.preset or os.environ.get("LUNGUAGE_PRESET") or None,
             self.structurer or os.environ.get("LUNGUAGE_STRUCTURER") or None,
+            chosen_by="--preset" if self.preset else "$LUNGUAGE_PRESET",
         )
         if ranker is not None and ranker not in judges.rankers:
             known = ", ".join(judges.rankers)
-            raise ConfigurationError(f"ranker {ranker!r} is unknown; expected one of {known}")
+            raise ConfigurationError(
+                f"--ranker: {ranker!r} is unknown; expected one of {known}."
+                f"{did_you_mean(ranker, judges.rankers)}"
+            )
         return judges
 
     def standings(self) -> Standings:

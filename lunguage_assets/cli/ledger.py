@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from lunguage_assets.judges.ledger.ledger import Ledger
 
 
-@click.group()
+@click.group(short_help="Count what answers cost; export and import them.")
 def ledger() -> None:
     """Answers of language models that are paid for: what they cost, and sharing them with a group."""
 
@@ -40,7 +40,7 @@ def _opened(home: Path, place: str | None) -> Ledger:
     return Ledger.open(place or folder.root / "ledger.sqlite")
 
 
-@ledger.command("stats")
+@ledger.command("stats", short_help="Count attempts, tokens and US dollars by judge.")
 @HOME_OPTION
 @_LEDGER_OPTION
 def ledger_stats(home: Path, place: str | None) -> None:
@@ -55,7 +55,7 @@ def ledger_stats(home: Path, place: str | None) -> None:
         click.echo(frame.to_string(index=False))
 
 
-@ledger.command("export")
+@ledger.command("export", short_help="Export all attempts to a Parquet file.")
 @HOME_OPTION
 @_LEDGER_OPTION
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
@@ -70,7 +70,7 @@ def ledger_export(home: Path, place: str | None, file: Path) -> None:
     click.echo(f"{_opened(home, place).export(file)} attempts in {file}")
 
 
-@ledger.command("import")
+@ledger.command("import", short_help="Import the attempts of an exported file.")
 @HOME_OPTION
 @_LEDGER_OPTION
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False, exists=True))

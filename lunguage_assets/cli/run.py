@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from lunguage_assets.orchestration.runs.runner import Outcome
 
 
-@click.command()
+@click.command(short_help="Register a delivery as a batch, and make nothing yet.")
 @data_options
 def register(data: Path, batch: str | None, corpus: str | None, data_class: Any, home: Path) -> None:
     """Register a delivery as a batch, to be materialised later (in the UI, for instance)."""
@@ -46,7 +46,7 @@ def register(data: Path, batch: str | None, corpus: str | None, data_class: Any,
         click.echo(f"batch {one.key} ({', '.join(one.files)}) is registered in {place.root}")
 
 
-@click.command()
+@click.command(short_help="Turn reports or findings into Lunguage++ and labels.")
 @data_options
 @click.option(
     "--out",
@@ -97,12 +97,14 @@ def run(
     chosen = Chosen(chosen_home(home), preset, budget, structurer)
     place = chosen.home
     from lunguage_assets.cli.as_published import as_published_lines, take_published_options
+    from lunguage_assets.cli.before_a_run import require_judges, require_place
     from lunguage_assets.cli.console import print_outcome, print_release, run_display
     from lunguage_assets.current.plan import Request, plan
     from lunguage_assets.home.home import batch_key
     from lunguage_assets.settings import load_settings
 
     judges = chosen.judges(ranker)
+    require_place(out)
     if as_published:
         take_published_options(place)
     settings = load_settings(place.settings_file)
@@ -118,6 +120,7 @@ def run(
         click.echo("Everything is current: nothing to do.")
         print_release(folder, place)
         return
+    require_judges(chosen, judges, stages)
     from lunguage_assets.orchestration.runs.instance import dagster_instance
     from lunguage_assets.orchestration.runs.side_by_side import runner_of
 
@@ -138,7 +141,7 @@ def _tell_known(registered: Sequence[Batch], key: str) -> None:
             click.echo(f"the content of {asked} is registered as batch {one.key}, which is used")
 
 
-@click.command()
+@click.command(short_help="Estimate calls and US dollars of a run; send nothing.")
 @data_options
 @RANKER_OPTION
 @PRESET_OPTION
@@ -183,7 +186,7 @@ def estimate(
         replace_text(file, json.dumps(found.values(), indent=2) + "\n")
 
 
-@click.command()
+@click.command(short_help="Analyse how far the numbers can be trusted.")
 @HOME_OPTION
 @RANKER_OPTION
 @PRESET_OPTION
@@ -201,7 +204,8 @@ def analyse(home: Path, ranker: str, preset: str | None) -> None:
     chosen.judges(ranker)
     with dagster_instance(chosen.home) as instance, run_display() as display:
         outcome = Runner(chosen.resource(), instance).analyse(ranker, progress=display.stage)
-    print_analyses(chosen.home, ranker, outcome)
+    released = chosen.standings().of_release(ranker, chosen.home.release / ranker)
+    print_analyses(chosen.home, ranker, outcome, release_is_stale=released.state == "stale")
     require_checks(outcome)
 
 

@@ -24,7 +24,7 @@ SHOWN = 12
 """Steps that a run would make, as they are listed for one ranker; the rest is counted."""
 
 
-@click.command()
+@click.command(short_help="Show batches, what is stale and why, release, spending.")
 @HOME_OPTION
 @PRESET_OPTION
 @STRUCTURER_OPTION

@@ -10,7 +10,7 @@ import click
 from lunguage_assets.cli.home_option import HOME_OPTION, chosen_home, nothing_in
 
 
-@click.command()
+@click.command(short_help="Open the Dagster UI on a home.")
 @HOME_OPTION
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", default=3000, show_default=True, type=click.IntRange(1, 65535))
