@@ -92,7 +92,7 @@ def existing_home(folder: Path) -> Home:
     place = chosen_home(folder)
     if place.corpus() is not None:
         return place
-    raise ConfigurationError(nothing_in(place) + " Or take in files: lunguage run --data DIR")
+    raise ConfigurationError(nothing_in(place) + " To take in files: lunguage run --data DIR")
 
 
 def nothing_in(place: Home) -> str:

@@ -58,8 +58,8 @@ def _status() -> int:
         if isinstance(cause, sqlite3.Error):
             return _told(
                 f"a database of the home cannot be read or written ({cause}). Free disk space, mend its "
-                "rights (chmod u+rwX), or see that nothing else holds it, and run the same command again: what "
-                "is finished is kept."
+                "rights (chmod u+rwX), or see that nothing else holds it, and run the same command again: "
+                "what is finished is kept."
             )
         from lunguage_assets.orchestration.withheld import messages_may_be_shown, where
 
