@@ -48,6 +48,18 @@ def require_free(host: str, port: int) -> None:
         ) from None
 
 
+def workspace_file(folder: Path, code: str) -> Path:
+    """The file that names the code location behind the socket `code`.
+
+    By its name the UI knows jobs, switches and runs again. Without a file the name would be that of the
+    socket, another one each time.
+    """
+    place = folder / "workspace.yaml"
+    server = {"grpc_server": {"socket": code, "location_name": LOCATION}}
+    place.write_text(json.dumps({"load_from": [server]}), encoding="utf-8")
+    return place
+
+
 class Serving:
     """The processes of one UI; they end together.
 
@@ -68,7 +80,7 @@ class Serving:
             RunFailed: a process ended, or nothing answers in time; the message names the log.
         """
         code = str(Path(self._folder.name) / "code")
-        there = ["--workspace", self._workspace(code)]
+        there = ["--workspace", str(workspace_file(Path(self._folder.name), code))]
         quiet = ["--log-level", "warning"]
         self._launch([*_PYTHON, "dagster", "code-server", "start", "-m", LOCATION, "--socket", code, *quiet])
         self._wait(lambda: Path(code).exists(), "the code server")
@@ -78,15 +90,6 @@ class Serving:
         self._launch([*_PYTHON, webserver.__name__, *served, *quiet, *there])
         asked = "127.0.0.1" if host in ("0.0.0.0", "localhost") else host
         self._wait(lambda: _answers(f"http://{asked}:{port}{webserver.HEALTH}"), "the webserver")
-
-    def _workspace(self, code: str) -> str:
-        """The file that names the code location. By its name the UI knows jobs and switches again; without a
-        file its name would be that of the socket, another one each time.
-        """
-        place = Path(self._folder.name) / "workspace.yaml"
-        server = {"grpc_server": {"socket": code, "location_name": LOCATION}}
-        place.write_text(json.dumps({"load_from": [server]}), encoding="utf-8")
-        return str(place)
 
     def until_it_ends(self) -> int:
         """Wait for any of the processes to end, or for a signal; end all; the status of the first."""
