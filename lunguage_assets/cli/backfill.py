@@ -87,10 +87,14 @@ def backfill(
 
 
 def _here(chosen: Chosen, judge: str, batches: tuple[str, ...], rebuild: bool, phrases: bool) -> None:
+    from lunguage_assets.cli.before_a_run import require_judges
     from lunguage_assets.cli.console import run_display
+    from lunguage_assets.orchestration.runs.backfill import plan_backfill
     from lunguage_assets.orchestration.runs.instance import dagster_instance
     from lunguage_assets.orchestration.runs.runner import Runner
 
+    stages = plan_backfill(chosen.standings(), judge, batches, rebuild=rebuild, phrases=phrases)
+    require_judges(chosen, chosen.judges(), stages)
     with dagster_instance(chosen.home) as instance, run_display() as display:
         outcome = Runner(chosen.resource(), instance).backfill(
             judge, batches, rebuild=rebuild, phrases=phrases, progress=display.stage
