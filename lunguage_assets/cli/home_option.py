@@ -90,7 +90,7 @@ def existing_home(folder: Path) -> Home:
     from lunguage_assets.errors import ConfigurationError
 
     place = chosen_home(folder)
-    if place.corpus() is not None:
+    if place.corpus() is not None or (place.root / "tables").exists():
         return place
     raise ConfigurationError(nothing_in(place) + " To take in files: lunguage run --data DIR")
 
