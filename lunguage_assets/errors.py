@@ -7,6 +7,15 @@ comes from a coded column.
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The end of a message about an unknown name: the known one that is nearest to it, or nothing."""
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f" Did you mean {near[0]!r}?" if near else ""
+
 
 class LunguageError(Exception):
     """A problem the user can mend; the message says what was found, what was expected and what to do."""

@@ -8,6 +8,7 @@ constants of the method that are not options (TrueSkill's, for instance) live be
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -15,7 +16,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from lunguage_assets.data_files import resource
-from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.errors import ConfigurationError, did_you_mean
 from lunguage_assets.files import replace_text
 
 DataClass = Literal["synthetic", "credentialed"]
@@ -245,9 +246,28 @@ def load_settings(home_file: Path | None = None, *, as_published: bool = False) 
         problem = error.errors()[0]
         place = ".".join(str(part) for part in problem["loc"])
         file = home_file if home_file is not None and home_file.exists() else resource("settings.toml")
+        if problem["type"] == "extra_forbidden":
+            raise ConfigurationError(f"{file}: unknown option {place!r}.{_meant(problem['loc'])}") from None
         raise ConfigurationError(
             f"{file}, option {place}: {problem['msg']}. Mend the option or remove it to take the default."
         ) from None
+
+
+def _meant(place: Sequence[int | str]) -> str:
+    """The option that somebody may have meant, of the same group or of another one."""
+    *groups, name = map(str, place)
+    options = _read(resource("settings.toml"))
+    of_group = options.get(groups[0], {}) if groups else options
+    elsewhere = {
+        option: f"{group}.{option}"
+        for group, inside in options.items()
+        if isinstance(inside, dict)
+        for option in inside
+    }
+    said = did_you_mean(name, of_group)
+    if not said and name in elsewhere:
+        said = f" It belongs into another group: {elsewhere[name]}."
+    return said or " resources/settings.toml lists all options."
 
 
 def published_options() -> dict[str, dict[str, Any]]:

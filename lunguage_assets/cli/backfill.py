@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lunguage_assets.cli.home_option import HOME_OPTION, STRUCTURER_OPTION, Chosen, chosen_home
+from lunguage_assets.cli.home_option import HOME_OPTION, STRUCTURER_OPTION, Chosen, existing_home
 from lunguage_assets.cli.run import require_checks
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lunguage_assets.orchestration.runs.runner import Outcome
 
 
-@click.command()
+@click.command(short_help="Make everything of one judge, over all batches.")
 @HOME_OPTION
 @click.option(
     "--judge", required=True, help="Judge of the active preset: of its panel, its extractor or a candidate."
@@ -79,7 +79,7 @@ def backfill(
             "--budget holds in this process; for queued work set LUNGUAGE_BUDGET or "
             "LUNGUAGE_DAILY_BUDGET where the daemon runs."
         )
-    chosen = Chosen(chosen_home(home), preset, budget, structurer)
+    chosen = Chosen(existing_home(home), preset, budget, structurer)
     if queue:
         _queued(chosen, judge, batches, rebuild, not without_phrases)
     else:
@@ -87,10 +87,14 @@ def backfill(
 
 
 def _here(chosen: Chosen, judge: str, batches: tuple[str, ...], rebuild: bool, phrases: bool) -> None:
+    from lunguage_assets.cli.before_a_run import require_judges
     from lunguage_assets.cli.console import run_display
+    from lunguage_assets.orchestration.runs.backfill import plan_backfill
     from lunguage_assets.orchestration.runs.instance import dagster_instance
     from lunguage_assets.orchestration.runs.runner import Runner
 
+    stages = plan_backfill(chosen.standings(), judge, batches, rebuild=rebuild, phrases=phrases)
+    require_judges(chosen, chosen.judges(), stages)
     with dagster_instance(chosen.home) as instance, run_display() as display:
         outcome = Runner(chosen.resource(), instance).backfill(
             judge, batches, rebuild=rebuild, phrases=phrases, progress=display.stage

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import click
 
-from lunguage_assets.cli.home_option import HOME_OPTION, RANKER_OPTION, chosen_home
+from lunguage_assets.cli.home_option import HOME_OPTION, RANKER_OPTION, existing_home
 
 _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 
 
-@click.command()
+@click.command(short_help="Compare the release with outcomes: calibration, Brier.")
 @click.option(
     "--outcomes", required=True, type=_FILE, help="CSV: study_id, label, outcome (0 or 1), one row per cell."
 )
@@ -27,7 +27,7 @@ def calibrate(outcomes: Path, out: Path, home: Path, ranker: str) -> None:
 
     Asks no judge, and changes nothing in the home. docs/calibration.md says what the numbers mean.
     """
-    place = chosen_home(home)
+    place = existing_home(home)
     from lunguage_assets.documents import markdown_table
     from lunguage_assets.explicit.fit.probability import load_anchors
     from lunguage_assets.implicit.statements.label_file import load_label_list
@@ -58,7 +58,7 @@ def calibrate(outcomes: Path, out: Path, home: Path, ranker: str) -> None:
     click.echo(f"written into {out}: {', '.join(path.name for path in written)}")
 
 
-@click.command("compare-labels")
+@click.command("compare-labels", short_help="Compare the labels with CheXpert or radiologists.")
 @click.option(
     "--with",
     "others",
@@ -75,7 +75,7 @@ def compare_labels(others: Path, out: Path, home: Path, ranker: str) -> None:
     """Put the labels of the newest release beside those of another file: who says what, kappa, p against its
     positives.
     """
-    place = chosen_home(home)
+    place = existing_home(home)
     from lunguage_assets.documents import markdown_table
     from lunguage_assets.implicit.statements.label_file import load_label_list
     from lunguage_assets.release.outcomes.comparing import compared

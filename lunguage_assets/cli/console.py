@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,7 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, Group
 from rich.live import Live
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
 from rich.table import Table as RichTable
 
 from lunguage_assets.home.store import partition_path, read_table
@@ -32,6 +40,11 @@ _console = Console(highlight=False)
 PLAIN_LINE_EVERY_S = 30.0
 """Without a terminal, judges that are being asked are shown so often."""
 
+FIRST_SIGN_S, LATER_SIGNS_S = 10.0, 300.0
+"""Without a terminal, the first sign of life comes after so long, each further one after twice as long, up to
+the second number.
+"""
+
 
 class RunDisplay:
     """Stages and, while language models are asked, what each has answered and cost; live on a terminal, plain
@@ -44,16 +57,17 @@ class RunDisplay:
             SpinnerColumn(),
             TextColumn("{task.description}"),
             BarColumn(),
-            TextColumn("{task.completed}/{task.total}"),
+            MofNCompleteColumn(),
             TimeElapsedColumn(),
             console=_console,
         )
-        self._task = self._progress.add_task("starting", total=1)
-        self._last = time.monotonic()
+        self._task = self._progress.add_task("starting", total=None)
+        self._last = self._began = time.monotonic()
+        self._doing = "starting"
 
     def stage(self, stage: Stage, done: int, total: int) -> None:
         """A stage begins."""
-        self._stage = Meter()
+        self._stage, self._doing, self._began = Meter(), stage.announced, time.monotonic()
         self._progress.update(self._task, description=stage.announced, completed=done, total=total)
         if not _console.is_terminal:
             _console.print(f"[{done + 1}/{total}] {stage.announced}", markup=False, soft_wrap=True)
@@ -66,6 +80,11 @@ class RunDisplay:
             self._last = time.monotonic()
             for standing in self._stage.standings():
                 _console.print(f"    {standing.line()}", markup=False, soft_wrap=True)
+
+    def sign_of_life(self) -> None:
+        """A line about what is being done, where no terminal shows it."""
+        seconds = spell(time.monotonic() - self._began)
+        _console.print(f"    still at {self._doing}, for {seconds}", markup=False, soft_wrap=True)
 
     def spent(self) -> list[Standing]:
         """What the whole run asked of language models, by judge; empty when it asked none."""
@@ -107,10 +126,30 @@ def run_display() -> Iterator[RunDisplay]:
     display = RunDisplay()
     with listening(display.note):
         if not _console.is_terminal:
-            yield display
+            with _signs_of_life(display):
+                yield display
             return
         with Live(display, console=_console, transient=True, refresh_per_second=4):
             yield display
+
+
+@contextmanager
+def _signs_of_life(display: RunDisplay) -> Iterator[None]:
+    ended = threading.Event()
+
+    def tell() -> None:
+        wait = FIRST_SIGN_S
+        while not ended.wait(wait):
+            display.sign_of_life()
+            wait = min(2 * wait, LATER_SIGNS_S)
+
+    teller = threading.Thread(target=tell, daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        teller.join()
 
 
 def print_outcome(folder: Path, home: Home, outcome: Outcome, spent: Sequence[Standing] = ()) -> None:
@@ -141,8 +180,8 @@ def print_release(folder: Path, home: Home, more: Sequence[tuple[str, str]] = ()
         _console.print(f"{label:<{width}}  {value}".rstrip(), soft_wrap=True, markup=False)
 
 
-def print_analyses(home: Home, ranker: str, outcome: Outcome) -> None:
-    """The main figures of the analyses of a ranker, and where the rest is."""
+def print_analyses(home: Home, ranker: str, outcome: Outcome, *, release_is_stale: bool = False) -> None:
+    """The main figures of the analyses of a ranker, where the rest is, and whether a release lacks them."""
     agreement, robustness, validation, experts = (
         read_table(TABLES[name], partition_path(home.tables, name, ranker))
         for name in ("judge_agreement", "ranking_robustness", "fit_validation", "expert_agreement")
@@ -184,6 +223,9 @@ def print_analyses(home: Home, ranker: str, outcome: Outcome) -> None:
     )
     lines += [("  warns", warning) for warning in outcome.warnings]
     lines.append(("tables, for any DuckDB client", str(home.database)))
+    if release_is_stale:
+        again = "say `lunguage run` again, or launch the job `release`: its report then shows these numbers"
+        lines.append(("the release is from before", again))
     width = max(len(label) for label, _ in lines)
     for label, value in lines:
         _console.print(f"{label:<{width}}  {value}".rstrip(), soft_wrap=True, markup=False)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from lunguage_assets.judges.configuration import JudgesConfiguration
 
 
-@click.command()
+@click.command(short_help="Check keys, policy, retirement dates and storage.")
 @HOME_OPTION
 @click.option("--preset", default=None, help="Preset to examine; default: the judges file's.")
 @STRUCTURER_OPTION

@@ -11,17 +11,17 @@ from pathlib import Path
 
 import click
 
-from lunguage_assets.cli.home_option import HOME_OPTION, chosen_home
+from lunguage_assets.cli.home_option import HOME_OPTION, existing_home
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
-@click.group()
+@click.group(short_help="Make vectors of phrases on another machine.")
 def encode() -> None:
     """Make vectors of phrases elsewhere, for encoder 'precomputed'."""
 
 
-@encode.command("phrases")
+@encode.command("phrases", short_help="Write the phrases that need a vector.")
 @HOME_OPTION
 @click.option("--out", required=True, type=_FILE, help="Parquet file to write, with the column 'phrase'.")
 @click.option(
@@ -33,7 +33,7 @@ def phrases_of_home(home: Path, out: Path, everything: bool) -> None:
     They are words of the reports, without identifiers: treat the file as you treat the reports. It is
     readable by you only.
     """
-    place = chosen_home(home)
+    place = existing_home(home)
     from lunguage_assets.errors import ConfigurationError
     from lunguage_assets.home.store import partition_path, read_table
     from lunguage_assets.implicit.encoders.precomputed import PrecomputedEmbedder, write_phrases
@@ -65,7 +65,7 @@ def phrases_of_home(home: Path, out: Path, everything: bool) -> None:
     )
 
 
-@encode.command("vectors")
+@encode.command("vectors", short_help="Encode a file of phrases with a model on this machine.")
 @click.argument("phrases", type=_FILE)
 @click.option(
     "--out", required=True, type=_FILE, help="Parquet file to write, with the columns 'phrase' and 'vector'."

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lunguage_assets.cli.home_option import HOME_OPTION, chosen_home
+from lunguage_assets.cli.home_option import HOME_OPTION, existing_home
 from lunguage_assets.errors import ConfigurationError, LunguageError
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class TextKeptBack(LunguageError):
     """Report text of patients would leave the terminal of the person who asks."""
 
 
-@click.command()
+@click.command(short_help="Explain why each row of STUDY is, or is not, in the result.")
 @click.argument("study")
 @HOME_OPTION
 @_RANKER
@@ -44,11 +44,11 @@ class TextKeptBack(LunguageError):
     help="Write a page instead (synthetic text only).",
 )
 def explain(study: str, home: Path, ranker: str, finding: str | None, html: Path | None) -> None:
-    """Say of every row of STUDY why it is in the result, or why it is not.
+    """Explain why each row of STUDY is, or is not, in the result.
 
     Text of patients is shown on a terminal only: it goes into no file and no pipe.
     """
-    place = chosen_home(home)
+    place = existing_home(home)
     from rich.console import Console
 
     from lunguage_assets.release.explain.explain import explain_study
@@ -88,7 +88,7 @@ def _keep_text_back(place: Home, html: Path | None) -> None:
         )
 
 
-@click.command("compare-modes")
+@click.command("compare-modes", short_help="Count the rows in which mode paper differs.")
 @HOME_OPTION
 @_RANKER
 @click.option(
@@ -104,7 +104,7 @@ def compare_modes(home: Path, ranker: str, out: Path | None) -> None:
     Both modes are made from the stored findings and probabilities of every batch, whichever mode the home is
     set to.
     """
-    place = chosen_home(home)
+    place = existing_home(home)
     import pandas as pd
 
     from lunguage_assets.documents import markdown_table

@@ -81,6 +81,38 @@ def chosen_home(folder: Path) -> Home:
     return Home(folder.expanduser().resolve())
 
 
+def existing_home(folder: Path) -> Home:
+    """The home in a folder, for commands that only look, or work on what is there: they make none.
+
+    Raises:
+        ConfigurationError: nothing was ever registered there; the message names homes beside it.
+    """
+    from lunguage_assets.errors import ConfigurationError
+
+    place = chosen_home(folder)
+    if place.corpus() is not None or (place.root / "tables").exists():
+        return place
+    raise ConfigurationError(nothing_in(place) + " To take in files: lunguage run --data DIR")
+
+
+def nothing_in(place: Home) -> str:
+    """The message about a home in which nothing is registered; it names those beside it that are in use."""
+    beside = sorted({*place.root.parent.glob("*/corpus.json"), *Path.cwd().glob("*/corpus.json")})
+    told = f"{place.root} holds no corpus: nothing was registered there."
+    for home in beside[:1]:
+        told += f" {home.parent} holds one: say --home {_short(home.parent)}, or once for all commands: "
+        told += f"export LUNGUAGE_HOME={_short(home.parent)}"
+    if len(beside) > 1:
+        told += f" (there are also {', '.join(_short(home.parent) for home in beside[1:])})"
+    return told + ("." if beside else "")
+
+
+def _short(folder: Path) -> str:
+    """A path as a person would type it here."""
+    here = Path.cwd()
+    return str(folder.relative_to(here)) if folder.is_relative_to(here) else str(folder)
+
+
 @dataclass(frozen=True)
 class Chosen:
     """What the options of a command and the environment choose. Reading it imports nothing of Dagster."""
@@ -111,17 +143,21 @@ class Chosen:
         Raises:
             ConfigurationError: an unusable judges file, or no such ranker in it.
         """
-        from lunguage_assets.errors import ConfigurationError
+        from lunguage_assets.errors import ConfigurationError, did_you_mean
         from lunguage_assets.judges.configuration import load_judges
 
         judges = load_judges(
             self.judges_file,
             self.preset or os.environ.get("LUNGUAGE_PRESET") or None,
             self.structurer or os.environ.get("LUNGUAGE_STRUCTURER") or None,
+            chosen_by="--preset" if self.preset else "$LUNGUAGE_PRESET",
         )
         if ranker is not None and ranker not in judges.rankers:
             known = ", ".join(judges.rankers)
-            raise ConfigurationError(f"ranker {ranker!r} is unknown; expected one of {known}")
+            raise ConfigurationError(
+                f"--ranker: {ranker!r} is unknown; expected one of {known}."
+                f"{did_you_mean(ranker, judges.rankers)}"
+            )
         return judges
 
     def standings(self) -> Standings:

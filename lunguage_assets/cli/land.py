@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from lunguage_assets.landing.passes import Outcome
 
 
-@click.command()
+@click.command(short_help="Register what lies in the landing folder, once.")
 @HOME_OPTION
 @click.option(
     "--url",

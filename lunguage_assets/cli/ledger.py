@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lunguage_assets.cli.home_option import HOME_OPTION, chosen_home
+from lunguage_assets.cli.home_option import HOME_OPTION, chosen_home, existing_home
 
 if TYPE_CHECKING:
     from lunguage_assets.judges.ledger.ledger import Ledger
 
 
-@click.group()
+@click.group(short_help="Count what answers cost; export and import them.")
 def ledger() -> None:
     """Answers of language models that are paid for: what they cost, and sharing them with a group."""
 
@@ -27,6 +27,11 @@ _LEDGER_OPTION = click.option(
 )
 
 
+def _place(home: Path, place: str | None) -> str | Path:
+    """Where the ledger is, of a home that is there or as it was named."""
+    return place or existing_home(home).root / "ledger.sqlite"
+
+
 def _opened(home: Path, place: str | None) -> Ledger:
     from lunguage_assets.judges.ledger.ledger import Ledger
 
@@ -35,25 +40,37 @@ def _opened(home: Path, place: str | None) -> Ledger:
     return Ledger.open(place or folder.root / "ledger.sqlite")
 
 
-@ledger.command("stats")
+@ledger.command("stats", short_help="Count attempts, tokens and US dollars by judge.")
 @HOME_OPTION
 @_LEDGER_OPTION
 def ledger_stats(home: Path, place: str | None) -> None:
-    """Attempts, tokens and US dollars per judge, stage and model."""
-    frame = _opened(home, place).statistics()
-    click.echo(frame.to_string(index=False) if len(frame) else "the ledger is empty")
+    """Count attempts, tokens and US dollars per judge, stage and model."""
+    from lunguage_assets.judges.ledger.reading import LedgerReader
+
+    found = LedgerReader.at(_place(home, place))
+    frame = None if found is None else found.statistics()
+    if frame is None or not len(frame):
+        click.echo("the ledger is empty")
+    else:
+        click.echo(frame.to_string(index=False))
 
 
-@ledger.command("export")
+@ledger.command("export", short_help="Export all attempts to a Parquet file.")
 @HOME_OPTION
 @_LEDGER_OPTION
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 def ledger_export(home: Path, place: str | None, file: Path) -> None:
     """Write all attempts to a Parquet file, for others to import; prompts stay out."""
+    from lunguage_assets.errors import ConfigurationError
+    from lunguage_assets.judges.ledger.reading import LedgerReader
+
+    where = _place(home, place)
+    if LedgerReader.at(where) is None:
+        raise ConfigurationError(f"there is no ledger at {where}: no paid answer was recorded there")
     click.echo(f"{_opened(home, place).export(file)} attempts in {file}")
 
 
-@ledger.command("import")
+@ledger.command("import", short_help="Import the attempts of an exported file.")
 @HOME_OPTION
 @_LEDGER_OPTION
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False, exists=True))

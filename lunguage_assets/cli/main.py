@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import sqlite3
 import sys
 
 import click
 
 from lunguage_assets.cli.backfill import backfill
+from lunguage_assets.cli.batches import batches
 from lunguage_assets.cli.calibrate import calibrate, compare_labels
 from lunguage_assets.cli.doctor import doctor
 from lunguage_assets.cli.encode import encode
@@ -17,11 +19,12 @@ from lunguage_assets.cli.ledger import ledger
 from lunguage_assets.cli.read import read
 from lunguage_assets.cli.run import analyse, estimate, register, run
 from lunguage_assets.cli.sample import sample
+from lunguage_assets.cli.status import status
 from lunguage_assets.cli.survey import survey
 from lunguage_assets.cli.tables import tables
 from lunguage_assets.cli.ui import ui
 from lunguage_assets.collector import collect_seldom
-from lunguage_assets.errors import LunguageError
+from lunguage_assets.errors import LunguageError, did_you_mean
 from lunguage_assets.interruption import answering_signals
 from lunguage_assets.rights import keep_private
 
@@ -30,45 +33,71 @@ def main() -> None:
     """Entry point: one line on stderr and a non-zero status for any error that a person can act on."""
     collect_seldom()
     keep_private()
+    if status := _status():  # not where the error was caught: it would hold on to what it went through
+        sys.exit(status)
+
+
+def _status() -> int:
     try:
         with answering_signals():
             commands(standalone_mode=False)
+        return 0
     except LunguageError as error:
-        click.echo(f"lunguage: {error}", err=True)
-        sys.exit(1)
+        return _told(str(error))
     except click.exceptions.Abort:
-        click.echo("lunguage: interrupted; run the same command again to go on", err=True)
-        sys.exit(130)
+        return _told("interrupted; run the same command again to go on", 130)
     except click.ClickException as error:
         error.show()
-        sys.exit(error.exit_code)
+        return error.exit_code
     except OSError as error:
-        click.echo(
-            f"lunguage: {error.strerror or type(error).__name__}: {error.filename or ''}".rstrip(": "),
-            err=True,
-        )
-        sys.exit(1)
+        told = f"{error.strerror or type(error).__name__}: {error.filename or ''}".rstrip(": ")
+        return _told(f"{told}{_REMEDIES.get(error.errno or 0, '')}")
     except Exception as error:  # its message may quote a report
         cause = getattr(error, "orig", None)
-        if isinstance(
-            cause, sqlite3.Error
-        ):  # SQLAlchemy's own message quotes what was to be stored; SQLite's does not
-            click.echo(
-                f"lunguage: a database of the home cannot be read or written ({cause}). Free disk "
-                "space, or see that nothing else holds it, and "
-                "run the same command again: what is finished is kept.",
-                err=True,
+        # SQLAlchemy's own message quotes what was to be stored; SQLite's does not
+        if isinstance(cause, sqlite3.Error):
+            return _told(
+                f"a database of the home cannot be read or written ({cause}). Free disk space, mend its "
+                "rights (chmod u+rwX), or see that nothing else holds it, and run the same command again: "
+                "what is finished is kept."
             )
-            sys.exit(1)
         from lunguage_assets.orchestration.withheld import messages_may_be_shown, where
 
         if messages_may_be_shown():
             raise
-        click.echo(f"lunguage: unexpected {where(error)}. Please report this.", err=True)
-        sys.exit(1)
+        return _told(f"unexpected {where(error)}. Please report this.")
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def _told(message: str, status: int = 1) -> int:
+    click.echo(f"lunguage: {message}", err=True)
+    return status
+
+
+_NOT_WRITABLE = (
+    ". This account must be allowed to read and write there: mend its rights (chmod u+rwX), or name another "
+    "folder (--home, or --out for the release)."
+)
+_REMEDIES = {
+    errno.EACCES: _NOT_WRITABLE,
+    errno.EPERM: _NOT_WRITABLE,
+    errno.EROFS: _NOT_WRITABLE,
+    errno.ENOSPC: ". Free space there, and run the same command again: what is finished is kept.",
+}
+
+
+class _Commands(click.Group):
+    """Commands of which a mistyped one is guessed."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in self.commands and not args[0].startswith("-"):
+            guess = did_you_mean(args[0], self.commands) or " `lunguage --help` lists the commands."
+            ctx.fail(f"No such command {args[0]!r}.{guess}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="lunguage-assets")
 def commands() -> None:
     """Clinical uncertainty in radiology reports: Lunguage files in, Lunguage++ out, through Dagster."""
@@ -77,6 +106,7 @@ def commands() -> None:
 for command in (
     analyse,
     backfill,
+    batches,
     calibrate,
     compare_labels,
     compare_modes,
@@ -90,6 +120,7 @@ for command in (
     register,
     run,
     sample,
+    status,
     survey,
     tables,
     ui,

@@ -9,7 +9,7 @@ import click
 DEFAULT_PORT = 8642
 
 
-@click.command()
+@click.command(short_help="Read one report: what it says, how surely, and why.")
 @click.argument("files", nargs=-1, metavar="FILE...")
 @click.option(
     "--views", default="", help="Views of the images, such as 'PA and lateral'; default: as the text says."
@@ -28,7 +28,7 @@ DEFAULT_PORT = 8642
 def read(
     files: tuple[str, ...], views: str, as_json: bool, html: Path | None, serve: bool, port: int
 ) -> None:
-    """Say what the report in FILE states and implies, with what probability, and why; - is standard input.
+    """Read the report in FILE: what it states and implies, how surely, and why; - is standard input.
 
     Offline rules read the text; nothing is stored or sent. Several files are several reports.
     """

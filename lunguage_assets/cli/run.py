@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +18,15 @@ from lunguage_assets.cli.home_option import (
     Chosen,
     chosen_home,
     data_options,
+    existing_home,
 )
 
 if TYPE_CHECKING:
+    from lunguage_assets.home.batch import Batch
     from lunguage_assets.orchestration.runs.runner import Outcome
 
 
-@click.command()
+@click.command(short_help="Register a delivery as a batch, and make nothing yet.")
 @data_options
 def register(data: Path, batch: str | None, corpus: str | None, data_class: Any, home: Path) -> None:
     """Register a delivery as a batch, to be materialised later (in the UI, for instance)."""
@@ -34,14 +37,16 @@ def register(data: Path, batch: str | None, corpus: str | None, data_class: Any,
     from lunguage_assets.settings import load_settings
 
     most = load_settings(place.settings_file).corpus.batch_reports
-    registered = place.register_all(data, batch or batch_key(data), corpus, data_class, batch_reports=most)
+    key = batch or batch_key(data)
+    registered = place.register_all(data, key, corpus, data_class, batch_reports=most)
     with dagster_instance(place) as instance:
         instance.add_dynamic_partitions(REPORT_BATCH.name, [one.key for one in registered])
+    _tell_known(registered, key)
     for one in registered:
         click.echo(f"batch {one.key} ({', '.join(one.files)}) is registered in {place.root}")
 
 
-@click.command()
+@click.command(short_help="Turn reports or findings into Lunguage++ and labels.")
 @data_options
 @click.option(
     "--out",
@@ -92,19 +97,22 @@ def run(
     chosen = Chosen(chosen_home(home), preset, budget, structurer)
     place = chosen.home
     from lunguage_assets.cli.as_published import as_published_lines, take_published_options
+    from lunguage_assets.cli.before_a_run import require_judges, require_place
     from lunguage_assets.cli.console import print_outcome, print_release, run_display
     from lunguage_assets.current.plan import Request, plan
     from lunguage_assets.home.home import batch_key
     from lunguage_assets.settings import load_settings
 
     judges = chosen.judges(ranker)
+    require_place(out)
     if as_published:
         take_published_options(place)
     settings = load_settings(place.settings_file)
     for line in as_published_lines(settings, judges.preset):
         click.echo(line)
     most = settings.corpus.batch_reports
-    place.register_all(data, batch or batch_key(data), corpus, data_class, batch_reports=most)
+    key = batch or batch_key(data)
+    _tell_known(place.register_all(data, key, corpus, data_class, batch_reports=most), key)
     folder = (out or place.root).resolve() / "release" / ranker
     wanted = Request(ranker, rebuild=rebuild_ranking, release=folder)
     stages = plan(chosen.standings(), wanted)
@@ -112,6 +120,7 @@ def run(
         click.echo("Everything is current: nothing to do.")
         print_release(folder, place)
         return
+    require_judges(chosen, judges, stages)
     from lunguage_assets.orchestration.runs.instance import dagster_instance
     from lunguage_assets.orchestration.runs.side_by_side import runner_of
 
@@ -123,7 +132,16 @@ def run(
     require_checks(outcome)
 
 
-@click.command()
+def _tell_known(registered: Sequence[Batch], key: str) -> None:
+    """Say so when files were registered before, under another key."""
+    from lunguage_assets.home.home import batch_keys
+
+    for one, asked in zip(registered, batch_keys(key, len(registered)), strict=True):
+        if one.key != asked:
+            click.echo(f"the content of {asked} is registered as batch {one.key}, which is used")
+
+
+@click.command(short_help="Estimate calls and US dollars of a run; send nothing.")
 @data_options
 @RANKER_OPTION
 @PRESET_OPTION
@@ -168,7 +186,7 @@ def estimate(
         replace_text(file, json.dumps(found.values(), indent=2) + "\n")
 
 
-@click.command()
+@click.command(short_help="Analyse how far the numbers can be trusted.")
 @HOME_OPTION
 @RANKER_OPTION
 @PRESET_OPTION
@@ -178,7 +196,7 @@ def analyse(home: Path, ranker: str, preset: str | None) -> None:
 
     Asks no judge: everything comes from recorded matches.
     """
-    chosen = Chosen(chosen_home(home), preset)
+    chosen = Chosen(existing_home(home), preset)
     from lunguage_assets.cli.console import print_analyses, run_display
     from lunguage_assets.orchestration.runs.instance import dagster_instance
     from lunguage_assets.orchestration.runs.runner import Runner
@@ -186,7 +204,8 @@ def analyse(home: Path, ranker: str, preset: str | None) -> None:
     chosen.judges(ranker)
     with dagster_instance(chosen.home) as instance, run_display() as display:
         outcome = Runner(chosen.resource(), instance).analyse(ranker, progress=display.stage)
-    print_analyses(chosen.home, ranker, outcome)
+    released = chosen.standings().of_release(ranker, chosen.home.release / ranker)
+    print_analyses(chosen.home, ranker, outcome, release_is_stale=released.state == "stale")
     require_checks(outcome)
 
 

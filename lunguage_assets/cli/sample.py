@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from lunguage_assets.sample.raw_delivery import RawFormat
 
 
-@click.command()
+@click.command(short_help="Write a synthetic corpus, as findings or as raw reports.")
 @click.option(
     "--reports",
     default=800,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lunguage_assets.cli.home_option import HOME_OPTION, Chosen, chosen_home
+from lunguage_assets.cli.home_option import HOME_OPTION, Chosen, chosen_home, existing_home
 from lunguage_assets.errors import ConfigurationError, InputError
 
 if TYPE_CHECKING:
@@ -29,14 +29,14 @@ _RESTRICTED = (
 _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 
 
-@click.group()
+@click.group(short_help="Ask human experts, and compare them with the judges.")
 def survey() -> None:
     """Ask human experts which of two phrases is more certain, and compare them with the ranking and the
     judges.
     """
 
 
-@survey.command("make")
+@survey.command("make", short_help="Write a survey of phrase pairs for experts.")
 @HOME_OPTION
 @click.option(
     "--pairs",
@@ -69,7 +69,7 @@ def survey() -> None:
 )
 def make(home: Path, pairs: int, examples: int, experts: int, ranker: str, seed: int, out: Path) -> None:
     """Write a survey: CSV to fill in, printable form, CSV that describes the experts, instructions."""
-    place = chosen_home(home)
+    place = existing_home(home)
     from lunguage_assets.explicit.analysis.experts.survey import make_survey, write_survey
     from lunguage_assets.tables import HEDGE_VOCABULARY, REFERENCE_RANKING
 
@@ -89,7 +89,7 @@ def make(home: Path, pairs: int, examples: int, experts: int, ranker: str, seed:
         click.echo(_RESTRICTED)
 
 
-@survey.command("make-ratings")
+@survey.command("make-ratings", short_help="Write a form to rate the anchors.")
 @HOME_OPTION
 @click.option(
     "--phrase",
@@ -114,7 +114,7 @@ def make_ratings(
     home: Path, phrases: tuple[str, ...], examples: int, raters: int, seed: int, out: Path
 ) -> None:
     """Write a form for the anchors: a probability per sentence, from several raters."""
-    place = chosen_home(home)
+    place = existing_home(home)
     from lunguage_assets.explicit.analysis.experts.anchor_survey import (
         make_rating_survey,
         write_rating_survey,
@@ -141,7 +141,7 @@ def make_ratings(
         click.echo(_RESTRICTED)
 
 
-@survey.command("import-ratings")
+@survey.command("import-ratings", short_help="Import the ratings of the anchors.")
 @HOME_OPTION
 @click.option("--ratings", required=True, type=_FILE, help="The CSV with a column per rater, filled in.")
 def import_ratings(home: Path, ratings: Path) -> None:
@@ -172,7 +172,7 @@ def import_ratings(home: Path, ratings: Path) -> None:
     click.echo(f"imported into {place.root}; `lunguage run` fits with them")
 
 
-@survey.command("import")
+@survey.command("import", short_help="Import the answers of the experts.")
 @HOME_OPTION
 @_RANKER
 @click.option("--responses", required=True, type=_FILE, help="The CSV with a column per expert, filled in.")

@@ -6,27 +6,27 @@ from pathlib import Path
 
 import click
 
-from lunguage_assets.cli.home_option import HOME_OPTION, chosen_home
+from lunguage_assets.cli.home_option import HOME_OPTION, chosen_home, existing_home
 
 
-@click.group()
+@click.group(short_help="Save the tables of a home, or load them elsewhere.")
 def tables() -> None:
     """Where the tables of a home lie: in its folder, or on shared or object storage."""
 
 
-@tables.command("save")
+@tables.command("save", short_help="Save all tables into a folder.")
 @HOME_OPTION
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 def save(home: Path, folder: Path) -> None:
     """Copy all tables, wherever they lie, into FOLDER, which must hold none: part of a back-up."""
-    place = chosen_home(home)
+    place = existing_home(home)
     from lunguage_assets.home.table_place import copy_tables
 
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     click.echo(f"{copy_tables(place.tables, folder)} files of {place.tables} in {folder}")
 
 
-@tables.command("load")
+@tables.command("load", short_help="Load saved tables to where the home keeps them.")
 @HOME_OPTION
 @click.option("--at", "named", metavar="PLACE", help="Another folder or URL; the home keeps it from now on.")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False, exists=True))

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
 import click
 
-from lunguage_assets.cli.home_option import HOME_OPTION, chosen_home
+from lunguage_assets.cli.home_option import HOME_OPTION, chosen_home, nothing_in
 
 
-@click.command()
+@click.command(short_help="Open the Dagster UI on a home.")
 @HOME_OPTION
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", default=3000, show_default=True, type=click.IntRange(1, 65535))
@@ -26,13 +27,12 @@ def ui(home: Path, host: str, port: int, no_token: bool) -> None:
     from lunguage_assets.orchestration.ui.guard import HOSTS_VARIABLE, TOKEN_VARIABLE, Door, new_token
     from lunguage_assets.orchestration.ui.processes import Serving, private_log, require_free
 
-    environment = environment_of_children(place)
-    environment.pop(TOKEN_VARIABLE, None)
     token = "" if no_token else new_token()
-    if token:
-        environment[TOKEN_VARIABLE] = token
-    Door.of(host, port, environment)
+    Door.of(host, port, {**os.environ, TOKEN_VARIABLE: token})
     require_free(host, port)
+    if place.corpus() is None:
+        click.echo(nothing_in(place), err=True)
+    environment = {**environment_of_children(place), TOKEN_VARIABLE: token}
     log = private_log(place.root / "logs" / "ui.log")
     serving = Serving(log, environment)
     click.echo(f"starting the Dagster UI of {place.root} ...", err=True)

@@ -23,6 +23,14 @@ from lunguage_assets.corpus.texts.source import PACKED
 from lunguage_assets.errors import ConfigurationError, CorpusMismatch
 from lunguage_assets.files import replace_text
 from lunguage_assets.home.batch import Batch, as_json, is_staging, read_batch, store_findings, store_texts
+from lunguage_assets.home.removal import (
+    Following,
+    Removal,
+    finish_removals,
+    following,
+    removals,
+    remove_batch,
+)
 from lunguage_assets.home.table_place import claim_place, tables_place
 from lunguage_assets.rights import require_private
 from lunguage_assets.settings import DataClass
@@ -195,8 +203,9 @@ class Home:
         if _KEY.fullmatch(key) and manifest.exists():
             return read_batch(manifest)
         raise ConfigurationError(
-            f"batch {key!r} is not registered in {self.root}. Register "
-            f"its files first: lunguage register --data DIR --batch {key}"
+            f"batch {key!r} is not registered in {self.root}. Register its files first: lunguage register "
+            f"--data DIR --batch {key}. If the key was mistyped, `lunguage batches remove {key}` takes the "
+            "partition away."
         )
 
     def delivery(self, key: str) -> Delivery:
@@ -209,7 +218,7 @@ class Home:
     ) -> Batch:
         """Copy a delivery into the home as one immutable batch.
 
-        The same content under the same key changes nothing.
+        The same content changes nothing, also under another key: its batch is the one that is there.
 
         Raises:
             LunguageError: as `examine`.
@@ -249,7 +258,29 @@ class Home:
         self.batches.mkdir(parents=True, exist_ok=True)
         with (self.batches / ".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
+            finish_removals(self.root, self.tables)
             yield
+
+    def following(self, key: str) -> Following:
+        """What is stored of a registered batch.
+
+        Raises:
+            ConfigurationError: no such batch.
+        """
+        return following(self.root, self.tables, self.batch(key).key)
+
+    def remove(self, key: str, who: str, when: str) -> Removal:
+        """Remove a registered batch with the tables of it alone; `who` did so, and `when` (ISO, UTC).
+
+        Raises:
+            ConfigurationError: no such batch.
+        """
+        with self._registering():
+            return remove_batch(self.root, self.tables, self.batch(key), who, when)
+
+    def removed(self) -> list[Removal]:
+        """Batches that were removed, the oldest first."""
+        return removals(self.root)
 
     def examine(
         self, place: Path, key: str, corpus_name: str | None = None, data_class: DataClass | None = None
@@ -311,16 +342,17 @@ class Home:
     def _registration(
         self, delivery: Delivery, corpus: Corpus, key: str, sha256: str, before: int
     ) -> Registration:
-        """The registered batch of this key and content, or a new one behind so many other new ones."""
+        """The registered batch of this content, or a new one behind so many other new ones."""
         batches = self.registered()
-        for batch in batches:
-            if batch.key == key:
-                if batch.sha256 == sha256:
-                    return Registration(delivery, corpus, batch, is_new=False)
-                raise CorpusMismatch(
-                    f"batch {key!r} is registered with other content (sha256 {batch.sha256[:12]}, found "
-                    f"{sha256[:12]}). A batch never changes: give the new files another key with --batch."
-                )
+        known = {batch.sha256: batch for batch in reversed(batches)}
+        of_key = {batch.key: batch for batch in batches}.get(key)
+        if of_key is not None and of_key.sha256 != sha256:
+            raise CorpusMismatch(
+                f"batch {key!r} is registered with other content (sha256 {of_key.sha256[:12]}, found "
+                f"{sha256[:12]}). A batch never changes: give the new files another key with --batch."
+            )
+        if (same := of_key or known.get(sha256)) is not None:
+            return Registration(delivery, corpus, same, is_new=False)
         number = 1 + before + max((batch.number for batch in batches), default=-1)
         files = delivery.files
         if delivery.texts is not None:

@@ -79,6 +79,15 @@ def partition_path(root: UPath | Path, table: str, *keys: str) -> UPath:
     return UPath(root).joinpath(table, *keys[:-1], f"{keys[-1]}.parquet")
 
 
+def stored_partitions(root: UPath | Path, table: str) -> list[tuple[str, ...]]:
+    """Keys of all stored partitions of a table, in the order of its path, sorted."""
+    folder = UPath(root) / table
+    depth = len(PARTITIONED_BY[table]) - 1
+    files = folder.glob("*/" * depth + "*.parquet") if folder.exists() else ()
+    found = (path.parts[-1 - depth :] for path in files if path.name != _EMPTY)
+    return sorted((*folders, file.removesuffix(".parquet")) for *folders, file in found)
+
+
 def write_table(
     table: Table,
     frame: pd.DataFrame,

@@ -15,7 +15,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, ValidationError, field_validator, model_validator
 
 from lunguage_assets.data_files import resource
-from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.errors import ConfigurationError, did_you_mean
 from lunguage_assets.judges.slots import (
     MODEL_PROVIDERS,
     OFFLINE_PROVIDERS,
@@ -189,11 +189,15 @@ class JudgesConfiguration(Part):
 
 
 def load_judges(
-    path: Path | None = None, preset: str | None = None, structurer: str | None = None
+    path: Path | None = None,
+    preset: str | None = None,
+    structurer: str | None = None,
+    *,
+    chosen_by: str = f"--preset or ${PRESET_VARIABLE}",
 ) -> JudgesConfiguration:
     """The judges file at `path`, or the bundled one, with `preset` active, or the file's own.
 
-    `structurer` stands in for the preset's own.
+    `structurer` stands in for the preset's own; `chosen_by` is the option that names the preset.
 
     Raises:
         ConfigurationError: names the file and the field.
@@ -222,8 +226,8 @@ def load_judges(
         )
     if chosen not in configuration.presets:
         raise ConfigurationError(
-            f"preset {chosen!r} is not in {file}; expected one of {', '.join(configuration.presets)}. "
-            f"Choose one with --preset or ${PRESET_VARIABLE}."
+            f"{chosen_by}: preset {chosen!r} is not in {file}; expected one of "
+            f"{', '.join(configuration.presets)}.{did_you_mean(chosen, configuration.presets)}"
         )
     configuration = configuration.model_copy(update={"preset": chosen})
     return configuration if structurer is None else _structured_by(configuration, structurer, file)

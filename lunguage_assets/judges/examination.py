@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import date
 from typing import Literal
 
@@ -27,14 +27,17 @@ def examination(
     today: date,
     environ: Mapping[str, str],
     record: BindingRecord | None = None,
+    only: Collection[str] | None = None,
 ) -> list[Message]:
     """Severity and message, judge by judge of the active preset.
 
     Looks at policy, retirement dates, prices, environment variables, installed SDKs and what the keys stand
-    for in a home (`record`); nothing is sent.
+    for in a home (`record`); nothing is sent. `only` names the judges to look at; None: all.
     """
     lines: list[Message] = []
     for key in configuration.active_judges:
+        if only is not None and key not in only:
+            continue
         slot = configuration.judges[key]
         if record is not None and (other := record.problem(key, slot)) is not None:
             lines.append(("refusal", other))

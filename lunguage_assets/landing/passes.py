@@ -123,6 +123,7 @@ class _Pass:
         self.staging = record_folder(home) / "staging"
         self.outcome = Outcome(others=listing.others)
         self.registered = {batch.key: batch.sha256 for batch in home.registered()}
+        self.removed = home.removed()
         self.most = load_settings(home.settings_file).corpus.batch_reports
         self.earlier: set[str] | None = None
         self.lent: dict[str, str] = {}
@@ -234,6 +235,11 @@ class _Pass:
         hashes = [sha256 for _, sha256 in parts]
         known = {sha256: key for key, sha256 in self.registered.items()}
         keys = [known.get(sha256, "") for sha256 in hashes]
+        if gone := next((one for one in self.removed if one.sha256 in set(hashes) - known.keys()), None):
+            raise Later(
+                f"its content was removed as batch {gone.key} on {gone.when[:10]}; `lunguage register` takes "
+                "it in again"
+            )
         if all(keys):
             self.outcome.skipped[entry.name] = keys[0]
         else:

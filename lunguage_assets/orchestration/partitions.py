@@ -13,6 +13,7 @@ import dagster as dg
 import pandas as pd
 
 from lunguage_assets.current.recipes import BATCH, RECIPES, STRUCTURER, Input, dimensions_of
+from lunguage_assets.home.home import Home
 from lunguage_assets.judges.configuration import JudgesConfiguration
 
 REPORT_BATCH = dg.DynamicPartitionsDefinition(name=BATCH)
@@ -94,6 +95,13 @@ def build_partitions(judges: JudgesConfiguration) -> Partitions:
         extractor=judges.extractor,
         panel_members={key: judges.members(key) for key in judges.rankers},
     )
+
+
+def forget_removed(instance: dg.DagsterInstance, home: Home) -> None:
+    """Take the partitions of removed batches out of an instance."""
+    gone = {removal.key for removal in home.removed()} - {batch.key for batch in home.registered()}
+    for key in gone & set(instance.get_dynamic_partitions(REPORT_BATCH.name) if gone else ()):
+        instance.delete_dynamic_partition(REPORT_BATCH.name, key)
 
 
 def partition_key(dimensions: Sequence[str], keys: Sequence[str]) -> str | dg.MultiPartitionKey:

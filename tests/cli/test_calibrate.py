@@ -74,7 +74,8 @@ def test_labels_agree_wholly_with_their_own_file(
     assert (tmp_path / "p_by_answer.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_without_a_release_there_is_nothing_to_hold_against_anything(tmp_path: Path) -> None:
+def test_without_a_release_there_is_nothing_to_hold_against_anything(tmp_path: Path, five: Path) -> None:
+    assert lunguage(tmp_path / "home", "register", "--data", five).returncode == 0
     file = tmp_path / "outcomes.csv"
     file.write_text("study_id,label,outcome\n50000001,Edema,1\n")
     said = lunguage(tmp_path / "home", "calibrate", "--outcomes", file, "--out", tmp_path / "out")

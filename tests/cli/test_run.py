@@ -261,7 +261,8 @@ def test_a_survey_and_analyses_become_tables_and_ask_nobody(finished: Finished, 
     assert not (home / "ledger.sqlite").exists()
 
 
-def test_without_a_ranking_there_is_nothing_to_analyse(tmp_path: Path) -> None:
+def test_without_a_ranking_there_is_nothing_to_analyse(tmp_path: Path, five: Path) -> None:
+    assert lunguage(tmp_path / "home", "register", "--data", five).returncode == 0
     assert "Run `lunguage run` first" in refused(lunguage(tmp_path / "home", "analyse"))
 
 

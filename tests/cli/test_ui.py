@@ -162,17 +162,49 @@ def test_a_partition_can_be_materialised_from_the_ui_to_the_same_bytes(ui: UI) -
     }
     launched = ui.ask(LAUNCH, params=params)["launchPipelineExecution"]
     assert launched["__typename"] == "LaunchRunSuccess", launched
+    _ends_well(ui, launched["run"]["runId"])
+    assert stored.read_bytes() == before
+
+
+AGAIN = """
+mutation Again($params: ReexecutionParams!) {
+  launchPipelineReexecution(reexecutionParams: $params) {
+    __typename
+    ... on LaunchRunSuccess { run { runId } }
+    ... on PythonError { message }
+  }
+}
+"""
+
+
+@pytest.mark.slow
+def test_a_run_of_the_command_line_is_in_the_timeline_and_can_be_executed_again(ui: UI) -> None:
+    (entry,) = ui.ask("{ workspaceOrError { ... on Workspace { locationEntries { name } } } }")[
+        "workspaceOrError"
+    ]["locationEntries"]
+    runs = ui.ask(
+        """{ runsOrError(filter: {pipelineName: "ingest"}) { ... on Runs { results {
+             runId tags { key } repositoryOrigin { repositoryLocationName } } } } }"""
+    )["runsOrError"]["results"]
+    assert {run["repositoryOrigin"]["repositoryLocationName"] for run in runs} == {entry["name"]}
+    shown = {tag["key"] for run in runs for tag in run["tags"]}
+    assert not [key for key in shown if "lunguage" in key], "own tags are hidden"
+    params = {"parentRunId": runs[-1]["runId"], "strategy": "ALL_STEPS"}
+    again = ui.ask(AGAIN, params=params)["launchPipelineReexecution"]
+    assert again["__typename"] == "LaunchRunSuccess", again
+    _ends_well(ui, again["run"]["runId"])
+
+
+def _ends_well(ui: UI, run_id: str) -> None:
     status = "query Run($id: ID!) { runOrError(runId: $id) { ... on Run { status } } }"
-    ended = {"SUCCESS", "FAILURE", "CANCELED"}
     found: list[str] = []
 
     def finished() -> bool:
-        found[:] = [ui.ask(status, id=launched["run"]["runId"])["runOrError"]["status"]]
-        return found[0] in ended
+        found[:] = [ui.ask(status, id=run_id)["runOrError"]["status"]]
+        return found[0] in {"SUCCESS", "FAILURE", "CANCELED"}
 
     _wait(finished, 180, f"the run does not end: {found}")
     assert found == ["SUCCESS"]
-    assert stored.read_bytes() == before
 
 
 def test_a_materialization_carries_its_rows(ui: UI) -> None:
@@ -210,6 +242,19 @@ def test_a_browser_shows_the_check_report(ui: UI, browser: Page) -> None:
     )
     browser.click("[Show Markdown]", row="report")
     browser.wait_for("All guarantees hold for")
+
+
+@pytest.mark.ui
+def test_execute_all_on_the_page_of_an_asset_looks_at_all_that_is_stored(ui: UI, browser: Page) -> None:
+    browser.open(f"{ui.url}/assets/lunguage_plus_plus?view=checks&checkDetail=p_in_range", "p_in_range")
+    button = "[...document.querySelectorAll('button')].find(one => one.innerText === 'Execute all')"
+    browser.wait_until(f"!!{button} && !{button}.disabled", "*Execute all* cannot be clicked")
+    browser.click("Execute all")
+    browser.wait_for("Launched run")
+    browser.open(f"{ui.url}/runs", "Runs")
+    browser.wait_for("conflict_free on lunguage_plus_plus")
+    browser.wait_until("!/Queued|Starting|Started/.test(document.body.innerText)", "the run does not end")
+    assert "Failure" not in browser.evaluate("document.body.innerText")
 
 
 @pytest.mark.ui

@@ -78,6 +78,15 @@ def test_a_batch_that_is_removed_from_the_home_comes_back_while_its_delivery_lie
     assert landing.batches == {"a": {"s00000001"}}
 
 
+def test_what_somebody_has_removed_does_not_come_back_by_itself(landing: Landing) -> None:
+    landing.drop("a.csv", csv(1))
+    landing.settle()
+    landing.home.remove("a", "ada", "2026-11-22T10:00:00+00:00")
+    outcome = landing.settle()
+    assert landing.batches == {}
+    assert "removed as batch a on 2026-11-22" in outcome.waiting["a.csv"]
+
+
 def test_without_its_record_everything_is_recognised_and_nothing_is_registered_again(
     landing: Landing,
 ) -> None:

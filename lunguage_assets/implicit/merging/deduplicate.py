@@ -101,9 +101,9 @@ def _assign_beliefs(rows: Iterable[Row], probabilities: pd.DataFrame) -> None:
             row.prob = row.p_low = row.p_high = 1.0 if row.positive else 0.0
             row.p_source = "definitive"
         else:
-            row.prob, row.p_low, row.p_high, row.p_source = fitted.get(
-                row.finding_id, (0.5, 0.0, 1.0, "none")
-            )
+            *believed, row.p_source = fitted.get(row.finding_id, (0.5, 0.0, 1.0, "none"))
+            # rounded as what follows from it, so that a sub-finding has its parent's p to the last digit
+            row.prob, row.p_low, row.p_high = (round(p, CLAIM_DECIMALS) for p in believed)
         row.support = round(row.prob if row.positive else 1.0 - row.prob, CLAIM_DECIMALS)
 
 

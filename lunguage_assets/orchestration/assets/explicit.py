@@ -8,6 +8,7 @@ from typing import Any
 import dagster as dg
 import pandas as pd
 
+from lunguage_assets.current.plan import not_there
 from lunguage_assets.current.recipes import BATCH
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.analysis.trust.verification import verify_with_package
@@ -81,6 +82,8 @@ def collecting(
     frames = partition_frames(hedge_phrases, list(context.asset_partition_keys_for_input("hedge_phrases")))
     by_batch = {store_keys(key, ("judge", BATCH))[1]: frame for key, frame in frames.items()}
     registered = [batch.key for batch in home.home.registered()]
+    if registered and not by_batch:
+        raise MethodError(not_there("hedge_phrases", (context.partition_key, registered[0])))
     hedges = newest_only(by_batch, registered)
     collected = HEDGE_PHRASES.frame() if hedges is None else hedges
     unknown = unknown_corrections(load_corrections(home.home.corrections_file), collected)

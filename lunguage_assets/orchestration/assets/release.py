@@ -21,9 +21,9 @@ from lunguage_assets.home.store import (
     PARTITIONED_BY,
     is_stored,
     partition_path,
-    read_sound_table,
     read_table,
 )
+from lunguage_assets.orchestration.assets.step import stored_table
 from lunguage_assets.orchestration.metadata import OWNERS, column_schema, counts, picture
 from lunguage_assets.orchestration.partitions import Partitions
 from lunguage_assets.orchestration.resources import HomeResource
@@ -34,7 +34,7 @@ from lunguage_assets.release.bundle.material import ANALYSES
 from lunguage_assets.release.bundle.newest import TABLES_PER_BATCH, NewestStudies
 from lunguage_assets.release.bundle.provenance import Origin, language_models, read_origin
 from lunguage_assets.rights import require_private
-from lunguage_assets.tables import HEDGE_VOCABULARY, REFERENCE_RANKING, RELEASE
+from lunguage_assets.tables import HEDGE_VOCABULARY, RELEASE
 
 GROUP = "release"
 BUNDLE_OP = "write_release"  # an op must not have the name of a job
@@ -85,7 +85,7 @@ def release_assets(partitions: Partitions, tables_root: Path | UPath) -> list[dg
         with plain_failures():
             folder = release_folder(home, config.out) / "release" / ranker
             root = UPath(tables_root)
-            ranking = read_sound_table(REFERENCE_RANKING, partition_path(root, "reference_ranking", ranker))
+            ranking = stored_table(home.home, "reference_ranking", (ranker,))
             now = home.standings()
             made_of = now.made_of(STEP, (ranker,))
             batches, missing = stored_batches(root, ranker, now.batches)

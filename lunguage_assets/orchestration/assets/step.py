@@ -99,7 +99,7 @@ def _recorded(step: str, recipe: Recipe, compute: Compute) -> Compute:
             now = home.standings()
             for table, place in now.places(step, keys):
                 if table in side:
-                    read[table] = _side_table(home.home, table, place)
+                    read[table] = stored_table(home.home, table, place)
             made_of = now.made_of(step, keys, by_keys(recipe, read))
             for output in compute(context, home=home, **read):
                 yield _encoded(output, keys, made_of) if isinstance(output, dg.Output) else output
@@ -111,7 +111,8 @@ def _recorded(step: str, recipe: Recipe, compute: Compute) -> Compute:
     return recorded
 
 
-def _side_table(home: Home, table: str, keys: Sequence[str]) -> pd.DataFrame:
+def stored_table(home: Home, table: str, keys: Sequence[str]) -> pd.DataFrame:
+    """A stored partition, or what to launch first."""
     try:
         return read_sound_table(TABLES[table], partition_path(home.tables, table, *keys))
     except FileNotFoundError:

@@ -8,6 +8,7 @@ from typing import Any
 
 import dagster as dg
 
+from lunguage_assets.current.recipes import BATCH
 from lunguage_assets.explicit.analysis.reliability import Estimate
 from lunguage_assets.explicit.analysis.trust.diagnostics import PositionBias, position_bias
 from lunguage_assets.explicit.analysis.trust.verification import (
@@ -40,9 +41,9 @@ def pairs_reviewed(look: Look) -> Found:
             "reasons": counts(waiting["review_reason"], "reason"),
             "examples": examples(waiting["finding_id"]),
         },
-        "Look at the pairs in the review queue (its path is with this table), put what is right into "
-        "corrections.csv in the home, and launch the job `everything` (or `lunguage run`): it reads the "
-        "corrected batches again, and fits them.",
+        f"Look at the pairs in {look.home.review_queue(look.keys['judge'], look.keys[BATCH])}, put what is "
+        f"right into {look.home.corrections_file}, and launch the job `everything` (or `lunguage run`): it "
+        "reads the corrected batches again, and fits them.",
     )
 
 

@@ -78,7 +78,7 @@ QUALITY: dict[str, tuple[str, ...]] = {
 }
 """Job -> partitions of the tables at which it looks."""
 
-NEWEST = "lunguage/newest"
+NEWEST = ".dagster/lunguage_newest"
 """Run tag of a nightly look: number of the event with which the newest table it looks at was made."""
 
 

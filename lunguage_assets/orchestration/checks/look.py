@@ -18,14 +18,15 @@ from lunguage_assets.current.plan import first_job, not_there
 from lunguage_assets.current.recipes import BATCH, RECIPES
 from lunguage_assets.errors import InvalidTable, LunguageError
 from lunguage_assets.home.home import Home
-from lunguage_assets.home.store import PARTITIONED_BY, partition_path, read_table
-from lunguage_assets.orchestration.partitions import Partitions, store_keys
+from lunguage_assets.home.store import PARTITIONED_BY, partition_path, read_table, stored_partitions
+from lunguage_assets.orchestration.checks.report import examples
+from lunguage_assets.orchestration.partitions import Partitions, partition_key, store_keys
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.withheld import plain_failures
 from lunguage_assets.settings import CheckSettings
 from lunguage_assets.tables import TABLES
 
-RULES_TAG = {"lunguage/rules": "all"}
+RULES_TAG = {".dagster/lunguage_rules": "all"}
 """Run tag with which Great Expectations runs the rules of the schemas too."""
 
 
@@ -137,15 +138,52 @@ class Check:
     def result(self, look: Look) -> dg.AssetCheckResult:
         """What it finds, with the partition and the file it looked at."""
         found = self(look)
-        about = {"partition": "|".join(look.keys.values()), **found.metadata}
-        link = {"table": dg.MetadataValue.path(str(look.path(self.table)))}
-        advice = {} if found.passed else {"remedy": found.remedy}
         return dg.AssetCheckResult(
             asset_key=self.key.asset_key,
             check_name=self.name,
             passed=found.passed,
             severity=found.severity,
-            metadata=about | link | advice,
+            metadata=self._told(look, found),
+        )
+
+    def evaluation(self, look: Look, partition: str) -> dg.AssetCheckEvaluation:
+        """The same as the result of a partition in a run that has none."""
+        found = self(look)
+        return self._evaluated(found, self._told(look, found), partition)
+
+    def summary(self, evaluations: Sequence[dg.AssetCheckEvaluation], alone: str) -> dg.AssetCheckEvaluation:
+        """What it came to in all stored partitions; `alone` is the job that looks at one of them."""
+        failing = [one for one in evaluations if not one.passed]
+        errors = any(one.severity is dg.AssetCheckSeverity.ERROR for one in failing)
+        severity = dg.AssetCheckSeverity.ERROR if errors else dg.AssetCheckSeverity.WARN
+        remedy = f"See *Partitions* for each; the job `{alone}` looks at one of them again."
+        if not evaluations:
+            remedy = f"Nothing of this table is stored: launch the job `{first_job(self.table)}` first."
+        found = Found(bool(evaluations) and not failing, {}, remedy, severity)
+        metadata = {
+            "partitions": len(evaluations),
+            "failing_partitions": len(failing),
+            "failing": examples(one.partition for one in failing),
+        }
+        return self._evaluated(found, metadata | ({} if found.passed else {"remedy": remedy}))
+
+    def _told(self, look: Look, found: Found) -> dict[str, Any]:
+        about = {"partition": "|".join(look.keys.values()), **found.metadata}
+        link = {"table": dg.MetadataValue.path(str(look.path(self.table)))}
+        advice = {} if found.passed else {"remedy": found.remedy}
+        return about | link | advice
+
+    def _evaluated(
+        self, found: Found, metadata: Mapping[str, Any], partition: str | None = None
+    ) -> dg.AssetCheckEvaluation:
+        return dg.AssetCheckEvaluation(
+            asset_key=self.key.asset_key,
+            check_name=self.name,
+            passed=found.passed,
+            severity=found.severity,
+            metadata=metadata,
+            blocking=self.blocking,
+            partition=partition,
         )
 
 
@@ -160,6 +198,8 @@ def looked_at_together(
     name: str, alone: str, tables: Sequence[str], checks: Sequence[Check], partitions: Partitions
 ) -> dg.AssetChecksDefinition:
     """One step of a run for the checks of tables that are made together; those that block come first.
+
+    A run without a partition (*Execute all* in the UI) looks at every stored one.
 
     Args:
         name: of the step.
@@ -179,18 +219,29 @@ def looked_at_together(
     )
     def look_at_them(
         context: dg.AssetCheckExecutionContext, home: HomeResource
-    ) -> Iterator[dg.AssetCheckResult]:
-        if not context.has_partition_key:
-            raise dg.Failure(
-                "These checks look at one partition, and none was chosen. Launch the job "
-                f"`{alone}`, and choose a partition there.",
-                allow_retries=False,
-            )
-        keys = dict(zip(dimensions, store_keys(context.partition_key, dimensions), strict=True))
-        look = Look(home, keys, all_rules=RULES_TAG.items() <= context.run.tags.items())
+    ) -> Iterator[dg.AssetCheckResult | dg.AssetCheckEvaluation | dg.Output]:
+        chosen = [check for check in in_order if check.key in context.selected_asset_check_keys]
+        all_rules = RULES_TAG.items() <= context.run.tags.items()
+
+        def look_at(keys: Sequence[str]) -> Look:
+            return Look(home, dict(zip(dimensions, keys, strict=True)), all_rules=all_rules)
+
         with plain_failures():
-            for check in in_order:
-                if check.key in context.selected_asset_check_keys:
-                    yield check.result(look)
+            if context.has_partition_key:
+                look = look_at(store_keys(context.partition_key, dimensions))
+                yield from (check.result(look) for check in chosen)
+                return
+            # Not `AssetCheckResult`: of a run without a partition it asks for the one of the run.
+            stored = {table: stored_partitions(home.home.tables, table) for table in tables}
+            found: dict[Check, list[dg.AssetCheckEvaluation]] = {check: [] for check in chosen}
+            for keys in sorted({keys for of_table in stored.values() for keys in of_table}):
+                look = look_at(keys)  # its tables are let go with it
+                for check in chosen:
+                    if keys in stored[check.table]:
+                        found[check].append(check.evaluation(look, partition_key(dimensions, keys)))
+                        yield found[check][-1]
+            for check in chosen:
+                yield check.summary(found[check], alone)
+                yield dg.Output(None, check.spec(partitions).get_python_identifier())
 
     return look_at_them

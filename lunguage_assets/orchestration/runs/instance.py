@@ -116,6 +116,22 @@ def _sealed(text: str) -> str:
     return f"{text}{_SEAL}{hashlib.sha256(text.encode('utf-8')).hexdigest()}\n"
 
 
+_AT_WORK = (
+    dg.DagsterRunStatus.NOT_STARTED,
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
+    dg.DagsterRunStatus.CANCELING,
+)
+
+
+def runs_of_batch(instance: dg.DagsterInstance, key: str) -> list[str]:
+    """Ids of runs on a batch that wait or have not ended, without those whose process was killed."""
+    close_abandoned_runs(instance)
+    statuses = [dg.DagsterRunStatus.QUEUED, *_AT_WORK]
+    runs = instance.get_runs(dg.RunsFilter(statuses=statuses))
+    return [run.run_id for run in runs if key in run.tags.get("dagster/partition", "").split("|")]
+
+
 def close_abandoned_runs(instance: dg.DagsterInstance) -> int:
     """Report runs as failed whose process on this machine was killed, and free what they held; returns how
     many.
@@ -123,13 +139,7 @@ def close_abandoned_runs(instance: dg.DagsterInstance) -> int:
     Where no daemon watches, nobody else does, and the UI would show them as running.
     """
     closed = 0
-    unfinished = (
-        dg.DagsterRunStatus.NOT_STARTED,
-        dg.DagsterRunStatus.STARTING,
-        dg.DagsterRunStatus.STARTED,
-        dg.DagsterRunStatus.CANCELING,
-    )
-    for run in instance.get_runs(dg.RunsFilter(statuses=list(unfinished))):
+    for run in instance.get_runs(dg.RunsFilter(statuses=list(_AT_WORK))):
         process = worker_of(instance, run)
         if process is not None and is_gone(process):
             instance.report_run_failed(

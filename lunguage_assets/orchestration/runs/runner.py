@@ -26,7 +26,7 @@ from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.dagster_private import runs_of_location, was_interrupted
 from lunguage_assets.orchestration.io_manager import build_catalog
 from lunguage_assets.orchestration.jobs import tables_of_job
-from lunguage_assets.orchestration.partitions import REPORT_BATCH, partition_key
+from lunguage_assets.orchestration.partitions import REPORT_BATCH, forget_removed, partition_key
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.backfill import plan_backfill
 from lunguage_assets.orchestration.runs.command_lock import command_at_work
@@ -171,6 +171,7 @@ class Runner:
         close_abandoned_runs(self._instance)
         remove_abandoned_files(home.tables)
         self._instance.add_dynamic_partitions(REPORT_BATCH.name, [batch.key for batch in home.registered()])
+        forget_removed(self._instance, home)
         self._build_catalog()  # always: an upgrade may have changed a table's columns
         note_changed(self._instance, self._home.standings())
 

@@ -15,10 +15,10 @@ from contextlib import suppress
 import dagster as dg
 import psutil
 
-PROCESS_TAG = "lunguage/process"
-"""Run tag: the process that executes the run."""
+PROCESS_TAG = ".dagster/lunguage_process"
+"""Run tag: the process that executes the run. Dagster shows no tags that begin with `.dagster/`."""
 
-OWNER_TAG = "lunguage/process_of"
+OWNER_TAG = ".dagster/lunguage_process_of"
 """Run tag: the run that `PROCESS_TAG` was set for. A run that is tried again takes over the tags of the one
 before, and with them its process.
 """

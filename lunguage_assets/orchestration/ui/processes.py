@@ -6,6 +6,7 @@ without a UI when the port is taken.
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -19,6 +20,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.orchestration.dagster_private import LOCATION
 from lunguage_assets.orchestration.runs.runner import RunFailed
 from lunguage_assets.orchestration.ui import webserver
 
@@ -46,6 +48,18 @@ def require_free(host: str, port: int) -> None:
         ) from None
 
 
+def workspace_file(folder: Path, code: str) -> Path:
+    """The file that names the code location behind the socket `code`.
+
+    By its name the UI knows jobs, switches and runs again. Without a file the name would be that of the
+    socket, another one each time.
+    """
+    place = folder / "workspace.yaml"
+    server = {"grpc_server": {"socket": code, "location_name": LOCATION}}
+    place.write_text(json.dumps({"load_from": [server]}), encoding="utf-8")
+    return place
+
+
 class Serving:
     """The processes of one UI; they end together.
 
@@ -66,13 +80,13 @@ class Serving:
             RunFailed: a process ended, or nothing answers in time; the message names the log.
         """
         code = str(Path(self._folder.name) / "code")
-        there = ["--grpc-socket", code]
-        location = ["-m", "lunguage_assets.definitions", "--socket", code]
-        self._launch([*_PYTHON, "dagster", "code-server", "start", *location])
+        there = ["--workspace", str(workspace_file(Path(self._folder.name), code))]
+        quiet = ["--log-level", "warning"]
+        self._launch([*_PYTHON, "dagster", "code-server", "start", "-m", LOCATION, "--socket", code, *quiet])
         self._wait(lambda: Path(code).exists(), "the code server")
-        self._launch([str(Path(sys.executable).with_name("dagster-daemon")), "run", *there])
+        self._launch([str(Path(sys.executable).with_name("dagster-daemon")), "run", *there, *quiet])
+        served = ["--host", host, "--port", str(port), "--dagster-log-level", "warning"]
         quiet = ["--uvicorn-log-level", "warning", "--suppress-warnings"]
-        served = ["--host", host, "--port", str(port)]
         self._launch([*_PYTHON, webserver.__name__, *served, *quiet, *there])
         asked = "127.0.0.1" if host in ("0.0.0.0", "localhost") else host
         self._wait(lambda: _answers(f"http://{asked}:{port}{webserver.HEALTH}"), "the webserver")

@@ -250,6 +250,12 @@ def test_every_finding_gets_a_probability_an_interval_and_their_source() -> None
     assert set(frame["encoder"]) == {"lexical-1"}
 
 
+def test_p_has_as_many_digits_as_what_follows_from_it() -> None:
+    """Or a sub-finding would differ from its parent in the last digits."""
+    found = deduplicated([said("c", "tp", p=0.7411685071444118)]).iloc[0]
+    assert found["prob"] == found["support"] == 0.741168507144
+
+
 def test_every_distinct_phrase_is_encoded_once_for_the_whole_batch() -> None:
     rows = [
         said(ent, study=f"s0000000{study}", row=number)

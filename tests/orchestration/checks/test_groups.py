@@ -120,15 +120,48 @@ def test_a_broken_guarantee_fails_the_run_and_the_other_checks_are_reported_all_
     assert accounts["study_id"].iloc[0] in str(failed["expectations"].metadata["report"].value)
 
 
-def test_checks_without_a_partition_say_which_job_to_launch(small: SmallHome) -> None:
+Evaluations = dict[tuple[str, str | None], dg.AssetCheckEvaluation]
+
+
+def checked_without_a_partition(small: SmallHome, table: str) -> Evaluations:
+    """As *Execute all* on the page of an asset does; by name and partition."""
     whole = small.definitions.get_repository_def().get_implicit_global_asset_job_def()
-    check = dg.AssetCheckKey(dg.AssetKey("terms"), "expectations")
-    result = whole.get_subset(asset_selection=set(), asset_check_selection={check}).execute_in_process(
+    keys = {check.key for check in CHECKS if check.table == table}
+    result = whole.get_subset(asset_selection=set(), asset_check_selection=keys).execute_in_process(
         instance=small.instance, raise_on_error=False
     )
-    (failure,) = [event.step_failure_data for event in result.all_events if event.is_step_failure]
-    assert failure.user_failure_data is not None
-    assert "Launch the job `quality_of_batch`" in str(failure.user_failure_data.description)
+    assert result.success
+    return {(one.check_name, one.partition): one for one in result.get_asset_check_evaluations()}
+
+
+def test_checks_without_a_partition_look_at_all_that_is_stored(small: SmallHome) -> None:
+    small.make(tables_of_job("expand"), PANEL_FIRST)  # Dagster knows of a materialisation
+    found = checked_without_a_partition(small, "lunguage_plus_plus")
+    names = ("expectations", "conflict_free", "p_in_range")
+    assert set(found) == {(name, partition) for name in names for partition in (None, "panel|first")}
+    assert all(evaluation.passed for evaluation in found.values())
+    assert found["p_in_range", None].metadata["partitions"].value == 1
+    assert found["conflict_free", "panel|first"].metadata["violations"].value == 0
+
+
+def test_a_look_at_all_that_is_stored_names_the_partitions_that_fail(small: SmallHome) -> None:
+    good = Path(str(partition_path(small.home.tables, "accounting", "panel", "first")))
+    accounts = read_table(ACCOUNTING, good)
+    store_unchecked(ACCOUNTING, accounts.assign(balanced=False), good.with_name("broken.parquet"))
+    found = checked_without_a_partition(small, "accounting")
+    assert found["accounts_balance", "panel|first"].passed
+    whole = found["accounts_balance", None]
+    assert not whole.passed
+    assert whole.metadata["partitions"].value == 2
+    assert whole.metadata["failing"].value == "panel|broken"
+    assert "`quality_of_result`" in str(whole.metadata["remedy"].value)
+
+
+def test_checks_of_a_table_of_which_nothing_is_stored_say_what_to_launch(small: SmallHome) -> None:
+    for found in checked_without_a_partition(small, "judge_agreement").values():
+        assert not found.passed
+        assert found.severity is dg.AssetCheckSeverity.WARN
+        assert "launch the job `analyse`" in str(found.metadata["remedy"].value)
 
 
 def due(small: SmallHome, job: str) -> list[dg.RunRequest]:

@@ -1,0 +1,121 @@
+"""`lunguage batches` and `lunguage status` on a finished home."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+from commands import lunguage
+from finished_homes import Finished
+from platform_support import contents
+
+from lunguage_assets.home.home import Home
+from lunguage_assets.orchestration.partitions import REPORT_BATCH
+from lunguage_assets.orchestration.runs.instance import dagster_instance
+
+
+@pytest.fixture
+def home(finished: Finished, tmp_path: Path) -> Path:
+    shutil.copytree(finished.home, tmp_path / "home")
+    return tmp_path / "home"
+
+
+def partitions(home: Path, *added: str) -> list[str]:
+    with dagster_instance(Home(home)) as instance:
+        instance.add_dynamic_partitions(REPORT_BATCH.name, added)
+        return sorted(instance.get_dynamic_partitions(REPORT_BATCH.name))
+
+
+def status(home: Path) -> dict[str, Any]:
+    done = lunguage(home, "status", "--json")
+    assert done.returncode == 0, done.stderr
+    return dict(json.loads(done.stdout))
+
+
+def test_status_shows_what_there_is_and_changes_nothing(home: Path) -> None:
+    before = contents(home)
+    shown = lunguage(home, "status")
+    assert shown.returncode == 0, shown.stderr
+    for part in (
+        "first  40 studies, delivered as findings",
+        "preset offline",
+        "panel (lexicon, cues): 2 of 2 batches; release v2, current",
+        "cues (cues): not begun",
+        "everything is current",
+        "$0.00 today (UTC), $0.00 in all",
+    ):
+        assert part in shown.stdout, shown.stdout
+    found = status(home)
+    assert [batch["studies"] for batch in found["batches"]] == [40, 5]
+    assert found["rankers"]["panel"]["to_make"] == []
+    assert contents(home) == before
+
+
+def test_status_says_what_is_stale_and_why(home: Path) -> None:
+    (home / "settings.toml").write_text((home / "settings.toml").read_text() + "[implicit]\nmode = 'paper'\n")
+    panel = status(home)["rankers"]["panel"]
+    assert panel["release_is"].startswith("stale: merge settings changed")
+    assert {"step": "expand (panel x first)", "because": ["merge settings changed"]} in panel["to_make"]
+    assert "to make: expand (panel x first), merge settings changed" in lunguage(home, "status").stdout
+
+
+def test_what_would_go_is_listed_and_nothing_goes_without_yes(home: Path) -> None:
+    before = contents(home)
+    done = lunguage(home, "batches", "remove", "second")
+    assert done.returncode == 1
+    assert "lunguage batches remove second --yes" in done.stderr
+    assert "lunguage_plus_plus" in done.stdout
+    assert "stays    hedge_vocabulary (lexicon)" in done.stdout
+    assert "stays    release panel/v1, sealed" in done.stdout
+    assert contents(home) == before
+
+
+def test_a_removed_batch_is_gone_from_tables_partitions_and_the_next_release(home: Path) -> None:
+    assert partitions(home, "first", "second") == ["first", "second"]
+    done = lunguage(home, "batches", "remove", "second", "--yes")
+    assert done.returncode == 0, done.stderr
+    assert partitions(home) == ["first"]
+    assert not list((home / "tables").rglob("second.parquet"))
+    assert (home / "release" / "panel" / "v1").is_dir()
+    found = status(home)
+    assert found["removed"][0]["who"] == getpass.getuser()
+    (step,) = found["rankers"]["panel"]["to_make"]
+    assert step["step"] == "release (panel)"
+    assert "a batch or an analysis was removed" in step["because"]
+    assert "second  removed" in lunguage(home, "batches", "list").stdout
+
+
+def test_a_partition_that_a_killed_removal_left_is_taken_away_by_the_next(home: Path) -> None:
+    partitions(home, "first", "second")
+    Home(home).remove("second", "ada", "2026-11-22T10:00:00+00:00")  # and then the process was killed
+    assert lunguage(home, "batches", "remove", "second", "--yes").returncode == 0
+    assert partitions(home) == ["first"]
+
+
+def test_a_mistyped_partition_can_be_removed(home: Path) -> None:
+    partitions(home, "first", "second", "secnod")
+    assert "is gone" in lunguage(home, "batches", "remove", "secnod").stdout
+    assert partitions(home) == ["first", "second"]
+    refused = lunguage(home, "batches", "remove", "third")
+    assert refused.returncode == 1
+    assert "registered: first, second" in refused.stderr
+
+
+def test_a_batch_on_which_a_run_works_is_not_removed(home: Path) -> None:
+    with dagster_instance(Home(home)) as instance:
+        tags = {"dagster/partition": "panel|second"}
+        run = instance.create_run_for_job(_nothing, tags=tags)
+    refused = lunguage(home, "batches", "remove", "second", "--yes")
+    assert refused.returncode == 1
+    assert f"run {run.run_id} works on batch 'second'" in refused.stderr
+    assert [batch.key for batch in Home(home).registered()] == ["first", "second"]
+
+
+@dg.job
+def _nothing() -> None:
+    pass

@@ -1,0 +1,70 @@
+"""Commands that only look make nothing, and name the home that has results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from commands import lunguage
+
+LOOKING = {
+    "status": ("status",),
+    "status as JSON": ("status", "--json"),
+    "batches list": ("batches", "list"),
+    "batches remove": ("batches", "remove", "sample", "--yes"),
+    "explain": ("explain", "s1"),
+    "compare-modes": ("compare-modes",),
+    "analyse": ("analyse",),
+    "backfill": ("backfill", "--judge", "lexicon"),
+    "backfill --queue": ("backfill", "--judge", "lexicon", "--queue"),
+    "ledger stats": ("ledger", "stats"),
+    "ledger export": ("ledger", "export", "answers.parquet"),
+    "tables save": ("tables", "save", "saved"),
+    "encode phrases": ("encode", "phrases", "--out", "phrases.parquet"),
+    "survey make": ("survey", "make", "--out", "survey"),
+    "survey make-ratings": ("survey", "make-ratings", "--out", "survey"),
+    "calibrate": ("calibrate", "--outcomes", "given.csv", "--out", "calibrated"),
+    "compare-labels": ("compare-labels", "--with", "given.csv", "--out", "compared"),
+}
+
+
+@pytest.fixture
+def beside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with a home that is in use, `.lunguage-sample`, and a file to be given."""
+    folder = tmp_path / "work"
+    (folder / ".lunguage-sample").mkdir(parents=True)
+    corpus = '{"name": "invented", "data_class": "synthetic"}'
+    (folder / ".lunguage-sample" / "corpus.json").write_text(corpus)
+    (folder / "given.csv").write_text("study_id,label,outcome\n")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def listed(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+@pytest.mark.parametrize("arguments", LOOKING.values(), ids=LOOKING.keys())
+def test_a_command_that_looks_makes_no_home_and_names_the_one_that_is_in_use(
+    arguments: tuple[str, ...], beside: Path
+) -> None:
+    before = listed(beside)
+    done = lunguage(beside / ".lunguage", *arguments)
+    assert done.returncode == 1, done.stdout
+    (line,) = done.stderr.splitlines()
+    assert "export LUNGUAGE_HOME=.lunguage-sample" in line
+    assert listed(beside) == before
+
+
+def test_doctor_and_estimate_make_no_home_either(beside: Path, five: Path) -> None:
+    before = listed(beside)
+    assert lunguage(beside / ".lunguage", "doctor").returncode == 0
+    assert lunguage(beside / ".lunguage", "estimate", "--data", five).returncode == 0
+    assert listed(beside) == before
+
+
+def test_without_any_home_the_first_command_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = lunguage(tmp_path / "home", "status").stderr
+    assert "lunguage run --data DIR" in said
+    assert "export" not in said

@@ -1,0 +1,140 @@
+"""What commands say: short helps, mistyped names, what would stop a run, signs of life."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+import pytest
+from commands import lunguage
+from finished_homes import Finished
+
+from lunguage_assets.cli import console
+from lunguage_assets.cli.main import commands
+from lunguage_assets.current.plan import Stage
+from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.settings import load_settings
+
+JUDGES = """
+preset = "cloud"
+presets.cloud = { panel = "two", extractor = "one" }
+panels.two = { members = ["one", "gone", "shy"] }
+judges.one = { provider = "openai", model = "model-1", retires_on = 2199-01-01 }
+judges.gone = { provider = "openai", model = "model-2", retires_on = 2020-01-01 }
+judges.shy = { provider = "openai", model = "model-3", retires_on = 2199-01-01, allowed_data = [] }
+"""
+
+
+def groups() -> list[click.Group]:
+    return [commands, *(one for one in commands.commands.values() if isinstance(one, click.Group))]
+
+
+def test_the_help_of_every_command_fits_on_its_line_and_begins_with_a_verb() -> None:
+    for group in groups():
+        for name, command in group.commands.items():
+            said = command.get_short_help_str(60)
+            assert said.endswith("."), name
+            assert not said.endswith("..."), f"{name}: {command.short_help}"
+            assert said.split()[0].istitle(), name
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("explan", "explain"), ("regsiter", "register"), ("statu", "status")]
+)
+def test_a_mistyped_command_is_guessed(typed: str, meant: str, tmp_path: Path) -> None:
+    done = lunguage(tmp_path, typed)
+    assert done.returncode == 2
+    assert f"Did you mean '{meant}'?" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ('[implicit]\nencodr = "lexical"', r"unknown option 'implicit\.encodr'\. Did you mean 'encoder'\?"),
+        ("[implict]\n", r"unknown option 'implict'\. Did you mean 'implicit'\?"),
+        ('[implicit]\nanchors = ""', r"belongs into another group: explicit\.anchors"),
+        ("[implicit]\nzzz = 1", r"settings\.toml lists all options"),
+    ],
+)
+def test_a_mistyped_option_of_the_settings_is_guessed(written: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "settings.toml").write_text(written)
+    with pytest.raises(ConfigurationError, match=said):
+        load_settings(tmp_path / "settings.toml")
+
+
+def test_a_wrong_preset_is_said_with_the_option_that_chose_it(tmp_path: Path, five: Path) -> None:
+    run = ("run", "--data", five)
+    said = lunguage(tmp_path / "home", *run, "--preset", "panel-2025").stderr
+    assert said.startswith("lunguage: --preset: preset 'panel-2025'")
+    assert "Did you mean 'panel-2026'?" in said
+    said = lunguage(tmp_path / "home", *run, LUNGUAGE_PRESET="ofline").stderr
+    assert said.startswith("lunguage: $LUNGUAGE_PRESET: preset 'ofline'")
+    assert not (tmp_path / "home").exists()
+
+
+def test_everything_that_keeps_judges_from_being_asked_is_said_before_the_first_stage(
+    tmp_path: Path, five: Path
+) -> None:
+    (tmp_path / "judges.toml").write_text(JUDGES)
+    done = lunguage(
+        tmp_path / "home", "run", "--data", five,
+        LUNGUAGE_JUDGES=str(tmp_path / "judges.toml"), OPENAI_API_KEY=None,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    for part in ("OPENAI_API_KEY is not set", "'model-2' retired on 2020-01-01", "'shy' may not receive"):
+        assert part in line, part
+    assert not (tmp_path / "home" / "tables").exists()
+
+
+def test_a_place_for_the_release_that_cannot_be_used_is_said_before_anything_is_made(
+    tmp_path: Path, five: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    done = lunguage(tmp_path / "home", "run", "--data", five, "--out", tmp_path / "file" / "x")
+    assert "file is a file; expected a folder" in done.stderr
+    if os.geteuid():  # the administrator may write everywhere
+        (tmp_path / "closed").mkdir(mode=0o500)
+        done = lunguage(tmp_path / "home", "run", "--data", five, "--out", tmp_path / "closed")
+        assert "may not write into" in done.stderr
+    assert not (tmp_path / "home").exists()
+
+
+def test_an_error_of_the_file_system_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuses(*_: object) -> None:
+        raise PermissionError(13, "Permission denied", "/somewhere")
+
+    monkeypatch.setattr("lunguage_assets.cli.home_option.chosen_home", refuses)
+    done = lunguage(tmp_path, "status")
+    assert done.stderr.startswith("lunguage: Permission denied: /somewhere. This account must be allowed")
+
+
+def test_the_same_files_under_another_key_are_known(
+    ran: tuple[Path, str], tmp_path: Path, five: Path
+) -> None:
+    done = lunguage(ran[0], "run", "--data", five, "--batch", "again")
+    assert done.stdout.startswith("the content of again is registered as batch first, which is used\n")
+    assert "nothing to do" in done.stdout
+
+
+def test_without_a_terminal_a_stage_gives_signs_of_life(capsys: pytest.CaptureFixture[str]) -> None:
+    display = console.RunDisplay()
+    display.stage(Stage("analyse", ("panel",)), 0, 1)
+    display.sign_of_life()
+    assert capsys.readouterr().out.splitlines() == [
+        "[1/1] analyse (panel)",
+        "    still at analyse (panel), for 0 s",
+    ]
+
+
+def test_analyses_say_that_the_release_lacks_them_only_where_it_does(
+    finished: Finished, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from lunguage_assets.home.home import Home
+    from lunguage_assets.orchestration.runs.runner import Outcome
+
+    for stale in (True, False):
+        console.print_analyses(Home(finished.home), "panel", Outcome(), release_is_stale=stale)
+        assert ("the release is from before" in capsys.readouterr().out) == stale

@@ -1,0 +1,144 @@
+"""Removing a batch: all that is of it alone goes, the rest stays, and a killed removal is finished."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from unittest import mock
+
+import pytest
+
+from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.home.home import Home
+from lunguage_assets.home.record import MadeOf
+from lunguage_assets.home.store import partition_path, stored_partitions, write_table
+from lunguage_assets.sample import write_sample
+from lunguage_assets.tables import TABLES
+
+WHEN = "2026-11-22T10:00:00+00:00"
+OF_FIRST = (
+    ("findings", ("first",)),
+    ("hedge_phrases", ("lexicon", "first")),
+    ("fitted_probabilities", ("panel", "first")),
+)
+VOCABULARY = ("hedge_vocabulary", ("lexicon",))
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Batches `first` and `second`, with a few stored tables each, and a vocabulary made of both."""
+    root = tmp_path_factory.mktemp("filled")
+    home = Home(root / "home")
+    for number, batch in enumerate(("first", "second")):
+        write_sample(root / batch, reports=1, seed=number)
+        home.register(root / batch, batch)
+        for table, keys in OF_FIRST:
+            store(home, table, *keys[:-1], batch)
+        queue = home.review_queue("lexicon", batch)
+        queue.parent.mkdir(parents=True, exist_ok=True)
+        queue.write_text("finding_id\n")
+    inputs = {f"hedge_phrases/lexicon/{batch}": "v" for batch in ("first", "second")}
+    store(home, "hedge_vocabulary", "lexicon", made_of=MadeOf(inputs=inputs))
+    (home.release / "panel" / "v1").mkdir(parents=True)
+    return home.root
+
+
+def store(home: Home, name: str, *keys: str, made_of: MadeOf | None = None) -> None:
+    table = TABLES[name]
+    write_table(table, table.frame(), partition_path(home.tables, name, *keys), keys, made_of)
+
+
+@pytest.fixture
+def home(filled: Path, tmp_path: Path) -> Home:
+    shutil.copytree(filled, tmp_path / "home")
+    return Home(tmp_path / "home")
+
+
+def files(home: Home) -> list[str]:
+    """All files but the record of the removals and locks."""
+    return sorted(
+        str(path.relative_to(home.root))
+        for path in home.root.rglob("*")
+        if path.is_file() and path.name not in ("removals.json", ".lock")
+    )
+
+
+def test_what_goes_and_what_stays_is_told_before(home: Home) -> None:
+    before = files(home)
+    found = home.following("first")
+    assert sorted(found.own) == sorted(OF_FIRST)
+    assert found.kept == (VOCABULARY,)
+    assert [path.name for path in found.review] == ["first.csv"]
+    assert files(home) == before
+
+
+def test_everything_of_the_batch_alone_goes_and_nothing_else(home: Home) -> None:
+    before = files(home)
+    home.remove("first", "ada", WHEN)
+    gone = set(before) - set(files(home))
+    assert all("first" in name for name in gone)
+    assert not any("first" in name for name in files(home))
+    assert [batch.key for batch in home.registered()] == ["second"]
+    assert stored_partitions(home.tables, "hedge_vocabulary") == [("lexicon",)]
+    assert (home.release / "panel" / "v1").is_dir()
+
+
+def test_who_removed_what_and_when_is_kept(home: Home) -> None:
+    sha256 = home.batch("first").sha256
+    home.remove("first", "ada", WHEN)
+    (noted,) = json.loads((home.root / "removals.json").read_text())
+    assert noted == {
+        "key": "first", "sha256": sha256, "number": 0, "who": "ada", "when": WHEN, "tables": 3,
+        "finished": True,
+    }  # fmt: skip
+
+
+def dies_after(steps: int) -> Callable[..., None]:
+    """`Path.unlink`, until a kill."""
+    unlink, left = Path.unlink, iter(range(steps))
+
+    def dying(path: Path, missing_ok: bool = False) -> None:
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+        unlink(path, missing_ok=missing_ok)
+
+    return dying
+
+
+@pytest.mark.parametrize("steps", range(5))
+def test_a_removal_that_was_killed_is_finished_by_the_next_registration(home: Home, steps: int) -> None:
+    whole = Home(home.root.with_name("whole"))
+    shutil.copytree(home.root, whole.root)
+    whole.remove("first", "ada", WHEN)
+    with mock.patch.object(Path, "unlink", dies_after(steps)), suppress(KeyboardInterrupt):
+        home.remove("first", "ada", WHEN)
+    assert files(home) != files(whole)
+    home.register(whole.batches / "second", "second")
+    assert files(home) == files(whole)
+    assert home.removed() == whole.removed()
+
+
+def test_a_key_that_was_removed_can_be_given_again_and_loses_nothing_later(
+    home: Home, tmp_path: Path
+) -> None:
+    home.remove("first", "ada", WHEN)
+    write_sample(tmp_path / "other", reports=1, seed=9)
+    home.register(tmp_path / "other", "first")
+    store(home, "findings", "first")
+    home.remove("second", "ada", WHEN)
+    assert stored_partitions(home.tables, "findings") == [("first",)]
+    assert [batch.key for batch in home.registered()] == ["first"]
+
+
+def test_a_batch_that_is_not_there_cannot_be_removed(home: Home) -> None:
+    with pytest.raises(ConfigurationError, match="is not registered"):
+        home.remove("third", "ada", WHEN)
+    assert home.removed() == []
+
+
+def test_the_same_content_under_another_key_is_the_batch_that_is_there(home: Home) -> None:
+    assert home.register(home.batches / "first", "another").key == "first"
+    assert [batch.key for batch in home.registered()] == ["first", "second"]

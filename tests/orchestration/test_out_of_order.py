@@ -1,0 +1,67 @@
+"""A job that is launched too early says what to launch first; a batch that nobody registered is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from small_homes import SmallHome, write_deliveries
+
+from lunguage_assets.current.plan import STEPS_OF_JOB
+from lunguage_assets.current.recipes import dimensions_of
+from lunguage_assets.orchestration.jobs import tables_of_job
+from lunguage_assets.orchestration.partitions import REPORT_BATCH, partition_key
+
+KEYS = {"judge": "lexicon", "ranker": "panel", "structurer": "rules", "report_batch": "first"}
+NEEDS_NOTHING = ("read_reports", "ingest", "analyse_structuring")
+"""The last compares what is there, and of a batch of findings there is nothing to compare."""
+
+
+@pytest.fixture(scope="module")
+def registered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SmallHome]:
+    """A home in which a batch is registered and nothing made."""
+    root = tmp_path_factory.mktemp("registered")
+    with SmallHome.opened(root / "home") as small:
+        small.register(write_deliveries(root / "deliveries", reports=2, batches=("first",)))
+        yield small
+
+
+def why(small: SmallHome, job: str, **keys: str) -> str:
+    """Why a job fails that is launched for a partition."""
+    dimensions = dimensions_of(tables_of_job(job)[0])
+    chosen = [(KEYS | keys)[dimension] for dimension in dimensions]
+    result = small.unchecked.resolve_job_def(job).execute_in_process(
+        instance=small.instance, partition_key=partition_key(dimensions, chosen), raise_on_error=False
+    )
+    return reason(result)
+
+
+def reason(result: dg.ExecuteInProcessResult) -> str:
+    failures = [event.step_failure_data for event in result.all_events if event.is_step_failure]
+    assert failures, "it succeeds"
+    assert failures[0].user_failure_data is not None, failures[0].error
+    return str(failures[0].user_failure_data.description)
+
+
+@pytest.mark.parametrize("job", sorted(STEPS_OF_JOB.keys() - NEEDS_NOTHING))
+def test_what_to_launch_first_is_said(registered: SmallHome, job: str) -> None:
+    said = why(registered, job)
+    assert "FileNotFoundError" not in said
+    assert "aunch" in said or "lunguage" in said, said
+
+
+def test_a_partition_that_is_no_batch_is_refused_with_what_takes_it_away(registered: SmallHome) -> None:
+    registered.instance.add_dynamic_partitions(REPORT_BATCH.name, ["frist"])
+    said = why(registered, "ingest", report_batch="frist")
+    assert "batch 'frist' is not registered" in said
+    assert "lunguage batches remove frist" in said
+
+
+def test_everything_on_an_empty_home_says_that_no_batch_is_registered(tmp_path: Path) -> None:
+    with SmallHome.opened(tmp_path / "home") as empty:
+        job = empty.definitions.resolve_job_def("everything")
+        said = reason(job.execute_in_process(instance=empty.instance, raise_on_error=False))
+    assert said.startswith("no batch is registered")
+    assert "lunguage register --data DIR" in said
