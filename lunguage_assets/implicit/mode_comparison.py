@@ -125,7 +125,17 @@ class _Mode:
     """The rows of a mode by id, their groups before merging, and the fate of lost rows."""
 
     def __init__(self, result: ModeResult) -> None:
-        names = ("finding_id", "study_id", "name", "status", "source", "match_reason", "p_source", *_BELIEF, *_CONTENT)
+        names = (
+            "finding_id",
+            "study_id",
+            "name",
+            "status",
+            "source",
+            "match_reason",
+            "p_source",
+            *_BELIEF,
+            *_CONTENT,
+        )
         lines = zip(*(column_values(result.rows, name) for name in names), strict=True)
         self.rows: dict[str, Mapping[str, Any]] = {
             line[0]: dict(zip(names, line, strict=True)) for line in lines

@@ -1,5 +1,5 @@
-"""One of several alternatives, of which the report says without doubt that one is there, is at least as probable
-as one divided by their number.
+"""One of several alternatives, of which the report says without doubt that one is there, is at least as
+probable as one divided by their number.
 """
 
 from __future__ import annotations
@@ -44,16 +44,25 @@ def test_of_three_alternatives_a_third_is_enough() -> None:
         [alternative("nodule")],
         [alternative("nodule"), alternative("nodule", location="left")],
         [alternative("nodule"), alternative("scar", phrases=["possible", "or"])],
-        [alternative("nodule", phrases=["may represent", "or"]), alternative("scar", phrases=["may represent", "or"])],
+        [alternative(name, phrases=["may represent", "or"]) for name in ("nodule", "scar")],
         [alternative("nodule"), alternative("scar", sent_idx=8)],
         [alternative("nodule"), alternative("scar", section="impr")],
         [alternative("nodule"), alternative("scar", "tn")],
         [alternative("nodule"), alternative("scar", phrases=["possible"])],
         [alternative("nodule", p=None), alternative("scar", p=None)],
     ],
-    ids=["the other unknown", "one finding twice", "one hedged", "hedged as a whole", "other sentence", "other section",
-         "one denied", "not joined", "not fitted"],
-)  # fmt: skip
+    ids=[
+        "the other unknown",
+        "one finding twice",
+        "one hedged",
+        "hedged as a whole",
+        "other sentence",
+        "other section",
+        "one denied",
+        "not joined",
+        "not fitted",
+    ],
+)
 def test_nothing_is_raised_that_is_no_alternative_of_a_definite_statement(rows: list[Said]) -> None:
     frame = deduplicated(rows, embedder=AlikeEmbedder())
     assert "alternative" not in set(frame["p_source"])
