@@ -95,8 +95,9 @@ def estimate_run(
 
 @dataclass
 class _Counts:
-    """What the fits of a rehearsal came to: reports by batch, steps by sentence. A sentence of several batches
-    is fitted in each, and paid for once.
+    """What the fits of a rehearsal came to: reports by batch, steps by sentence.
+
+    A sentence of several batches is fitted in each, and paid for once.
     """
 
     pairs: int = 0
@@ -276,8 +277,8 @@ def _too_little_room(one: Line, limit: int | None) -> str:
     if one.stage != "structured_findings" or limit is None or wanted <= limit:
         return ""
     return (
-        f"judge {one.judge!r} may answer with {limit} tokens at most, and the findings of a report take about "
-        f"{wanted:,}: most reports would be unreadable. Name a structurer with more room in its parameters."
+        f"judge {one.judge!r} may answer with {limit} tokens at most, and the findings of a report take "
+        f"about {wanted:,}: most reports would be unreadable. Name a structurer with more room in its parameters."
     )
 
 
