@@ -278,7 +278,8 @@ def _too_little_room(one: Line, limit: int | None) -> str:
         return ""
     return (
         f"judge {one.judge!r} may answer with {limit} tokens at most, and the findings of a report take "
-        f"about {wanted:,}: most reports would be unreadable. Name a structurer with more room in its parameters."
+        f"about {wanted:,}: most reports would be unreadable. Name a structurer with more room in its "
+        "parameters."
     )
 
 
