@@ -18,7 +18,7 @@ from typing import TypeVar
 
 import pandas as pd
 
-from lunguage_assets.collector import collector_seldom
+from lunguage_assets.collector import collect_seldom
 from lunguage_assets.sample import write_raw_sample
 from lunguage_assets.structuring.rows import StructuredRows
 from lunguage_assets.structuring.rules.structurer import RuleStructurer
@@ -52,29 +52,29 @@ def main() -> None:
     chosen = options.parse_args()
     texts = invented(chosen.reports, chosen.seed)
     size = len(texts)
-    with collector_seldom():
-        started = time.process_time()
-        reports = timed(
-            "sections and sentences", size, lambda: [sectioned(study, text) for study, text in texts.items()]
-        )
-        structurer = RuleStructurer.bundled()
-        structurer.structure(reports[:10])  # what is read and compiled once
-        answers = timed("rules, sentences remembered", size, lambda: structurer.structure(reports))
-        rows = StructuredRows()
-        timed("rows, values compared with the text", size, lambda: rows.add(reports, answers))
-        tables = timed("tables of the rows", size, rows.tables)
-        seconds = time.process_time() - started
-        print(f"{'all of it':<42}{size / seconds:>10,.0f} reports/s{1000 * seconds / size:>10.2f} ms each\n")
-        few = reports[: max(1, size // 10)]
-        timed(
-            "rules, nothing remembered",
-            len(few),
-            lambda: [
-                structurer._uncached(sentence.text, sentence.section)
-                for report in few
-                for sentence in report.sentences
-            ],
-        )
+    collect_seldom()
+    started = time.process_time()
+    reports = timed(
+        "sections and sentences", size, lambda: [sectioned(study, text) for study, text in texts.items()]
+    )
+    structurer = RuleStructurer.bundled()
+    structurer.structure(reports[:10])  # what is read and compiled once
+    answers = timed("rules, sentences remembered", size, lambda: structurer.structure(reports))
+    rows = StructuredRows()
+    timed("rows, values compared with the text", size, lambda: rows.add(reports, answers))
+    tables = timed("tables of the rows", size, rows.tables)
+    seconds = time.process_time() - started
+    print(f"{'all of it':<42}{size / seconds:>10,.0f} reports/s{1000 * seconds / size:>10.2f} ms each\n")
+    few = reports[: max(1, size // 10)]
+    timed(
+        "rules, nothing remembered",
+        len(few),
+        lambda: [
+            structurer._uncached(sentence.text, sentence.section)
+            for report in few
+            for sentence in report.sentences
+        ],
+    )
     sentences = [sentence.text for report in reports for sentence in report.sentences]
     print(
         f"\n{len(sentences) / size:.1f} sentences a report, {len(set(sentences)) / len(sentences):.1%} of "

@@ -249,6 +249,8 @@ class _Rows:
             yield "stated without doubt"
         elif row["p_source"] == "none":
             yield "stated with doubt, but in no words that say how much"
+        elif row["p_source"] == "alternative":
+            yield f"one of the alternatives joined by “{row['phrase']}”, one of which is there"
         else:
             yield f"hedged by “{row['phrase']}”" if row["phrase"] else "hedged, in no known phrase"
             yield _other_readers(row)

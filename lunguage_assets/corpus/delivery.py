@@ -8,9 +8,11 @@ from __future__ import annotations
 import hashlib
 import tomllib
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
+from lunguage_assets.corpus.side_files import read_patients
 from lunguage_assets.corpus.texts.reading import Survey, survey
 from lunguage_assets.corpus.texts.source import (
     ACCEPTED,
@@ -191,7 +193,8 @@ def in_parts(delivery: Delivery, most: int | None = None) -> tuple[list[tuple[De
     """
     if delivery.texts is None:
         return [(delivery, content_hash(delivery))], None
-    found, texts = survey(delivery.texts, most), delivery.texts
+    metadata, texts = delivery.metadata, delivery.texts
+    found = survey(texts, most, cache(lambda: {} if metadata is None else read_patients(metadata)))
     parts = [
         (replace(delivery, texts=replace(texts, chosen=found.chosen(part))), content_hash(delivery, digest))
         for part, digest in enumerate(found.digests)

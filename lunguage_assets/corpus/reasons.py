@@ -83,8 +83,8 @@ NOTES: dict[str, str] = {
         "delivered. The count of reports is in `found`."
     ),
     "patient-unknown": (
-        "The delivery does not say whose report it is: the study counts as a patient of its own. The count "
-        "of reports is in `found`."
+        "Neither the delivery nor the metadata says whose report it is: the study counts as a patient of its "
+        "own. The count of reports is in `found`."
     ),
     "encoding-guessed": "The text is not UTF-8; it was read as Windows-1252.",
     "encoding-converted": "The text is UTF-16; it was converted.",

@@ -26,16 +26,17 @@ from lunguage_assets.tables import TERMS
 _POSITION = "viewposition"
 _ORIENTATION = "patientorientationcodesequence_codemeaning"
 _PROCEDURES = ("performedprocedurestepdescription", "procedurecodesequence_codemeaning")
-_DATE, _TIME = "studydate", "studytime"
+_DATE, _TIME, _PATIENT = "studydate", "studytime", "subject_id"
 
 
 @dataclass(slots=True)
 class StudyMetadata:
-    """The images of a study: views by source, and the time of the study (empty when unknown)."""
+    """The images of a study: views by source, and time and patient as written (empty when unknown)."""
 
     coded: set[str] = field(default_factory=set)
     from_procedure: set[str] = field(default_factory=set)
     taken_at: str = ""
+    patient: str = ""
 
     @property
     def views(self) -> str:
@@ -78,14 +79,16 @@ def _note_contradictions(terms: Collection[tuple[str, ...]], file: str, log: Int
 
 
 def read_metadata(path: Path | None, wanted: Collection[str], log: IntakeLog) -> dict[str, StudyMetadata]:
-    """Views and time by study id, united over the images of each wanted study."""
+    """Views, time and patient by study id, united over the images of each wanted study; the patient is that
+    of its first image.
+    """
     if path is None:
         log.note("metadata-missing", "mimic-cxr-2.0.0-metadata.csv")
         return {}
     studies: dict[str, StudyMetadata] = {}
     seen: dict[tuple[str, str, str], ImageViews] = {}
     unknown: Counter[tuple[str, str]] = Counter()
-    optional = (_POSITION, _ORIENTATION, *_PROCEDURES, _DATE, _TIME)
+    optional = (_POSITION, _ORIENTATION, *_PROCEDURES, _DATE, _TIME, _PATIENT)
     for line, values in _rows(path, ("study_id",), optional, log, "metadata-row-ignored"):
         study = study_id(values[0])
         if study is None:
@@ -104,9 +107,23 @@ def read_metadata(path: Path | None, wanted: Collection[str], log: IntakeLog) ->
         if values[5]:
             taken = f"{values[5].split('.')[0]:0>8}{values[6].split('.')[0]:0>6}"
             known.taken_at = min(known.taken_at or taken, taken)
+        known.patient = known.patient or values[7]
     for (column, code), count in sorted(unknown.items()):
         log.note("unknown-view-code", path.name, column=column, found=f"{code} ({count} images)")
     return studies
+
+
+def read_patients(path: Path) -> dict[str, str]:
+    """Patients by study id, both as far as `read_metadata` reads them.
+
+    Raises:
+        InputError: the file is unusable as a whole.
+    """
+    patients: dict[str, str] = {}
+    for _, (study, patient) in _rows(path, ("study_id",), (_PATIENT,), IntakeLog(), "metadata-row-ignored"):
+        if patient:
+            patients.setdefault(study_id(study) or "", patient)
+    return patients
 
 
 def split_metadata(path: Path, places: Mapping[Path, Collection[str]]) -> None:

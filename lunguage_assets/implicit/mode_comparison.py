@@ -15,6 +15,7 @@ import pandas as pd
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.implicit.encoders import Embedder
 from lunguage_assets.implicit.expansion.expand import expand
+from lunguage_assets.implicit.merging.beliefs import ALTERNATIVE
 from lunguage_assets.implicit.merging.blacklist import Blacklist
 from lunguage_assets.implicit.merging.deduplicate import deduplicate
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary
@@ -111,6 +112,8 @@ def causes(differences: pd.DataFrame) -> pd.DataFrame:
 
 def _belief(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
     """Why a row of both modes has two probabilities or intervals."""
+    if one["p_source"] == ALTERNATIVE:
+        return "alternatives"
     if one["source"] == "original" or one["parent_id"] != other["parent_id"]:
         return "follows from another row"
     if one["status"][1] == "n":
@@ -122,7 +125,17 @@ class _Mode:
     """The rows of a mode by id, their groups before merging, and the fate of lost rows."""
 
     def __init__(self, result: ModeResult) -> None:
-        names = ("finding_id", "study_id", "name", "status", "source", "match_reason", *_BELIEF, *_CONTENT)
+        names = (
+            "finding_id",
+            "study_id",
+            "name",
+            "status",
+            "source",
+            "match_reason",
+            "p_source",
+            *_BELIEF,
+            *_CONTENT,
+        )
         lines = zip(*(column_values(result.rows, name) for name in names), strict=True)
         self.rows: dict[str, Mapping[str, Any]] = {
             line[0]: dict(zip(names, line, strict=True)) for line in lines

@@ -20,7 +20,7 @@ from lunguage_assets.corpus.texts.receiving import receive
 from lunguage_assets.current.plan import STEPS_OF_JOB, Request, Stage, plan
 from lunguage_assets.current.recipes import RECIPES
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.fit.pairs import collect_pairs
+from lunguage_assets.explicit.fit.pairs import collect_pairs, sentence_key
 from lunguage_assets.home.home import Registration
 from lunguage_assets.home.store import partition_path, read_table
 from lunguage_assets.judges.asking.budget import output_limit
@@ -95,11 +95,13 @@ def estimate_run(
 
 @dataclass
 class _Counts:
-    """What the fits of a rehearsal came to; sentences are those that are fitted, by batch."""
+    """What the fits of a rehearsal came to: reports by batch, steps by sentence.
+
+    A sentence of several batches is fitted in each, and paid for once.
+    """
 
     pairs: int = 0
-    sentences: dict[str, int] = field(default_factory=dict)
-    steps: list[int] = field(default_factory=list)
+    steps: dict[str, int] = field(default_factory=dict)
     reports: dict[str, int] = field(default_factory=dict)
 
 
@@ -160,12 +162,14 @@ class _Rehearsal:
         pairs = collect_pairs(findings, phrases)
         fitted = self._table("fitted_probabilities", self.ranker, batch)
         steps_of = dict(zip(fitted["finding_id"], fitted["steps"], strict=True))
-        steps = {pair.masked_sentence: int(steps_of[pair.finding_id]) for pair in pairs}
-        steps.pop(None, None)  # the finding is not in its sentence: nothing is asked
+        steps = {
+            pair.masked_sentence: int(steps_of[pair.finding_id])
+            for pair in pairs
+            if pair.masked_sentence is not None  # else the finding is not in its sentence: nothing is asked
+        }
         self.counts.reports[batch] = findings["study_id"].nunique()
         self.counts.pairs += len(pairs)
-        self.counts.sentences[batch] = len(steps)
-        self.counts.steps += steps.values()
+        self.counts.steps |= {sentence_key(sentence): count for sentence, count in steps.items()}
 
     def _table(self, table: str, *keys: str) -> pd.DataFrame:
         return read_table(TABLES[table], partition_path(self.home.home.tables, table, *keys))
@@ -178,7 +182,7 @@ class _Rehearsal:
         prices = (
             (key, slot.model, slot.price) for key, slot in self.models.items() if slot.price is not None
         )
-        steps = self.counts.steps
+        steps = self.counts.steps.values()
         batches = tuple(self.counts.reports) or tuple(one.batch.key for one in self.home.home.registrations)
         return Estimate(
             preset=self.configuration.preset,
@@ -186,7 +190,7 @@ class _Rehearsal:
             batches=batches,
             reports=sum(self.counts.reports.values()),
             pairs=self.counts.pairs,
-            sentences=sum(self.counts.sentences.values()),
+            sentences=len(steps),
             phrases=self.phrases,
             ruler=self.ruler,
             steps=sum(steps) / len(steps) if steps else None,
@@ -227,10 +231,12 @@ class _Rehearsal:
             )
         else:
             together = min(options.panel_steps, steps)
-        return round(sum(self.counts.sentences.values()) * (together + (steps - together) / judges))
+        return round(len(self.counts.steps) * (together + (steps - together) / judges))
 
     def _remark(self, asked: Sequence[Line]) -> None:
         """What is unknown of the judges that would be asked, and what would stop the run."""
+        room = {one.judge: output_limit(self.models[one.judge].binding) for one in asked}
+        self.remarks += filter(None, (_too_little_room(one, room[one.judge]) for one in asked))
         guessed = {one.judge for one in asked if one.basis == "assumed"}
         for key in dict.fromkeys(one.judge for one in asked):
             slot = self.models[key]
@@ -263,6 +269,18 @@ class _Rehearsal:
             for problem in preflight(key, slot, self.environ, data_class, self.today):
                 what = "A run would be refused" if problem.severity == "refusal" else "Warning"
                 self.remarks.append(f"{what}: {problem.message}")
+
+
+def _too_little_room(one: Line, limit: int | None) -> str:
+    """What to do when a judge may not answer at the length at which a report is structured."""
+    wanted = one.output_tokens // one.calls
+    if one.stage != "structured_findings" or limit is None or wanted <= limit:
+        return ""
+    return (
+        f"judge {one.judge!r} may answer with {limit} tokens at most, and the findings of a report take "
+        f"about {wanted:,}: most reports would be unreadable. Name a structurer with more room in its "
+        "parameters."
+    )
 
 
 def _explicit(stages: Sequence[Stage]) -> Iterator[tuple[str, Stage]]:

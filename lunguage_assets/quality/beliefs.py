@@ -89,7 +89,9 @@ def _stated_rules(rows: pd.DataFrame) -> list[tuple[str, NDArray[np.bool_]]]:
     stated, positive = _is(rows, "source", "original"), rows["status"].isin(["dp", "tp"]).to_numpy(dtype=bool)
     definite = stated & rows["status"].isin(["dp", "dn"]).to_numpy(dtype=bool)
     certain = np.where(positive, 1.0, 0.0)
-    grounds = rows["p_source"].isin(["fitted", "phrase", "none"]).to_numpy(dtype=bool)
+    alternative = _is(rows, "p_source", "alternative")
+    number = 1.0 / np.where(alternative & (p > 0.0), p, 1.0)
+    grounds = rows["p_source"].isin(["fitted", "phrase", "alternative", "none"]).to_numpy(dtype=bool)
     return [
         (
             "a definite finding is certain: 1 if present, 0 if absent",
@@ -97,6 +99,10 @@ def _stated_rules(rows: pd.DataFrame) -> list[tuple[str, NDArray[np.bool_]]]:
         ),
         ("a definite finding has p by its status", definite & ~_is(rows, "p_source", "definitive")),
         ("a tentative finding has p by its fit, its phrases or nothing", stated & ~definite & ~grounds),
+        (
+            "one of several alternatives has p of one divided by their number",
+            alternative & ~(_near(number, np.round(number)) & (number > 1.5)),
+        ),
         ("a tentative finding is never certain: 0 < p < 1", stated & ~definite & ((p <= 0.0) | (p >= 1.0))),
         (
             "the support of a stated finding is p, or 1 - p of a denied one",

@@ -11,7 +11,7 @@ STATUSES = ("dp", "dn", "tp", "tn")
 CATEGORIES = ("PF", "CF", "OTH", "COF", "NCD", "PATIENT INFO.")
 CURRENCIES = ("current dx", "past dx")
 MODES = ("method", "paper")
-P_SOURCES = ("definitive", "fitted", "phrase", "none")
+P_SOURCES = ("definitive", "fitted", "phrase", "alternative", "none")
 VIEWS = ("ap", "pa", "lateral", "erect", "supine", "recumbent")
 CONFLICT_TYPES = (
     "polarity",

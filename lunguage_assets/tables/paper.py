@@ -216,6 +216,7 @@ MODE_DIFFERENCES = Table(
             "string",
             "Which departure explains it, or that another row of the study does",
             choices=(
+                "alternatives",
                 "denied sign",
                 "highest p",
                 "blacklist",

@@ -270,6 +270,15 @@ def test_a_denied_sign_is_counted_as_one() -> None:
             "content",
             "attributes kept apart",
         ),
+        (
+            [
+                said("nodule", "tp", p=0.4, sent_idx=0, phrases=["or"]),
+                said("scar", "tp", p=0.4, sent_idx=0, phrases=["or"]),
+            ],
+            "0",
+            "probability",
+            "alternatives",
+        ),
     ],
 )
 def test_every_departure_is_counted_under_its_own_name(

@@ -132,6 +132,8 @@ def test_honest_beliefs_break_no_rule() -> None:
         (1, {"p_high": 0.1}, "a definite finding is certain"),
         (0, {"p_source": "fitted"}, "p by its status"),
         (2, {"p_source": "definitive"}, "by its fit, its phrases or nothing"),
+        (2, {"p_source": "alternative"}, "one divided by their number"),
+        (2, {"p_source": "alternative", "prob": 1.0, "support": 1.0}, "one divided by their number"),
         (3, {"prob": 0.0, "support": 1.0}, "never certain"),
         (3, {"support": 0.4}, "support of a stated finding"),
         (4, {"prob_is_bound": False}, "says that it is a bound"),

@@ -59,6 +59,7 @@ class Said:
     sent_idx: int | None = None
     row: int | None = None
     sent: str = "invented"
+    phrases: Sequence[str] = ()
 
 
 def said(ent: str, status: str = "dp", **options: Any) -> Said:
@@ -109,7 +110,7 @@ def frames(rows: Iterable[Said]) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFra
         delivered[row.study] = delivered.get(row.study, 0) + 1
         views[row.study] = row.view
         if row.status[0] == "t" and row.p is not None:
-            fitted.append(_fitted(own, row.study, row.p))
+            fitted.append(_fitted(own, row.study, row.p, row.phrases))
     reports = [
         {
             "study_id": study,
@@ -129,9 +130,9 @@ def _tokens(references: Sequence[int | str], study: str) -> list[str]:
     return [identity(token, study) if isinstance(token, int) else token for token in references]
 
 
-def _fitted(own: str, study: str, p: float) -> dict[str, Any]:
+def _fitted(own: str, study: str, p: float, phrases: Sequence[str]) -> dict[str, Any]:
     return {column.name: None for column in FITTED_PROBABILITIES.columns if column.nullable} | {
-        "finding_id": own, "study_id": study, "phrases": [], "sentence_key": "0b",
+        "finding_id": own, "study_id": study, "phrases": list(phrases), "sentence_key": "0b",
         "same_name_in_sentence": False, "mu": 25.0, "sigma": 1.0, "rank": 1, "mu_sd": 1.0, "steps": 20,
         "answers": 20, "invalid_answers": 0, "stop": "stable rank", "p": p, "p_low": p / 2,
         "p_high": (1 + p) / 2, "p_source": "fitted", "ruler": "own", "ranking_version": "v1", "fit": "paper",

@@ -13,9 +13,9 @@ import pandas as pd
 
 from lunguage_assets.implicit.encoders import Embedder, pair_cosines
 from lunguage_assets.implicit.merging.attributes import unite_attributes
+from lunguage_assets.implicit.merging.beliefs import assign_beliefs
 from lunguage_assets.implicit.merging.blacklist import Blacklist
 from lunguage_assets.implicit.merging.deduplicate import (
-    _assign_beliefs,
     _blocks,
     _move_references,
     _take_part,
@@ -38,8 +38,8 @@ def plainly_deduplicated(
     settings: ImplicitSettings,
 ) -> pd.DataFrame:
     rows = read_rows(findings, FINDING_COLUMNS)
-    _assign_beliefs(rows, probabilities)
     _take_part(rows, embedder.identity, settings)
+    assign_beliefs(rows, probabilities)
     listed = blacklist.of_the_paper() if settings.mode == PAPER else blacklist
     studies = by_study(rows)
     for study in studies:

@@ -66,8 +66,12 @@ class Survey:
         return None if len(self.digests) == 1 else bytes(own == part for own in self.parts)
 
 
-def survey(source: TextSource, most: int | None = None) -> Survey:
+def survey(
+    source: TextSource, most: int | None = None, patients: Callable[[], Mapping[str, str]] = dict
+) -> Survey:
     """Look at every record; a part has `most` reports, or a few more: a patient's are in one part.
+
+    `patients` gives the patients by study id, for records that name none.
 
     Raises:
         InputError: as `raw_reports`.
@@ -75,7 +79,10 @@ def survey(source: TextSource, most: int | None = None) -> Survey:
     parts, digests, counts = array("H"), [hashlib.sha256()], [0]
     part_of: dict[str, int] = {}
     for report in raw_reports(source):
-        owner = f"p{report.patient}" if report.patient else f"s{report.study}"
+        patient = report.patient
+        if not patient and most is not None:
+            patient = patients().get(ids.study_of(report.study), "")
+        owner = ids.patient_of(patient) if patient else f"s{report.study}"
         if most is not None and counts[-1] >= most and owner not in part_of:
             counts.append(0)
             digests.append(hashlib.sha256())

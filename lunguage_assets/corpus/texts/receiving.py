@@ -55,7 +55,8 @@ def receive(delivery: Delivery, settings: CorpusSettings) -> Received:
     """Read the raw reports of a delivery of kind `text`, sorted by study id.
 
     A study's views are those of the metadata, else of the delivery's own columns; where neither says
-    anything, `view_source` is `unknown` (`default_view` is applied by `take_in_structured`).
+    anything, `view_source` is `unknown` (`default_view` is applied by `take_in_structured`). Its patient is
+    that of the delivery, else of the metadata, else its own.
 
     Raises:
         InputError: a file is unusable as a whole, or findings were delivered.
@@ -69,13 +70,14 @@ def receive(delivery: Delivery, settings: CorpusSettings) -> Received:
     reader = _Reader(log)
     for raw in raw_reports(delivery.texts):
         reader.read(raw)
-    reader.note_counts()
     studies = reader.studies
     metadata: Mapping[str, StudyMetadata] = {}
     if delivery.metadata is not None:
         metadata = read_metadata(delivery.metadata, studies.keys(), log)
         if without := len(studies.keys() - metadata.keys()):
             log.note("metadata-without-study", delivery.metadata.name, found=f"{without} reports")
+    reader.find_patients(metadata)
+    reader.note_counts()
     rows = [_with_metadata(studies[study_id], metadata.get(study_id)) for study_id in sorted(studies)]
     return Received(REPORT_TEXTS.frame(rows), log.rejected_frame(), log.notes_frame(), terms)
 
@@ -95,6 +97,7 @@ class _Reader:
         self.studies: dict[str, dict[str, object]] = {}
         self._log = log
         self._counts: Counter[str] = Counter()
+        self._patient_unknown: list[str] = []
         self._file = ""
 
     def read(self, raw: RawReport) -> None:
@@ -130,7 +133,8 @@ class _Reader:
 
     def _take(self, raw: RawReport, study_id: str, text: str) -> None:
         self._counts["id-numbered"] += not ids.is_number(raw.study)
-        self._counts["patient-unknown"] += not raw.patient
+        if not raw.patient:
+            self._patient_unknown.append(study_id)
         views, source = self._views(raw, study_id)
         self.studies[study_id] = {
             "study_id": study_id,
@@ -171,6 +175,15 @@ class _Reader:
         except ValueError:
             self._note("study-date-ignored", raw, study_id, "study_date", raw.taken_at)
             return ""
+
+    def find_patients(self, metadata: Mapping[str, StudyMetadata]) -> None:
+        """Take the patients that the delivery does not name from the metadata."""
+        for study_id in self._patient_unknown:
+            known = metadata.get(study_id)
+            if known is not None and known.patient:
+                self.studies[study_id]["subject_id"] = ids.patient_of(known.patient)
+            else:
+                self._counts["patient-unknown"] += 1
 
     def note_counts(self) -> None:
         """What concerns many records is noted once, with their count."""

@@ -13,18 +13,17 @@ import pandas as pd
 
 from lunguage_assets.implicit.encoders import Embedder
 from lunguage_assets.implicit.merging.attributes import unite_all
+from lunguage_assets.implicit.merging.beliefs import assign_beliefs
 from lunguage_assets.implicit.merging.blacklist import Blacklist
 from lunguage_assets.implicit.merging.candidates import Compared, compared, phrases_of
 from lunguage_assets.implicit.merging.linking import complete_link
 from lunguage_assets.implicit.rows import (
     BARE,
-    CLAIM_DECIMALS,
     PAPER,
     Row,
     by_study,
     claim_preference,
     collector_paused,
-    column_values,
     read_rows,
     write_rows,
 )
@@ -53,8 +52,8 @@ def deduplicate(
     mode `paper` the paper's blacklist pairs alone keep rows apart (implicit.md section 6).
     """
     rows = read_rows(findings, FINDING_COLUMNS)
-    _assign_beliefs(rows, probabilities)
     _take_part(rows, embedder.identity, settings)
+    assign_beliefs(rows, probabilities)
     studies = by_study(rows)
     blocks = [block for study in studies for block in _blocks(study)]
     found = compared(blocks, embedder, _apart(blacklist, settings), settings.merge_threshold)
@@ -87,24 +86,6 @@ def _take_part(rows: Iterable[Row], encoder: str, settings: ImplicitSettings) ->
 
 def _apart(blacklist: Blacklist, settings: ImplicitSettings) -> Blacklist:
     return blacklist.of_the_paper() if settings.mode == PAPER else blacklist
-
-
-def _assign_beliefs(rows: Iterable[Row], probabilities: pd.DataFrame) -> None:
-    """Probabilities of rows: definite findings 1 or 0, tentative ones as fitted (explicit.md section 6)."""
-    names = ("finding_id", "p", "p_low", "p_high", "p_source")
-    fitted = {
-        values[0]: values[1:]
-        for values in zip(*(column_values(probabilities, name) for name in names), strict=True)
-    }
-    for row in rows:
-        if row.status.startswith("d"):
-            row.prob = row.p_low = row.p_high = 1.0 if row.positive else 0.0
-            row.p_source = "definitive"
-        else:
-            *believed, row.p_source = fitted.get(row.finding_id, (0.5, 0.0, 1.0, "none"))
-            # rounded as what follows from it, so that a sub-finding has its parent's p to the last digit
-            row.prob, row.p_low, row.p_high = (round(p, CLAIM_DECIMALS) for p in believed)
-        row.support = round(row.prob if row.positive else 1.0 - row.prob, CLAIM_DECIMALS)
 
 
 def _blocks(study: Sequence[Row]) -> list[list[Row]]:

@@ -26,7 +26,7 @@ REFINING = ("morphology", "distribution", "severity", "onset")
 """Attributes that may name a refinement of a diagnosis."""
 
 _BORDERLINE = frozenset({"upper", "top", "borderline"})
-Reading = Literal["presence", "size", "denial"]
+Reading = Literal["presence", "more", "size", "denial"]
 
 
 class _Entry(BaseModel):
@@ -69,7 +69,7 @@ class Meaning:
 
     @property
     def placeless(self) -> bool:
-        return bool(self.at) or self.reads != "presence"
+        return bool(self.at) or self.reads in ("size", "denial")
 
     def holds_at(self, location: str) -> bool:
         """Whether the place of a row admits this meaning."""
@@ -129,7 +129,12 @@ class LabelList:
                 *self._of_name.get(name, ()),
                 *self._of_name.get(self._vocabulary.finding(ent), ()),
             )
-            found = self._meanings[asked] = tuple(dict.fromkeys(listed))
+            more = {meaning.label for meaning in listed if meaning.reads == "more"}
+            found = self._meanings[asked] = tuple(
+                meaning
+                for meaning in dict.fromkeys(listed)
+                if meaning.reads == "more" or meaning.label not in more
+            )
         return found
 
     def diagnosing(self, name: str, ent: str, diagnosis: str) -> tuple[Meaning, ...]:
@@ -193,6 +198,8 @@ def read_as(meaning: Meaning, status: str, measured: str, listed: LabelList) -> 
         measured: its measurement and morphology, comma-separated.
         listed: the labels.
     """
+    if meaning.reads == "more":
+        return True if status[1] == "p" else None
     if meaning.reads != "size":
         return meaning.reads == "presence"
     enlarged = listed.is_enlarged(measured)

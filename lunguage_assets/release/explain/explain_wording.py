@@ -23,6 +23,8 @@ P_SOURCES = {
     "fitted": "fitted into the ranking of hedging phrases",
     "phrase": "the finding could not be located in its sentence, or no judge answered: the place of "
     "its phrases in the ranking",
+    "alternative": "one of several alternatives, of which the report says without doubt that one is there: "
+    "at least one divided by their number",
     "none": "nothing is known of its certainty, so it never expands",
     "pathway": "a bound that follows from the pathway, not an estimate",
 }

@@ -257,7 +257,7 @@ def _said(rows: pd.DataFrame, diagnosis: Mapping[str, str], listed: LabelList) -
                 continue
             taken.add(meaning.label)
             about = said.setdefault((study, meaning.label), Said())
-            if meaning.reads == "presence" and status[1] == "p" and says_resolved(improved):
+            if meaning.reads in ("presence", "more") and status[1] == "p" and says_resolved(improved):
                 reading = not reading
             if currency != "current dx":
                 about.past |= (status[1] == "p") == reading

@@ -24,6 +24,8 @@ from lunguage_assets.structuring.rules.tagging import Unit
 _ENDS = frozenset({BREAK, COMMA, COPULA, WITH, AND})
 _FAVORED = ("favor", "favored", "favors", "favoring")
 _INCLUDE = frozenset({"include", "includes", "including"})
+_DEGREES = frozenset({"mildly", "moderately", "slightly", "minimally", "somewhat", "remote"})
+"""Of a hedge: "mildly concerning for", "a remote possibility of"."""
 _UNCERTAIN, _DOUBTED, _UNKNOWN = Term(OPEN, "list"), Term(DENY, "list", "t"), Term(OTHER)
 
 
@@ -32,8 +34,11 @@ def settle(units: list[Unit], text: str, lexicon: Lexicon) -> None:
     for at, unit in enumerate(units):
         if unit.kind == PREPOSITION and unit.form == "over":
             _favored_over(units, at)
-        elif unit.kind == OPEN and unit.form == "differential":
-            _differential_of(units, at)
+        elif unit.kind == OPEN:
+            if at and units[at - 1].form in _DEGREES:
+                units[at - 1].become(_UNKNOWN)
+            if unit.form == "differential":
+                _differential_of(units, at)
         elif unit.kind in (AND, ALTERNATIVE):
             _share_noun(units, at, text, lexicon)
 

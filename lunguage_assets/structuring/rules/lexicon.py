@@ -14,7 +14,7 @@ from typing import Any
 
 from lunguage_assets.corpus.vocabulary import Singulars, built_in_forms
 
-VERSION = "2"
+VERSION = "3"
 """Part of the structurer's identity: raise it with every change of rules that changes an answer."""
 
 FINDING, ANATOMY, PLACE, WORD, ABNORMAL, NORMAL = "finding", "anatomy", "place", "word", "abnormal", "normal"
@@ -26,7 +26,7 @@ SOMEBODY_ELSE, ARTICLE, AND, COMMA, OTHER = "somebody else", "article", "and", "
 QUESTION = "question"
 
 _TOKEN = re.compile(
-    r"and/or|//|vs\b\.?|[wc]/o?|[rs]/[op]|[hb]/[ol]|[ctls]\d{1,2}\b|\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)?"
+    r"and/or|//|vs\b\.?|[wc]/o?|[rs]/[op]|[hb]/[ol]|[ctls]\d{1,2}\b|\d{1,2}(?:st|nd|rd|th)\b|\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)?"
     r"|_+|(?<=\s)[-–]+(?=\s)|—|[;:.,?()/&+\[\]]"
 )
 _ALTERNATIVES = re.compile(r"\(([^()]*)\)")

@@ -22,6 +22,7 @@ from lunguage_assets.structuring.rules.lexicon import (
     PAST,
     PLACE,
     PREPOSITION,
+    WITH,
     WORD,
 )
 from lunguage_assets.structuring.rules.tagging import Unit
@@ -44,6 +45,13 @@ _ANYWHERE = frozenset(
 )
 """Findings that mean nothing without their organ: of a sub-heading, when they have none."""
 _SIDES = frozenset({"left", "right", "bilateral"})
+_WITHIN_A_SIDE = frozenset(
+    {
+        "upper", "lower", "middle", "mid", "apical", "basilar", "basal", "apex", "base", "first", "second",
+        "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth",
+    }
+)  # fmt: skip
+"""First words of places that are of the side named before them: "the right upper and lower lobes"."""
 _DEVICE = "OTH"
 _EVERYWHERE = frozenset({"congestive heart failure", "cardiomegaly", "copd", "fluid overload", "emphysema"})
 _NO_SUPPORT = ("PATIENT INFO.", "OTH")
@@ -80,6 +88,9 @@ class Phrases:
 
     def __init__(self, units: list[Unit]) -> None:
         self.drafts: list[Draft] = []
+        self._held: list[Unit] = []
+        self._tightly = False
+        """Whether a slash joins ("scarring/atelectasis")."""
         self._begin_clause()
         steps = list(_steps(units))
         for number, (between, chunk) in enumerate(steps):
@@ -91,14 +102,19 @@ class Phrases:
             if chunk:
                 after = steps[number + 1] if number + 1 < len(steps) else ([], [])
                 self._take(chunk, between, after)
+        self._limit()
         self.drafts = [draft for draft in self.drafts if draft.is_finding or draft.described]
-        for word in self._held:
-            if word.code == _LIMITS and self.drafts:
-                self.drafts[-1].words = [*self.drafts[-1].words, word]
         for draft in self.drafts:
             _take_place_of_evidence(draft)
 
+    def _limit(self) -> None:
+        """What limits the view, said behind a finding ("..., given patient rotation"), is said of it."""
+        found = next((draft for draft in reversed(self.drafts) if draft.is_finding or draft.described), None)
+        if found is not None:
+            found.words = [*found.words, *(word for word in self._held if word.code == _LIMITS)]
+
     def _begin_clause(self) -> None:
+        self._limit()
         self._last: list[Draft] = []
         """The findings that were named last, joined."""
         self._alternatives: list[Draft] = []
@@ -108,7 +124,7 @@ class Phrases:
         self._topic: list[Unit] = []
         self._labelled = False
         """Whether the topic is a sub-heading."""
-        self._held: list[Unit] = []
+        self._held = []
         self._role = ""
 
     def _break(self, unit: Unit) -> None:
@@ -121,6 +137,7 @@ class Phrases:
 
     def _take(self, chunk: list[Unit], between: list[Unit], after: _Step) -> None:
         kinds = {unit.kind for unit in between}
+        self._tightly = any(unit.form == "/" for unit in between)
         heads = any(unit.kind == ANATOMY for unit in chunk)
         if any(unit.kind == FINDING for unit in chunk):
             self._finding(chunk, kinds)
@@ -161,8 +178,10 @@ class Phrases:
         drafts[-1].words = drafts[-1].words + words
         first = drafts[0]
         if kinds <= _JOINS and self._role == "side" and first.places:
-            other = Draft(first.unit, [*self._topic, *first.places[1:]], held)
+            shared = first.places[1:] if all(unit.form in _SIDES for unit in self._topic) else []
+            other = Draft(first.unit, [*self._topic, *shared], held)
             first.words = [word for word in first.words if word not in held]
+            first.places = _with_side(first.places, self._topic)
             drafts.insert(0, other)
         elif not first.places and self._topic and not self._described and not (self._last and kinds & _JOINS):
             for draft in drafts:
@@ -171,16 +190,17 @@ class Phrases:
                 elif draft.unit.term.name in _ANYWHERE:
                     draft.organ = self._topic
             self._subjects = []
-        if self._last and kinds & {LINK, OPEN} and not kinds & {AND, ALTERNATIVE}:
+        if self._last and kinds & {LINK, OPEN} and not kinds & {AND, ALTERNATIVE, WITH}:
             for draft in drafts:
                 draft.links = [one for one in self._last if one.unit.code not in _NO_SUPPORT]
         elif self._last and kinds and kinds <= _JOINS and self._last[-1].links:
             for draft in drafts:
                 draft.links = self._last[-1].links
         joined = bool(self._last) and kinds <= _JOINS and bool(kinds)
-        if ALTERNATIVE in kinds and joined:
+        if joined and (ALTERNATIVE in kinds or self._tightly):
             for draft in drafts:
                 draft.places = draft.places or self._last[-1].places
+        if ALTERNATIVE in kinds and joined:
             self._alternatives = [*(self._alternatives or self._last[-1:]), *drafts]
         else:
             self._alternatives = []
@@ -192,9 +212,13 @@ class Phrases:
     def _place(self, chunk: list[Unit], kinds: set[str], after: _Step) -> None:
         places = [unit for unit in chunk if unit.kind in _PLACES]
         words = [unit for unit in chunk if unit.kind not in _PLACES]
+        if chunk[-1] in words and self._last:  # "effusion on the left increased"
+            chunk[-1].code = _COURSE_OF.get(chunk[-1].form, chunk[-1].code)
         if PREPOSITION in kinds and self._last and self._role in ("finding", "place", "words"):
             for target in self._alternatives or self._last[-1:]:
-                if (self._role == "place" and kinds & _JOINS) or not target.groups:
+                if self._role == "place" and kinds & _JOINS and target.groups:
+                    target.groups.append(_with_side(places, target.groups[-1]))
+                elif not target.groups:
                     target.groups.append(places)
                 else:
                     target.groups[-1] = target.groups[-1] + places
@@ -204,10 +228,15 @@ class Phrases:
         joined = bool(kinds) and kinds <= _JOINS
         if self._role == "place" and joined and self._last and not _says(words) and not _is_subject(after):
             for target in self._alternatives or self._last[-1:]:
-                target.groups.append(places)
+                target.groups.append(_with_side(places, target.groups[-1] if target.groups else []))
             return
         heads = [unit for unit in places if unit.kind == ANATOMY]
         held, self._held = self._held, []
+        if not heads and AND in kinds and joined and words and self._is_other_side(places, after):
+            other = Draft(self._last[-1].unit, places, held + words)
+            self.drafts.append(other)
+            self._last = [*self._last, other]
+            return
         if not heads:
             self._topic = places
             self._role = "side"
@@ -234,6 +263,13 @@ class Phrases:
             self._subjects = [*self._subjects, subject] if joined else [subject]
             self._described = []
         self._last = []
+
+    def _is_other_side(self, places: list[Unit], after: _Step) -> bool:
+        """Whether a finding is named once for both sides ("small right effusion and moderate left")."""
+        here = {unit.form for unit in places}
+        there = {unit.form for unit in self._last[-1].places} if self._last else set()
+        apart = here <= _SIDES and bool(there & _SIDES) and not here & there
+        return self._role == "finding" and apart and not any(unit.kind == FINDING for unit in after[1])
 
     def _is_said(self, chunk: list[Unit], kinds: set[str]) -> bool:
         """Whether words and a place are said of what was named ("the lungs are clear bilaterally")."""
@@ -287,6 +323,14 @@ def _steps(units: list[Unit]) -> Iterator[_Step]:
                 between, chunk = [], []
             between.append(unit)
     yield between, chunk
+
+
+def _with_side(places: list[Unit], before: list[Unit]) -> list[Unit]:
+    """A joined place with the side of the one before, where it has none and lies in one."""
+    within = places[0].form in _WITHIN_A_SIDE or places[0].form[0].isdigit()
+    if not within or any(unit.form in _SIDES for unit in places):
+        return places
+    return [*(unit for unit in before if unit.form in _SIDES and unit.code == places[0].code), *places]
 
 
 def _is_subject(after: _Step) -> bool:

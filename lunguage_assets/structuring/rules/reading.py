@@ -30,8 +30,13 @@ _SIZED = frozenset(
     }
 )  # fmt: skip
 """Parts of which labels read the size; of all others "normal" is in the status alone."""
+_STRUCTURES = frozenset({"interstitial markings"})
+"""Findings that name what every lung has: normal ones are negative."""
 _OF_FRACTURE = frozenset({"nondisplaced", "undisplaced"})
 """Normal of the trachea, a description of a fracture."""
+_EARLIER = re.compile(r".*\b(?:prior|previous|recent)\s+", re.IGNORECASE)
+"""What stands before the examination itself in "on the prior CT"."""
+_DISTANCE = re.compile(r"\d+(?!st|nd|rd|th|\d)")
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
 _BESIDE = re.compile(r"[\s-]*(?:\bthe\s+)?")
 _MARK = re.compile(r"x{3,}|_{2,}", re.IGNORECASE)
@@ -97,7 +102,7 @@ def _mention(
     attributes: dict[str, list[Value]] = {}
     for word in sorted(draft.words, key=lambda w: w.begin):
         if word.code and _is_told(draft, word):
-            attributes.setdefault(word.code, []).append(word.value(text))
+            attributes.setdefault(word.code, []).append(_told(word, text))
     if unit.past is not None:
         column = _column_of(unit.past, unit.code)
         attributes.setdefault(column, []).append(unit.past.value(text))
@@ -123,6 +128,19 @@ def _is_told(draft: Draft, word: Unit) -> bool:
     return draft.unit.term.name in _SIZED and _status(draft)[1] == "n"
 
 
+def _is_normal(draft: Draft) -> bool:
+    return not draft.unit.denied and {w.kind for w in draft.words} & {NORMAL, ABNORMAL} == {NORMAL}
+
+
+def _told(word: Unit, text: str) -> Value:
+    """The words of an attribute; of another source, the source alone."""
+    earlier = _EARLIER.match(text, word.begin, word.end) if word.code == "other_source" else None
+    if earlier is None:
+        return word.value(text)
+    span = Span(earlier.end(), word.end)
+    return Value(span.of(text), span)
+
+
 def _column_of(past: Unit, category: str) -> str:
     """Where the words go that make a finding past: a device that is gone was removed, not improved."""
     if past.kind != ENDED:
@@ -132,7 +150,7 @@ def _column_of(past: Unit, category: str) -> str:
 
 def _status(draft: Draft) -> str:
     unit = draft.unit
-    if draft.is_finding:
+    if draft.is_finding and not (unit.term.name in _STRUCTURES and _is_normal(draft)):
         if unit.denied:
             return ("t" if unit.denied == "t" or unit.open else "d") + "n"
         return "tp" if unit.open else "dp"
@@ -148,7 +166,7 @@ def _joined(places: list[Unit], text: str) -> tuple[Value, ...]:
     """Places as values, neighbours as one: "right" + "upper lobe" is "right upper lobe"."""
     values: list[Value] = []
     for unit in sorted(set(places), key=lambda known: known.begin):
-        apart = not values or values[-1].words[0].isdigit()
+        apart = not values or _DISTANCE.match(values[-1].words)
         if not apart and _BESIDE.fullmatch(text, values[-1].span.end, unit.begin):
             span = Span(values[-1].span.begin, unit.end)
             values[-1] = Value(span.of(text), span)

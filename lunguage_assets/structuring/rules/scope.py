@@ -129,6 +129,8 @@ def _statement_follows(units: list[Unit], at: int, scope: Unit) -> bool:
         return True
     if scope.kind == OPEN and units[at].kind == AND:
         return False
+    while first < len(units) - 1 and units[first].kind == PLACE:
+        first += 1
     own = units[first].kind in (WORD, ABNORMAL) and units[first].code in _OWN_STATEMENT
     return own and not _alternative_ahead(units, first)
 
@@ -184,9 +186,9 @@ def _list_after(units: list[Unit], at: int) -> list[int]:
         if unit.kind in (FINDING, ABNORMAL):
             found.append(place)
         elif unit.kind in (COMMA, AND):
+            if not found and not _joins_words(units, place):
+                break
             if not found or units[place - 1].kind in _JOINS:
-                if not found:
-                    break
                 continue
             if reach == "near" and not _alternative_ahead(units, place + 1):
                 break
@@ -195,6 +197,14 @@ def _list_after(units: list[Unit], at: int) -> list[int]:
         elif unit.kind == OPEN and found:
             break
     return found
+
+
+def _joins_words(units: list[Unit], at: int) -> bool:
+    """Whether an "and" stands inside a phrase: "possible right third and fourth rib fractures"."""
+    if units[at].form == "/":
+        return True
+    around = units[at - 1], units[min(at + 1, len(units) - 1)]
+    return units[at].kind == AND and any(all(unit.kind == kind for unit in around) for kind in (PLACE, WORD))
 
 
 def _list_before(

@@ -41,7 +41,7 @@ _NORMAL = Term(NORMAL, code="morphology")
 _AUXILIARY = frozenset({"has", "have", "is", "are", "was", "were", "been", "now", "since"})
 _AGE = frozenset({"year", "yr", "yo", "y", "month", "day", "week"})
 _NUMBER = re.compile(r"\d")
-_VERTEBRA = re.compile(r"[ctls]\d{1,2}")
+_LEVEL_OF_BONE = re.compile(r"[ctls]\d{1,2}|\d{1,2}(?:st|nd|rd|th)")
 
 
 class Unit:
@@ -92,11 +92,13 @@ def tagged(text: str, lexicon: Lexicon, *, request: bool) -> list[Unit]:
 
 
 def _by_form(tokens: list[Token], place: int, units: list[Unit]) -> tuple[Unit, int]:
-    """A word that no spelling begins with: a vertebra, a size, a distance, or unknown; and what follows."""
+    """A word that no spelling begins with, and what follows: a vertebra or rib, a size, a distance, or
+    unknown.
+    """
     token = tokens[place]
     if token.form == "than" and any(one.kind == OPEN and one.form == "more" for one in units):
         return Unit(_DOUBTED, token.form, token.begin, token.end), place + 1  # "more likely edema than ..."
-    if _VERTEBRA.fullmatch(token.form):
+    if _LEVEL_OF_BONE.fullmatch(token.form):
         return Unit(_LEVEL, token.form, token.begin, token.end), place + 1
     end = _end_of_size(tokens, place) if _NUMBER.match(token.form) else place + 1
     if end == place + 1:
@@ -120,6 +122,8 @@ def _in_context(
         units.append(Unit(_NORMAL, token.form, token.begin, token.end))
     elif term.kind == PREPOSITION and units and units[-1].form in _CLEAR and token.form in _CLEAR_OF:
         term = _DENIED
+    elif token.form == "raised" and any(one.kind == OPEN for one in units):
+        term = _UNKNOWN  # "the possibility of pneumonia is raised"
     elif token.form == "old" and place and tokens[place - 1].form in _AGE:
         term = _UNKNOWN
     unit = Unit(term, token.form, token.begin, final.end)

@@ -12,6 +12,7 @@ import pytest
 from delivered_rows import as_csv, row
 from raw_deliveries import (
     REPORTS,
+    image_metadata,
     write_mimic_tree,
     write_openi_tables,
     write_openi_xml,
@@ -19,7 +20,7 @@ from raw_deliveries import (
     write_text_files,
 )
 
-from lunguage_assets.corpus.delivery import content_hash, find_delivery
+from lunguage_assets.corpus.delivery import content_hash, find_delivery, in_parts
 from lunguage_assets.corpus.texts.receiving import Received, receive
 from lunguage_assets.errors import InputError
 from lunguage_assets.settings import CorpusSettings
@@ -150,6 +151,28 @@ def test_a_report_whose_patient_nobody_names_is_a_patient_of_its_own(tmp_path: P
     assert taken.report_texts["subject_id"].nunique() == len(REPORTS)
     assert taken.report_texts["study_id"].tolist() == STUDIES
     assert taken.intake_notes.set_index("reason")["found"]["patient-unknown"] == f"{len(REPORTS)} reports"
+
+
+def test_patients_that_a_table_does_not_name_are_those_of_the_metadata(tmp_path: Path) -> None:
+    write_table(tmp_path, full=False)
+    (tmp_path / "mimic-cxr-2.0.0-metadata.csv").write_text(image_metadata(REPORTS[:-2]), encoding="utf-8")
+    taken = received(tmp_path)
+    named = dict(zip(taken.report_texts["study_id"], taken.report_texts["subject_id"], strict=True))
+    of_reports = {f"s{report.study}": f"p{report.subject}" for report in REPORTS}
+    assert sum(named[study] == patient for study, patient in of_reports.items()) == len(REPORTS) - 2
+    assert taken.intake_notes.set_index("reason")["found"]["patient-unknown"] == "2 reports"
+
+
+def test_patients_of_the_metadata_alone_are_in_one_part_each(tmp_path: Path) -> None:
+    rows = [(f"{number}", "FINDINGS: No edema.") for number in range(50000001, 50000007)]
+    pd.DataFrame(rows, columns=["study_id", "report"]).to_csv(tmp_path / "reports.csv", index=False)
+    patients = ["10000001", "10000002", "10000003", "10000001", "10000002", "10000003"]
+    pd.DataFrame({"subject_id": patients, "study_id": [study for study, _ in rows]}).to_csv(
+        tmp_path / "mimic-cxr-2.0.0-metadata.csv", index=False
+    )
+    _, surveyed = in_parts(find_delivery(tmp_path), 2)
+    assert surveyed is not None
+    assert list(surveyed.parts) == [0, 0, 1, 0, 0, 1]
 
 
 @pytest.mark.parametrize("name", ["indiana_reports.csv", "of the web.csv"])

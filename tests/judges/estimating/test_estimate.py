@@ -276,6 +276,20 @@ def test_the_offline_preset_costs_nothing_and_says_so(
     assert "It costs nothing." in " ".join(found["remarks"])
 
 
+def test_a_delivery_of_several_batches_is_estimated_as_one_and_structurers_without_room_are_named(
+    home: Path, tmp_path: Path
+) -> None:
+    (home / "settings.toml").write_text(SETTINGS + "[corpus]\nbatch_reports = 1\n")
+    (tmp_path / "raw").mkdir()
+    report = "FINDINGS: The heart is large. There may be a small effusion. No edema, nodule or fracture."
+    rows = "".join(f"{number},{report}\n" for number in (50000001, 50000002)).replace(",FIND", ',"FIND')
+    (tmp_path / "raw" / "reports.csv").write_text("study_id,report\n" + rows.replace(".\n", '."\n'))
+    found = estimate(tmp_path / "raw", tmp_path, "--structurer", "one")
+    assert found["batches"] == ["b-001", "b-002"]
+    assert (found["reports"], found["pairs"], found["sentences"]) == (2, 2, 1)
+    assert sum("may answer with 100 tokens at most" in remark for remark in found["remarks"]) == 1
+
+
 def test_a_judge_without_a_price_has_tokens_but_no_dollars(
     home: Path, delivery: Path, server: LoopbackServer, tmp_path: Path
 ) -> None:

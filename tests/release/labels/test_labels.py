@@ -64,6 +64,13 @@ def test_unmentioned_is_null_everywhere_and_never_zero() -> None:
         assert silent[name].isna().all(), name
 
 
+@pytest.mark.parametrize("name", ["pleural effusion", "pneumothorax"])
+def test_what_is_a_label_and_more_states_it_and_denies_nothing_of_it(name: str) -> None:
+    assert label(name, said("hydropneumothorax"))["source"] == "stated"
+    assert label(name, said("hydropneumothorax", "dn"))["source"] == "unmentioned"
+    assert label(name, said(name), said("hydropneumothorax", "dn"))["source"] == "stated"
+
+
 def test_a_study_of_which_nothing_is_left_has_all_labels_unmentioned() -> None:
     frame = labels([said("fever", "dp"), said("fever", "dn")])
     assert set(frame["source"]) == {"unmentioned"}
