@@ -34,4 +34,5 @@ RELEASE = Table(
     ordered=LUNGUAGE_PLUS_PLUS.ordered,
     unique=LUNGUAGE_PLUS_PLUS.unique,
     present=LUNGUAGE_PLUS_PLUS.present,
+    only=LUNGUAGE_PLUS_PLUS.only,
 )

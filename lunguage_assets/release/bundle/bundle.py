@@ -19,14 +19,15 @@ import numpy as np
 import pandas as pd
 
 from lunguage_assets.errors import InvalidTable, MethodError
+from lunguage_assets.explicit.fit.anchors import AnchorSet
 from lunguage_assets.files import replace_text, write_csv
 from lunguage_assets.implicit.resolution.guarantees import refuse_violations
 from lunguage_assets.pictures.plots import thinned
-from lunguage_assets.quality.beliefs import refuse_broken_beliefs
+from lunguage_assets.quality.beliefs import refuse_broken_beliefs, refuse_broken_places
 from lunguage_assets.release.bundle.bundle_dictionary import bundle_dictionary
 from lunguage_assets.release.bundle.changes import row_changes
 from lunguage_assets.release.bundle.disclosure import Disclosure
-from lunguage_assets.release.bundle.material import Material, shown_analyses
+from lunguage_assets.release.bundle.material import ANALYSES, Material, shown_analyses
 from lunguage_assets.release.bundle.newest import NewestStudies
 from lunguage_assets.release.bundle.notes import readme, use_of_open, use_of_restricted
 from lunguage_assets.release.bundle.provenance import Origin, deciding, provenance, provenance_text
@@ -39,7 +40,7 @@ from lunguage_assets.release.report.published import published_frame, released_r
 from lunguage_assets.release.report.published_tables import load_published_tables
 from lunguage_assets.release.report.report import figures_of, report_page, report_sections
 from lunguage_assets.release.report.report_figures import write_figures
-from lunguage_assets.tables import FITTED_PROBABILITIES, RELEASE
+from lunguage_assets.tables import FITTED_PROBABILITIES, REFERENCE_RANKING, RELEASE
 
 SUMMARY = "restricted/summary.json"
 ROWS = "restricted/Lunguage_plus_plus.parquet"
@@ -128,8 +129,9 @@ def write_bundle(
         ConfigurationError: a sealed version with this content has lost a file.
     """
     release.require_one_ranking()
+    _refuse_unsound(release.ranking, analyses or {})
     with writing(folder) as versions, versions.staging() as staging:
-        totals = _write_restricted(release, staging / "restricted")
+        totals = _write_restricted(release, origin.anchors, staging / "restricted")
         statistics, patients = origin.dictionary.statistics(), release.studies.patients
         counted = totals.paper.tables(statistics, load_published_tables(), patients)
         write_paper_tables(counted, staging / "restricted")
@@ -158,7 +160,14 @@ def write_bundle(
     )
 
 
-def _write_restricted(release: Release, folder: Path) -> Totals:
+def _refuse_unsound(ranking: pd.DataFrame, analyses: Mapping[str, pd.DataFrame]) -> None:
+    """Raise `InvalidTable` when a table that belongs to no batch breaks a rule of its schema."""
+    REFERENCE_RANKING.require(ranking, "as it was read for the release")
+    for name, frame in analyses.items():
+        ANALYSES[name].require(frame, "as it was read for the release")
+
+
+def _write_restricted(release: Release, anchors: AnchorSet, folder: Path) -> Totals:
     """Rows of single studies; what is written has passed its rules and guarantees."""
     studies, totals = release.studies, Totals()
     studies.require_unique()
@@ -169,7 +178,10 @@ def _write_restricted(release: Release, folder: Path) -> Totals:
                 append(tables[name])
     with writing_labels(folder) as labels:
         for tables in studies.parts("study", Totals.TABLES):
-            refuse_broken_beliefs(tables["lunguage_plus_plus"])
+            fitted = tables["fitted_probabilities"]
+            if (fitted["p_source"] == "fitted").any():
+                refuse_broken_places(fitted, release.ranking, anchors.of(set(release.ranking["phrase"])))
+            refuse_broken_beliefs(tables["lunguage_plus_plus"], fitted)
             totals.add(tables)
             labels.add(tables)
     with (
