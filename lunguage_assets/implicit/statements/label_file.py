@@ -174,8 +174,18 @@ class LabelList:
                     yield meaning.label, meaning.placeless
 
     def diagnosis(self, row: Row) -> str:
-        """The diagnosis that a row names at its place, or empty."""
-        return diagnosis_of(row, self._dictionary) or ""
+        """The diagnosis that a row names at its place, or empty; a device has none."""
+        found = diagnosis_of(row, self._dictionary)
+        return found if found is not None and not self._is_of_device(row, found) else ""
+
+    def is_of_device(self, row: Row) -> bool:
+        """Whether a device has the condition that a row names ("fracture" of a lead), and not the patient."""
+        found = diagnosis_of(row, self._dictionary)
+        return found is not None and self._is_of_device(row, found)
+
+    def _is_of_device(self, row: Row, diagnosis: str) -> bool:
+        cells = (row.name, plain(row.ent), row.location, *row.location_parts)
+        return self._dictionary.rules[diagnosis].names_device(cells)
 
     def refinements(
         self, diagnosis: str, name: str, ent: str, location: tuple[str, ...], attributes: tuple[str, ...]
