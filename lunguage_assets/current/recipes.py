@@ -86,6 +86,7 @@ RECIPES: Mapping[str, Recipe] = {
         ("structured_findings", "sentence_accounts", "refused_values"),
         (Input("report_texts"), Input("report_sentences")),
         ("delivery", "structurer"),
+        code="2",
         asks_judges=True,
     ),
     "intake": Recipe(
@@ -140,7 +141,7 @@ RECIPES: Mapping[str, Recipe] = {
         ("pathway_matches", "expansions"),
         (Input("terms", side=True), Input("deduplicated_findings")),
         ("pathways", "labels", "statements"),
-        code="2",
+        code="3",
     ),
     "resolution": Recipe(
         ("lunguage_plus_plus", "resolution_log", "conflicts", "accounting"),
@@ -155,7 +156,7 @@ RECIPES: Mapping[str, Recipe] = {
             Input("expansions"),
         ),
         ("pathways", "blacklist", "labels", "statements"),
-        code="3",
+        code="4",
     ),
     "structuring_agreement": Recipe(
         ("structuring_agreement",),
@@ -214,7 +215,8 @@ RECIPES: Mapping[str, Recipe] = {
             Input("lunguage_plus_plus"),
             Input("resolution_log", side=True),
         ),
-        ("labels", "statements", "outcomes"),
+        ("labels", "statements", "outcomes", "anchors"),
+        code="2",
         on_request=True,
         by_query=True,
     ),
@@ -251,7 +253,7 @@ RECIPES: Mapping[str, Recipe] = {
             Input("finding_courses", side=True, optional=True),
         ),
         ("release settings", "labels", "statements", "split"),
-        code="4",
+        code="5",
         by_query=True,
     ),
 }

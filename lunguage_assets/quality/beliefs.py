@@ -14,9 +14,13 @@ from numpy.typing import NDArray
 
 from lunguage_assets.errors import InvalidTable
 from lunguage_assets.explicit.fit.probability import Anchor, calibrate
+from lunguage_assets.implicit.expansion.belief import KEPT_ABOVE
 
 TOLERANCE = 1e-9
 PAPER = "paper"
+
+Rule = tuple[str, NDArray[np.bool_]]
+"""A rule in words, and the rows that break it."""
 
 _REFIT = (
     "Launch `fit` for this ranker and batch, then `expand`. If p still differs, report it: "
@@ -43,13 +47,18 @@ def broken_places(fitted: pd.DataFrame, ranking: pd.DataFrame, anchors: Sequence
     Raises:
         MethodError: ranking and anchors do not make a scale.
     """
+    return list(_broken(fitted, place_rules(fitted, ranking, anchors), _REFIT))
+
+
+def place_rules(fitted: pd.DataFrame, ranking: pd.DataFrame, anchors: Sequence[Anchor]) -> list[Rule]:
+    """Every rule of `broken_places`, with the rows that break it."""
     line = calibrate(ranking, anchors)
     p, low, high = (fitted[name].to_numpy(dtype=np.float64) for name in ("p", "p_low", "p_high"))
     mu = fitted["mu"].to_numpy(dtype=np.float64, na_value=np.nan)
     source = fitted["p_source"]
     expected = 1.0 / (1.0 + np.exp(-line.alpha * (mu - line.mu_half)))
     none = (source == "none").to_numpy(dtype=bool)
-    rules = [
+    return [
         (
             "p is what the place on the ranking and the anchors give",
             (source == "fitted").to_numpy(dtype=bool) & ~_near(p, expected),
@@ -60,7 +69,6 @@ def broken_places(fitted: pd.DataFrame, ranking: pd.DataFrame, anchors: Sequence
         ),
         ("a tentative finding is never certain: 0 < p < 1", (p <= 0.0) | (p >= 1.0)),
     ]
-    return list(_broken(fitted, rules, _REFIT))
 
 
 def outside_anchors(fitted: pd.DataFrame, anchors: Sequence[Anchor]) -> pd.Series:
@@ -73,18 +81,50 @@ def outside_anchors(fitted: pd.DataFrame, anchors: Sequence[Anchor]) -> pd.Serie
 
 def broken_beliefs(rows: pd.DataFrame) -> list[Broken]:
     """Rules about the probabilities of `LUNGUAGE_PLUS_PLUS` that do not hold."""
-    return [*_broken(rows, _stated_rules(rows), _REEXPAND), *_broken(rows, _generated_rules(rows), _REEXPAND)]
+    return list(_broken(rows, belief_rules(rows), _REEXPAND))
 
 
-def refuse_broken_beliefs(rows: pd.DataFrame) -> None:
-    """Raise `InvalidTable` when a probability of `LUNGUAGE_PLUS_PLUS` is not what the method says."""
-    broken = broken_beliefs(rows)
+def belief_rules(rows: pd.DataFrame) -> list[Rule]:
+    """Every rule of `broken_beliefs`, with the rows that break it."""
+    return [*_stated_rules(rows), *_generated_rules(rows)]
+
+
+def fit_rules(rows: pd.DataFrame, fitted: pd.DataFrame) -> list[Rule]:
+    """Every rule about `LUNGUAGE_PLUS_PLUS` beside `FITTED_PROBABILITIES` of the same studies, with the rows
+    that break it.
+    """
+    columns = ["prob", "p_low", "p_high", "p_source"]
+    of_fit = fitted.set_index("finding_id").rename(columns={"p": "prob"})[columns]
+    expected = of_fit.reindex(rows["finding_id"])
+    same = np.logical_and.reduce([rows[name].to_numpy() == expected[name].to_numpy() for name in columns])
+    tentative = _is(rows, "source", "original") & rows["status"].isin(["tp", "tn"]).to_numpy(dtype=bool)
+    return [("a tentative finding has the probability and the interval of its fit", tentative & ~same)]
+
+
+def refuse_broken_beliefs(rows: pd.DataFrame, fitted: pd.DataFrame) -> None:
+    """Raise `InvalidTable` when a probability of `LUNGUAGE_PLUS_PLUS` is not what the method says.
+
+    `FITTED_PROBABILITIES` is of the same studies.
+    """
+    _refuse("lunguage_plus_plus", [*broken_beliefs(rows), *_broken(rows, fit_rules(rows, fitted), _REEXPAND)])
+
+
+def refuse_broken_places(fitted: pd.DataFrame, ranking: pd.DataFrame, anchors: Sequence[Anchor]) -> None:
+    """Raise `InvalidTable` when a probability of `FITTED_PROBABILITIES` is not what its place and the anchors
+    give.
+    """
+    _refuse("fitted_probabilities", broken_places(fitted, ranking, anchors))
+
+
+def _refuse(table: str, broken: Sequence[Broken]) -> None:
     if broken:
         named = "; ".join(f"{one.rule} ({', '.join(one.finding_ids[:5])})" for one in broken[:5])
-        raise InvalidTable(f"lunguage_plus_plus: {len(broken)} rules broken, nothing stored: {named}")
+        raise InvalidTable(
+            f"{table}: {len(broken)} rules broken, nothing stored: {named}. {broken[0].remedy}"
+        )
 
 
-def _stated_rules(rows: pd.DataFrame) -> list[tuple[str, NDArray[np.bool_]]]:
+def _stated_rules(rows: pd.DataFrame) -> list[Rule]:
     p, low, high, support = _columns(rows)
     stated, positive = _is(rows, "source", "original"), rows["status"].isin(["dp", "tp"]).to_numpy(dtype=bool)
     definite = stated & rows["status"].isin(["dp", "dn"]).to_numpy(dtype=bool)
@@ -111,23 +151,19 @@ def _stated_rules(rows: pd.DataFrame) -> list[tuple[str, NDArray[np.bool_]]]:
     ]
 
 
-def _generated_rules(rows: pd.DataFrame) -> list[tuple[str, NDArray[np.bool_]]]:
+def _generated_rules(rows: pd.DataFrame) -> list[Rule]:
     p, low, high, support = _columns(rows)
     generated, positive = (
         _is(rows, "source", "expansion"),
         rows["status"].isin(["dp", "tp"]).to_numpy(dtype=bool),
     )
-    by_id = dict(zip(rows["finding_id"].tolist(), support.tolist(), strict=True))
-    of_parent = np.array(
-        [by_id.get(parent, np.nan) for parent in rows["parent_id"].tolist()], dtype=np.float64
-    )
+    of_parent = _of_parent(rows, support)
     as_the_paper = _is(rows, "mode", PAPER)
     denied = generated & ~positive & ~as_the_paper
     bounds = _near(p, (1.0 - support) / 2.0) & _near(low, 0.0) & (high >= 1.0 - support - TOLERANCE)
-    low_by_id = dict(zip(rows["finding_id"].tolist(), low.tolist(), strict=True))
-    low_of_parent = np.array(
-        [low_by_id.get(parent, np.nan) for parent in rows["parent_id"].tolist()], dtype=np.float64
-    )
+    p_of_parent, low_of_parent = _of_parent(rows, p), _of_parent(rows, low)
+    passed_on = support / of_parent  # below 1 where the pathway file gives the edge a strength
+    edge = np.where(as_the_paper, 1.0, np.where(passed_on < 1.0 - TOLERANCE, passed_on, KEPT_ABOVE))
     return [
         (
             "a generated row has p by its pathway, and says that it is a bound",
@@ -142,11 +178,23 @@ def _generated_rules(rows: pd.DataFrame) -> list[tuple[str, NDArray[np.bool_]]]:
             generated & (positive | as_the_paper) & ~_near(p, support),
         ),
         (
-            "the lower end of an implied finding is not above its parent's",
-            generated & positive & (low > low_of_parent + TOLERANCE),
+            "an implied finding is not above its parent, not by a last digit either",
+            generated & positive & (p > p_of_parent),
+        ),
+        (
+            "no edge is certain: the interval of a generated row is wider than its parent's",
+            generated
+            & (positive | ~as_the_paper)
+            & (np.where(positive, low, 1.0 - high) > low_of_parent * edge + TOLERANCE),
         ),
         ("a sign that is implied to be absent has p half way from 0 to 1 - support", denied & ~bounds),
     ]
+
+
+def _of_parent(rows: pd.DataFrame, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The value of each row's parent; not a number without one."""
+    by_id = dict(zip(rows["finding_id"].tolist(), values.tolist(), strict=True))
+    return np.array([by_id.get(parent, np.nan) for parent in rows["parent_id"].tolist()], dtype=np.float64)
 
 
 def _columns(rows: pd.DataFrame) -> tuple[NDArray[np.float64], ...]:
@@ -161,9 +209,7 @@ def _near(values: NDArray[np.float64], expected: NDArray[np.float64] | float) ->
     return np.asarray(np.abs(values - expected) <= TOLERANCE)
 
 
-def _broken(
-    rows: pd.DataFrame, rules: Sequence[tuple[str, NDArray[np.bool_]]], remedy: str
-) -> Iterator[Broken]:
+def _broken(rows: pd.DataFrame, rules: Sequence[Rule], remedy: str) -> Iterator[Broken]:
     for rule, wrong in rules:
         if wrong.any():
             yield Broken(rule, tuple(rows.loc[wrong, "finding_id"].tolist()), remedy)

@@ -102,7 +102,13 @@ REFERENCE_RANKING = Table(
     (
         text("phrase", "Hedging phrase"),
         Column("rank", "int", "0 = most certain", minimum=0),
-        Column("mu", "float", "TrueSkill mean, averaged over random orders (prior 25)"),
+        Column(
+            "mu",
+            "float",
+            "TrueSkill mean, averaged over random orders (prior 25); beyond these ends ratings have run away",
+            minimum=-15.0,
+            maximum=65.0,
+        ),
         Column(
             "sigma",
             "float",

@@ -34,6 +34,7 @@ RELEASE = Table(
     ordered=LUNGUAGE_PLUS_PLUS.ordered,
     unique=LUNGUAGE_PLUS_PLUS.unique,
     present=LUNGUAGE_PLUS_PLUS.present,
+    only=LUNGUAGE_PLUS_PLUS.only,
 )
 
 SPLITS = ("train", "validate", "test")

@@ -207,7 +207,7 @@ class Table:
         self, frame: pd.DataFrame, within: Sequence[str] = ()
     ) -> Iterator[tuple[str, NDArray[np.bool_]]]:
         """Value rules that some rows break, in words, each with a mask of these rows; as of `violations`."""
-        for rule, rows in self._rules(frame, within) if len(frame) else ():
+        for rule, rows in self.rules(frame, within) if len(frame) else ():
             if rows.any():
                 yield rule, rows
 
@@ -231,8 +231,10 @@ class Table:
                 + ". Materialise it again before anything reads it."
             )
 
-    def _rules(self, frame: pd.DataFrame, within: Sequence[str]) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-        """Every rule about values in words, with the rows that break it.
+    def rules(
+        self, frame: pd.DataFrame, within: Sequence[str] = ()
+    ) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+        """Every rule about values in words, with the rows that break it; `within` as of `violations`.
 
         Whole columns at a time, column by column.
         """

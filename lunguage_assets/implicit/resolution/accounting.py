@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from lunguage_assets.implicit.expansion.expand import Expansion
 from lunguage_assets.implicit.resolution.resolve import Resolution
@@ -50,20 +52,25 @@ def account(
         generated = outcome[study, "generated"]
         discarded = event[study, "merged", "expansion"] + event[study, "discarded", "expansion"]
         rows_in = delivered.get(study, refused[(study,)])  # a study that was rejected whole has no report
-        rows_out = source[study, "original"] + source[study, "expansion"]
-        balanced = (
-            rows_in == sum(counts.values()) and rows_out == counts["originals_out"] + generated - discarded
-        )
         rows.append(
             {"study_id": study, "rows_in": rows_in, **counts, "generated": generated, "discarded": discarded}
             | {
                 "already_stated": outcome[study, "already stated"],
                 "spoken_against": outcome[study, "spoken against"],
-                "rows_out": rows_out,
-                "balanced": balanced,
+                "rows_out": source[study, "original"] + source[study, "expansion"],
+                "balanced": False,
             }
         )
-    return ACCOUNTING.frame(rows)
+    frame = ACCOUNTING.frame(rows)
+    return frame.assign(balanced=balance(frame))
+
+
+def balance(accounts: pd.DataFrame) -> NDArray[np.bool_]:
+    """Whether the numbers of each ACCOUNTING row add up, whatever its column `balanced` says."""
+    kept = accounts[["originals_out", "merged", "removed", "excluded", "rejected"]].sum(axis=1)
+    generated = accounts["generated"] - accounts["discarded"]
+    adds_up = (accounts["rows_in"] == kept) & (accounts["rows_out"] == accounts["originals_out"] + generated)
+    return adds_up.to_numpy(dtype=bool)
 
 
 def explained_studies(accounting: pd.DataFrame) -> list[str]:

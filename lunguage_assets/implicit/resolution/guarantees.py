@@ -12,9 +12,9 @@ from typing import NamedTuple
 import pandas as pd
 
 from lunguage_assets.errors import InvalidTable
-from lunguage_assets.implicit.resolution.accounting import explained_studies
+from lunguage_assets.implicit.resolution.accounting import balance, explained_studies
 from lunguage_assets.implicit.rows import BARE, PAPER, Row, by_study, collector_paused, read_rows
-from lunguage_assets.implicit.statements.against import Statements
+from lunguage_assets.implicit.statements.against import Statements, is_present
 from lunguage_assets.implicit.statements.keys import grouped
 from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
 from lunguage_assets.tables import FINDING_COLUMNS
@@ -28,6 +28,16 @@ WHOLE_REFERENCES = "every reference points to an existing row"
 STUDY_PRESENT = "every input study is present or explained"
 UNIQUE_NUMBERS = "idx is unique inside a study, generated rows after the stated ones"
 
+GUARANTEES = (
+    ONE_ROW_PER_KEY,
+    NO_CLASH,
+    LIVING_PARENT,
+    NO_SURER,
+    NOT_AGAINST,
+    WHOLE_REFERENCES,
+    STUDY_PRESENT,
+    UNIQUE_NUMBERS,
+)
 
 TOLERANCE = 1e-9
 
@@ -77,7 +87,7 @@ def refuse_violations(rows: pd.DataFrame, accounts: pd.DataFrame, reports: pd.Da
     ]
     problems += [
         f"accounts of {study or 'unreadable study ids'} do not balance"
-        for study in accounts.loc[~accounts["balanced"], "study_id"]
+        for study in accounts.loc[~(accounts["balanced"] & balance(accounts)), "study_id"]
     ]
     if problems:
         raise InvalidTable(
@@ -132,12 +142,17 @@ def _contradictions(study: list[Row], listed: LabelList) -> list[Violation]:
     ]
 
 
+def _implies(parent: Row) -> bool:
+    """Whether a row can have sub-findings: it is there, and has not resolved."""
+    return parent.positive if parent.mode == PAPER else is_present(parent)
+
+
 def _root(row: Row, by_id: dict[str, Row]) -> str | None:
-    """The original behind a row, through living, positive parents; None without one."""
+    """The original behind a row, through living parents that imply it; None without one."""
     seen = set()
     while row.source == "expansion":
         parent = by_id.get(row.parent_id or "")
-        if parent is None or not parent.positive or row.finding_id in seen:
+        if parent is None or not _implies(parent) or row.finding_id in seen:
             return None
         seen.add(row.finding_id)
         row = parent

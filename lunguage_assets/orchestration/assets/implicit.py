@@ -112,7 +112,7 @@ def resolution(
     )
     accounts = account(reports, rejected, deduplicated_findings, expanded, resolved)
     refuse_violations(resolved.rows, accounts, reports)
-    refuse_broken_beliefs(resolved.rows)
+    refuse_broken_beliefs(resolved.rows, fitted_probabilities)
     yield dg.Output(
         resolved.rows,
         "lunguage_plus_plus",

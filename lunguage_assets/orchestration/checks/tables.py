@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import dagster as dg
 
 from lunguage_assets.current.plan import first_job
-from lunguage_assets.implicit.resolution.accounting import explained_studies
+from lunguage_assets.implicit.resolution.accounting import balance, explained_studies
 from lunguage_assets.implicit.resolution.guarantees import violations
 from lunguage_assets.orchestration.checks.look import Check, Found, Look, check
 from lunguage_assets.orchestration.checks.report import EXAMPLES, examples, markdown
@@ -118,7 +118,7 @@ _ACCOUNT = (
 )
 def accounts_balance(look: Look) -> Found:
     frame = look.table("accounting")
-    unbalanced = frame[~frame["balanced"]]
+    unbalanced = frame[~(frame["balanced"] & balance(frame))]
     unlisted = sorted(set(look.table("reports")["study_id"]) - set(frame["study_id"]))
     rows = [
         (study or "unreadable study ids", *numbers)

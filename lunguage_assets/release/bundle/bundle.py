@@ -22,12 +22,12 @@ from lunguage_assets.errors import InvalidTable, MethodError
 from lunguage_assets.files import replace_text, write_csv
 from lunguage_assets.implicit.resolution.guarantees import refuse_violations
 from lunguage_assets.pictures.plots import thinned
-from lunguage_assets.quality.beliefs import refuse_broken_beliefs
+from lunguage_assets.quality.beliefs import refuse_broken_beliefs, refuse_broken_places
 from lunguage_assets.release.bundle.bundle_dictionary import bundle_dictionary
 from lunguage_assets.release.bundle.cards import croissant, license_text
 from lunguage_assets.release.bundle.changes import row_changes
 from lunguage_assets.release.bundle.disclosure import Disclosure
-from lunguage_assets.release.bundle.material import Material, shown_analyses
+from lunguage_assets.release.bundle.material import ANALYSES, Material, shown_analyses
 from lunguage_assets.release.bundle.newest import NewestStudies
 from lunguage_assets.release.bundle.notes import readme, use_of_open, use_of_restricted
 from lunguage_assets.release.bundle.provenance import Origin, deciding, provenance, provenance_text
@@ -41,7 +41,7 @@ from lunguage_assets.release.report.published import published_frame, released_r
 from lunguage_assets.release.report.published_tables import load_published_tables
 from lunguage_assets.release.report.report import figures_of, report_page, report_sections
 from lunguage_assets.release.report.report_figures import write_figures
-from lunguage_assets.tables import FITTED_PROBABILITIES, RELEASE
+from lunguage_assets.tables import FITTED_PROBABILITIES, REFERENCE_RANKING, RELEASE
 from lunguage_assets.tables.released import STUDIES
 
 SUMMARY = "restricted/summary.json"
@@ -131,8 +131,9 @@ def write_bundle(
         ConfigurationError: a sealed version with this content has lost a file.
     """
     release.require_one_ranking()
+    _refuse_unsound(release.ranking, analyses or {})
     with writing(folder) as versions, versions.staging() as staging:
-        totals = _write_restricted(release, staging / "restricted", origin.split)
+        totals = _write_restricted(release, origin, staging / "restricted")
         statistics, patients = origin.dictionary.statistics(), release.studies.patients
         counted = totals.paper.tables(statistics, load_published_tables(), patients)
         write_paper_tables(counted, staging / "restricted")
@@ -161,9 +162,16 @@ def write_bundle(
     )
 
 
-def _write_restricted(release: Release, folder: Path, split: Path | None) -> Totals:
+def _refuse_unsound(ranking: pd.DataFrame, analyses: Mapping[str, pd.DataFrame]) -> None:
+    """Raise `InvalidTable` when a table that belongs to no batch breaks a rule of its schema."""
+    REFERENCE_RANKING.require(ranking, "as it was read for the release")
+    for name, frame in analyses.items():
+        ANALYSES[name].require(frame, "as it was read for the release")
+
+
+def _write_restricted(release: Release, origin: Origin, folder: Path) -> Totals:
     """Rows of single studies; what is written has passed its rules and guarantees."""
-    studies, totals, parts = release.studies, Totals(), read_split(split)
+    studies, totals, parts = release.studies, Totals(), read_split(origin.split)
     studies.require_unique()
     with ExitStack() as stack:
         plain = {name: stack.enter_context(growing_csv(folder / f"{name}.csv")) for name in _PLAIN}
@@ -172,7 +180,11 @@ def _write_restricted(release: Release, folder: Path, split: Path | None) -> Tot
                 append(tables[name])
     with writing_labels(folder) as labels:
         for tables in studies.parts("study", Totals.TABLES):
-            refuse_broken_beliefs(tables["lunguage_plus_plus"])
+            fitted = tables["fitted_probabilities"]
+            if (fitted["p_source"] == "fitted").any():
+                anchors = origin.anchors.of(set(release.ranking["phrase"]))
+                refuse_broken_places(fitted, release.ranking, anchors)
+            refuse_broken_beliefs(tables["lunguage_plus_plus"], fitted)
             totals.add(tables)
             labels.add(tables)
     with (

@@ -494,8 +494,11 @@ def test_another_belief_is_a_changed_row(invented: Made, tmp_path: Path) -> None
     tables = invented.batches["first"]
     rows = tables["lunguage_plus_plus"].copy()
     doubted = rows.index[(rows["status"] == "tp") & (rows["source"] == "original")][0]
+    fits = tables["fitted_probabilities"].copy()
+    fits.loc[fits["finding_id"] == rows.loc[doubted, "finding_id"], "p_high"] = 0.999
     rows.loc[doubted, "p_high"] = 0.999
-    changed = stored(tmp_path / "stored", {"first": {**tables, "lunguage_plus_plus": rows}})
+    other = {"lunguage_plus_plus": rows, "fitted_probabilities": fits}
+    changed = stored(tmp_path / "stored", {"first": {**tables, **other}})
     release = opened(invented.ranking, changed)
     written = write_bundle(release, tmp_path / "panel", invented.origin(), {}, invented.examples)
     assert written.summary["against"]["rows"] == {"added": 0, "removed": 0, "changed": 1}

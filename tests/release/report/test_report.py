@@ -77,6 +77,7 @@ def row(table: Table, **values: Any) -> dict[str, Any]:
     } | values
 
 
+NAMED = {"finding_id": "s90000001:1", "subject_id": "p90000001", "study_id": "s90000001"}
 AUDITED_EDGE = row(
     PATHWAY_AUDIT,
     diagnosis="pneumonia",
@@ -126,7 +127,7 @@ def analyses(version: str) -> dict[str, pd.DataFrame]:
         for step in (1, 2)
     ]
     experts = [
-        row(EXPERT_AGREEMENT, measure="with ranking", first=who, second="panel", value=0.75, n=9, reasons="")
+        row(EXPERT_AGREEMENT, group="all", first=who, second="panel", value=0.75, n=9, reasons="")
         for who in ("", "dr-nameless")
     ]
     return {
@@ -136,7 +137,7 @@ def analyses(version: str) -> dict[str, pd.DataFrame]:
         "fit_validation": FIT_VALIDATION.frame(fitted),
         "expert_agreement": EXPERT_AGREEMENT.frame(experts),
         "finding_courses": FINDING_COURSES.frame(
-            [row(FINDING_COURSES, said="tentative", became="silent", ranking_version=version)]
+            [row(FINDING_COURSES, **NAMED, said="tentative", became="silent", ranking_version=version)]
         ),
         "pathway_audit": PATHWAY_AUDIT.frame([AUDITED_EDGE]),
         "audited_labels": AUDITED_LABELS.frame(

@@ -1,0 +1,570 @@
+"""Nothing is sealed, named as newest or overwritten unless every rule holds on exactly the rows that are
+written.
+
+One case for each rule: of the schemas, of the guarantees, of the beliefs, of the accounts. The cases are made
+from the lists of rules themselves, so that a new rule without a case fails.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from platform_support import contents
+from small_release import Made, stored
+
+from lunguage_assets.errors import InvalidTable, MethodError
+from lunguage_assets.explicit.fit.anchors import chosen_anchors
+from lunguage_assets.implicit.resolution.accounting import explained_studies
+from lunguage_assets.implicit.resolution.guarantees import (
+    GUARANTEES,
+    LIVING_PARENT,
+    NO_CLASH,
+    NO_SURER,
+    NOT_AGAINST,
+    ONE_ROW_PER_KEY,
+    STUDY_PRESENT,
+    UNIQUE_NUMBERS,
+    WHOLE_REFERENCES,
+    violations,
+)
+from lunguage_assets.implicit.statements.places import place_parts
+from lunguage_assets.quality.beliefs import belief_rules, fit_rules, place_rules
+from lunguage_assets.release.bundle import bundle
+from lunguage_assets.release.bundle.bundle import Release, write_bundle
+from lunguage_assets.release.bundle.material import ANALYSES
+from lunguage_assets.release.bundle.newest import TABLES_PER_BATCH, NewestStudies
+from lunguage_assets.release.growing import growing_parquet
+from lunguage_assets.release.report import documents
+from lunguage_assets.tables import REFERENCE_RANKING, RELEASE
+from lunguage_assets.tables.labels import LABELS
+from lunguage_assets.tables.schema import Table
+
+Row = dict[str, Any]
+Rows = list[Row]
+Stored = dict[str, Rows]
+"""Rows of the tables of one batch."""
+
+ANCHORS = chosen_anchors("")
+
+
+@pytest.fixture(scope="module")
+def sound(invented: Made) -> Stored:
+    """What the release reads of a batch; two of its delivered rows were rejected."""
+    rows = {
+        name: pa.Table.from_pandas(frame).to_pylist() for name, frame in invented.batches["first"].items()
+    }
+    refused = {"file": "a.csv", "study_id": "", "column": "", "found": "", "expected": "a study"}
+    refused |= {"remedy": "mend it", "reason": "no study", "content": "{}"}
+    return {**rows, "rejected": [{**refused, "line": line} for line in (1, 2)]}
+
+
+@pytest.fixture(scope="module")
+def older(invented: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of releases in which an earlier, honest version is sealed."""
+    folder = tmp_path_factory.mktemp("sealed") / "panel"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bundle, "report_sections", lambda _: [])
+        write_bundle(invented.release("first"), folder, invented.origin(), {}, invented.examples)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def files(invented: Made, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
+    """The honest tables of the batch."""
+    return stored(tmp_path_factory.mktemp("honest"), {"first": invented.batches["first"]})["first"]
+
+
+def written(table: Table, rows: Rows, path: Path, *, with_gaps: bool = False) -> Path:
+    """A file as another program could have put it there: of the schema, its rows not looked at."""
+    schema = table.arrow if not with_gaps else pa.schema([field.with_nullable(True) for field in table.arrow])
+    pq.write_table(pa.Table.from_pylist(rows, schema=schema), path)
+    return path
+
+
+def refused(release: Release, made: Made, older: Path, **analyses: pd.DataFrame) -> str:
+    """Try to seal the release beside the older one: why it was refused, nothing having changed."""
+    before = contents(older)
+    with pytest.raises((InvalidTable, MethodError)) as why:
+        write_bundle(release, older, made.origin(), analyses, made.examples)
+    assert contents(older) == before  # LATEST and the older version are as they were
+    assert {path.name for path in older.iterdir()} == {".lock", "LATEST", "v1"}  # nothing is left
+    return str(why.value)
+
+
+# --- the schema of every table that is read
+# -------------------------------------------------------------------------------------------------
+
+
+def absent(table: Table, rows: Rows, column: str) -> None:
+    rows[-1][column] = math.nan if table.column(column).type == "float" else None
+
+
+def other_code(table: Table, rows: Rows, column: str) -> None:
+    first = table.column(column).choices[0]
+    rows[-1][column] = not first if isinstance(first, bool) else "no such code"
+
+
+def too_small(table: Table, rows: Rows, column: str) -> None:
+    rows[-1][column] = type(rows[-1][column] or 0)(table.column(column).minimum - 1)
+
+
+def too_large(table: Table, rows: Rows, column: str) -> None:
+    rows[-1][column] = type(rows[-1][column] or 0)(table.column(column).maximum + 1)
+
+
+def falling(table: Table, rows: Rows, low: str, high: str) -> None:
+    rows[-1] |= {low: 0.9, high: 0.1} if table.column(low).type == "float" else {low: 1, high: 0}
+
+
+def of_another_form(table: Table, rows: Rows, column: str) -> None:
+    rows[-1][column] = "" if re.search(table.column(column).pattern, "!") else "!"
+
+
+def there_or_not(table: Table, rows: Rows, column: str) -> None:
+    some = {"string": rows[0]["study_id"], "float": 0.5}[table.column(column).type]
+    rows[-1][column] = some if rows[-1][column] is None else None
+
+
+def held_elsewhere(table: Table, rows: Rows, column: str) -> None:
+    (rule,) = (one for one in table.only if one.column == column)
+    row = next(row for row in reversed(rows) if row[rule.when] not in rule.values)
+    row[column] = True if table.column(column).type == "bool" else "words"
+
+
+def several(table: Table, rows: Rows, column: str) -> None:
+    others = [code for code in table.column(column).choices if code != rows[-1][column]]
+    number = table.column(column).type == "float"
+    rows[-1][column] = rows[-1][column] + 0.5 if number else others[0] if others else "another"
+
+
+def twice(table: Table, rows: Rows, columns: str) -> None:
+    rows[-1] |= {name: rows[-2][name] for name in columns.split(", ")}
+
+
+KINDS: Mapping[str, Callable[..., None]] = {
+    r"(\w+) is never empty": absent,
+    r"(\w+) is one of .*": other_code,
+    r"(\w+) >= -?[\d.]+": too_small,
+    r"(\w+) <= -?[\d.]+": too_large,
+    r"(\w+) <= ([a-z]\w*)": falling,
+    r"(\w+) has the form .*": of_another_form,
+    r"(\w+) is there exactly where .*": there_or_not,
+    r"(\w+) holds something only where .*": held_elsewhere,
+    r"(\w+) has one value": several,
+    r"\((.*)\) is unique": twice,
+}
+
+
+def breaking(table: Table, rule: str, rows: Rows) -> Rows:
+    """Rows that, beside the others, break a rule. A rule of an unknown kind has no case, and fails here."""
+    changed = [dict(row) for row in rows]
+    (change, names), = (
+        (change, found.groups()) for kind, change in KINDS.items() if (found := re.fullmatch(kind, rule))
+    )  # fmt: skip
+    change(table, changed, *names)
+    return [row for row, before in zip(changed, rows, strict=True) if row != before]
+
+
+def cannot_be_stored(table: Table, rule: str) -> bool:
+    """Whether a file of this schema has no room for what breaks the rule."""
+    found = re.fullmatch(r"(\w+) is never empty", rule)
+    return found is not None and table.column(found[1]).type != "float"
+
+
+def storable_rules(table: Table) -> list[str]:
+    """Every rule about values that a file of the table's schema can break."""
+    return [rule for rule, _ in table.rules(table.frame()) if not cannot_be_stored(table, rule)]
+
+
+def poisoned(table: Table, rows: Rows, *excepted: str) -> Rows:
+    """The rows, and for every rule but these those that break it."""
+    rules = [rule for rule in storable_rules(table) if rule not in excepted]
+    return [*rows, *(row for rule in rules for row in breaking(table, rule, rows))]
+
+
+def with_files(files: Mapping[str, Path], ranking: pd.DataFrame, **other: Path) -> Release:
+    return Release("panel", ranking, NewestStudies(duckdb.connect(), {"first": {**files, **other}}))
+
+
+@pytest.mark.parametrize("table", TABLES_PER_BATCH.values(), ids=lambda table: table.name)
+def test_stored_rows_that_break_a_rule_of_their_schema_seal_nothing_and_every_rule_is_named(
+    table: Table,
+    sound: Stored,
+    files: Mapping[str, Path],
+    invented: Made,
+    older: Path,
+    tmp_path: Path,
+) -> None:
+    first = [rule for rule in storable_rules(table) if re.match("(mode|ranking_version) ", rule)]
+    alone = first if table.name == "lunguage_plus_plus" else []  # compared before any row is read: `TOGETHER`
+    rows = poisoned(table, sound[table.name], *alone)
+    path = written(table, rows, tmp_path / "poisoned.parquet")
+    why = refused(with_files(files, invented.ranking, **{table.name: path}), invented, older)
+    assert str(path) in why
+    assert [rule for rule in storable_rules(table) if rule not in alone and f"'{rule}'" not in why] == []
+
+
+@pytest.mark.parametrize("table", TABLES_PER_BATCH.values(), ids=lambda table: table.name)
+def test_a_file_with_room_for_empty_cells_where_none_may_be_is_refused_by_its_schema(
+    table: Table, sound: Stored, files: Mapping[str, Path], invented: Made, tmp_path: Path
+) -> None:
+    rules = [rule for rule, _ in table.rules(table.frame()) if cannot_be_stored(table, rule)]
+    rows = [row for rule in rules for row in breaking(table, rule, sound[table.name])]
+    path = written(table, rows, tmp_path / "gaps.parquet", with_gaps=True)
+    assert len(rows) == len(rules) > 0
+    with pytest.raises(InvalidTable, match="written under another schema"):
+        with_files(files, invented.ranking, **{table.name: path})
+
+
+FORMS = {"subject_id": "p10000001", "finding_id": "s10000001:1", "study_id": "s10000001", "group": "all"}
+
+
+def honest(table: Table, number: int) -> Row:
+    """A row of an analysis that breaks no rule."""
+    plain: Row = {"string": f"x{number}", "int": 3 + number, "float": 0.5, "bool": False, "strings": []}
+    row = {
+        c.name: None if c.nullable else c.choices[-1] if c.choices else plain[c.type] for c in table.columns
+    }
+    forms = {name: form for name, form in FORMS.items() if name in row}
+    return row | forms | ({"finding_id": f"s10000001:{number}"} if "finding_id" in row else {})
+
+
+@pytest.mark.parametrize("table", [REFERENCE_RANKING, *ANALYSES.values()], ids=lambda table: table.name)
+def test_a_ranking_or_analysis_that_breaks_a_rule_of_its_schema_seals_nothing_and_every_rule_is_named(
+    table: Table, invented: Made, older: Path
+) -> None:
+    release, analyses = invented.release("first"), {}
+    if table is REFERENCE_RANKING:
+        rows = pa.Table.from_pandas(invented.ranking).to_pylist()
+        release = replace(release, ranking=table.frame(poisoned(table, rows)))
+    else:
+        rows = [honest(table, 0), honest(table, 1)]
+        assert table.violations(table.frame(rows)) == []
+        analyses = {table.name: table.frame(poisoned(table, rows))}
+    why = refused(release, invented, older, **analyses)
+    assert [rule for rule in storable_rules(table) if f"'{rule}'" not in why] == []
+
+
+@pytest.mark.parametrize("table", [RELEASE, LABELS], ids=lambda table: table.name)
+def test_what_is_written_is_held_against_every_rule_of_its_own_schema(
+    table: Table, derived: Mapping[str, Rows], tmp_path: Path
+) -> None:
+    rows = derived[table.name]
+    for rule in storable_rules(table):
+        frame = table.frame([*rows, *breaking(table, rule, rows)])
+        with pytest.raises(InvalidTable) as why, growing_parquet(table, tmp_path / "t.parquet") as append:
+            append(frame)
+        assert rule in str(why.value) or "empty values where none are allowed" in str(why.value)
+
+
+@pytest.fixture(scope="module")
+def derived(older: Path) -> Mapping[str, Rows]:
+    """The rows of the sealed version that are derived while it is written."""
+    names = {RELEASE: "Lunguage_plus_plus", LABELS: "labels"}
+    folder = older / "v1" / "restricted"
+    return {
+        table.name: pq.read_table(folder / f"{file}.parquet").to_pylist() for table, file in names.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("module", "function"), [(bundle, "released_rows"), (documents, "label_frame")], ids=["rows", "labels"]
+)
+def test_a_derived_row_that_breaks_its_schema_seals_nothing(
+    module: Any,
+    function: str,
+    invented: Made,
+    older: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    honest = getattr(module, function)
+    monkeypatch.setattr(module, function, lambda *args: honest(*args).assign(source="!"))
+    assert "source is one of" in refused(invented.release("first"), invented, older)
+
+
+# --- guarantees, probabilities, accounts, and what belongs together
+# -------------------------------------------------------------------------------------------------
+
+
+def rows_where(tables: Stored, **wanted: Any) -> Rows:
+    """LUNGUAGE_PLUS_PLUS rows that nothing is generated from, with these values."""
+    rows = tables["lunguage_plus_plus"]
+    parents = {row["parent_id"] for row in rows}
+    return [
+        row
+        for row in rows
+        if row["finding_id"] not in parents and all(row[name] in held for name, held in wanted.items())
+    ]
+
+
+STATED, GENERATED = {"source": {"original"}}, {"source": {"expansion"}}
+DEFINITE = STATED | {"status": {"dp", "dn"}}
+TENTATIVE = STATED | {"status": {"tp", "tn"}, "p_source": {"fitted"}}
+POSITIVE = GENERATED | {"status": {"dp", "tp"}}
+
+
+def by_id(tables: Stored) -> dict[str, Row]:
+    return {row["finding_id"]: row for row in tables["lunguage_plus_plus"]}
+
+
+def fit_of(tables: Stored, row: Row) -> Row:
+    (fit,) = (fit for fit in tables["fitted_probabilities"] if fit["finding_id"] == row["finding_id"])
+    return fit
+
+
+def say_the_same(tables: Stored, *statuses: str) -> None:
+    """Let two stated rows of a study speak of one thing at one place."""
+    rows = rows_where(tables, **DEFINITE)
+    first, second = next(
+        (a, b)
+        for a in rows
+        for b in rows
+        if a is not b and a["study_id"] == b["study_id"] and (a["status"], b["status"]) == statuses
+    )
+    second |= {name: first[name] for name in ("name", "ent", "currency", "location", "location_parts")}
+
+
+def one_key(tables: Stored) -> None:
+    say_the_same(tables, "dn", "dn")
+
+
+def clash(tables: Stored) -> None:
+    say_the_same(tables, "dn", "dp")
+
+
+def other_root(tables: Stored) -> None:
+    child = rows_where(tables, **GENERATED)[0]
+    child["root_id"] = rows_where(tables, **STATED)[0]["finding_id"]
+
+
+def surer_than_its_parent(tables: Stored) -> None:
+    rows = by_id(tables)
+    child = next(row for row in rows_where(tables, **GENERATED) if rows[row["parent_id"]]["status"] == "tp")
+    child["status"] = "d" + child["status"][1]
+
+
+def denied_everywhere(tables: Stored) -> None:
+    stated = {row["study_id"]: row for row in rows_where(tables, **STATED | {"status": {"dn"}})}
+    child = next(
+        row
+        for row in rows_where(tables, **POSITIVE)
+        if row["study_id"] in stated and place_parts(tuple(row["location_parts"]))
+    )
+    stated[child["study_id"]] |= {"name": child["name"], "ent": child["ent"], "location": ""}
+    stated[child["study_id"]] |= {"location_parts": [], "morphology": "", "distribution": "", "severity": ""}
+
+
+def refers_to_itself(tables: Stored) -> None:
+    row = rows_where(tables, **STATED)[0]
+    row["associate"] = [*row["associate"], row["finding_id"]]
+
+
+def silent_study(tables: Stored) -> None:
+    gone = tables["lunguage_plus_plus"][0]["study_id"]
+    for name in ("lunguage_plus_plus", "accounting", "conflicts"):
+        tables[name] = [row for row in tables[name] if row["study_id"] != gone]
+
+
+def child_before_its_parent(tables: Stored) -> None:
+    rows = by_id(tables)
+    child = rows_where(tables, **GENERATED)[0]
+    parent = rows[child["root_id"]]
+    child["idx"], parent["idx"] = parent["idx"], child["idx"]
+
+
+def changed(wanted: Mapping[str, Any], **values: Any) -> Callable[[Stored], None]:
+    """Other values in the first row that has what is wanted; a function is given the old value."""
+
+    def change(tables: Stored) -> None:
+        row = rows_where(tables, **wanted)[0]
+        row |= {name: value(row[name]) if callable(value) else value for name, value in values.items()}
+
+    return change
+
+
+def beyond_its_parent(tables: Stored) -> None:
+    rows = by_id(tables)
+    child = next(row for row in rows_where(tables, **POSITIVE) if rows[row["parent_id"]]["support"] < 0.9)
+    child |= dict.fromkeys(("prob", "support"), rows[child["parent_id"]]["support"] + 0.05)
+
+
+def above_by_a_digit(tables: Stored) -> None:
+    rows = by_id(tables)
+    child = next(row for row in rows_where(tables, **POSITIVE) if rows[row["parent_id"]]["support"] < 0.9)
+    child["prob"] = rows[child["parent_id"]]["prob"] + 1e-11
+
+
+def not_as_supported(tables: Stored) -> None:
+    child = rows_where(tables, **POSITIVE)[0]
+    child["prob"] = (child["p_low"] + child["prob"]) / 2
+
+
+def fitted_and_stated(tables: Stored, fit: Mapping[str, Any]) -> None:
+    """Change a fit and the row that has it alike."""
+    row = rows_where(tables, **TENTATIVE | {"status": {"tp"}})[0]
+    fit_of(tables, row).update(fit)
+    row |= {"prob": fit["p"], "support": fit["p"]}
+    row |= {name: fit[name] for name in ("p_low", "p_high", "p_source") if name in fit}
+
+
+def off_the_line(tables: Stored) -> None:
+    row = rows_where(tables, **TENTATIVE | {"status": {"tp"}})[0]
+    fitted_and_stated(tables, {"p": (row["prob"] + row["p_high"]) / 2})
+
+
+def knows_nothing_and_is_sure(tables: Stored) -> None:
+    nothing = {"p": 0.5, "p_low": 0.1, "p_high": 1.0, "p_source": "none", "mu": None, "mu_sd": None}
+    fitted_and_stated(tables, nothing)
+
+
+def certain_fit(tables: Stored) -> None:
+    sure = {"p": 1.0, "p_high": 1.0, "p_source": "phrase", "mu": None, "mu_sd": None}
+    fitted_and_stated(tables, sure)
+
+
+def number(name: str, change: int, table: str = "accounting") -> Callable[[Stored], None]:
+    def by(tables: Stored) -> None:
+        tables[table][0][name] += change
+
+    return by
+
+
+def lost_row(tables: Stored) -> None:
+    named = {token for row in tables["lunguage_plus_plus"] for token in row["evidence"] + row["associate"]}
+    row = next(row for row in rows_where(tables, **STATED) if row["finding_id"] not in named)
+    tables["lunguage_plus_plus"].remove(row)
+
+
+def of_other(name: str, value: str, table: str = "lunguage_plus_plus") -> Callable[[Stored], None]:
+    def change(tables: Stored) -> None:
+        for row in tables[table]:
+            row[name] = value
+
+    return change
+
+
+FIT = "a tentative finding has the probability and the interval of its fit"
+SURE = "a tentative finding is never certain: 0 < p < 1"
+CERTAIN_EDGE = "no edge is certain: the interval of a generated row is wider than its parent's"
+NO_BETTER = "a generated row is supported no better than its parent"
+
+GUARANTEED = {
+    ONE_ROW_PER_KEY: one_key,
+    NO_CLASH: clash,
+    LIVING_PARENT: other_root,
+    NO_SURER: surer_than_its_parent,
+    NOT_AGAINST: denied_everywhere,
+    WHOLE_REFERENCES: refers_to_itself,
+    STUDY_PRESENT: silent_study,
+    UNIQUE_NUMBERS: child_before_its_parent,
+}
+BELIEVED = {
+    "a definite finding is certain: 1 if present, 0 if absent": changed(
+        DEFINITE | {"status": {"dp"}}, p_low=0.9
+    ),
+    "a definite finding has p by its status": changed(DEFINITE, p_source="fitted"),
+    "a tentative finding has p by its fit, its phrases or nothing": changed(TENTATIVE, p_source="definitive"),
+    SURE: changed(TENTATIVE | {"status": {"tp"}}, prob=1.0, p_high=1.0, support=1.0),
+    "the support of a stated finding is p, or 1 - p of a denied one": changed(TENTATIVE, support=0.01),
+    "a generated row has p by its pathway, and says that it is a bound": changed(
+        GENERATED, p_source="phrase"
+    ),
+    NO_BETTER: beyond_its_parent,
+    "an implied finding is at least as probable as its parent is supported: p = support": not_as_supported,
+    "an implied finding is not above its parent, not by a last digit either": above_by_a_digit,
+    CERTAIN_EDGE: changed(POSITIVE | {"status": {"dp"}}, p_low=1.0),
+    "a sign that is implied to be absent has p half way from 0 to 1 - support": changed(
+        GENERATED | {"status": {"dn", "tn"}}, prob=lambda p: p / 2
+    ),
+    FIT: changed(TENTATIVE, p_low=lambda low: low / 2),
+}
+PLACED = {
+    "p is what the place on the ranking and the anchors give": off_the_line,
+    "a pair without information has p 0.5, from 0 to 1": knows_nothing_and_is_sure,
+    SURE: certain_fit,
+}
+COUNTED = {
+    "rows in are all accounted for": number("rows_in", 1),
+    "rows out are those stated, and those generated and not discarded": number("generated", 1),
+    "a study has the rows that its account says": lost_row,
+}
+TOGETHER = {
+    "different rankings": changed(STATED, ranking_version="another"),
+    "an older ranking": of_other("ranking_version", "another"),
+    "resolved in modes": changed(STATED, mode="paper"),
+}
+ALSO = {
+    NO_CLASH: {ONE_ROW_PER_KEY},
+    NO_BETTER: {NO_SURER, "an implied finding is not above its parent, not by a last digit either"},
+    "a tentative finding has p by its fit, its phrases or nothing": {FIT},
+    SURE: {FIT},
+}
+"""What cannot be broken without something else."""
+TOLD = {
+    "rows in are all accounted for": "do not balance",
+    "rows out are those stated, and those generated and not discarded": "do not balance",
+    "a study has the rows that its account says": "not the rows that accounting counted",
+}
+"""What a refusal says where it does not name the rule."""
+
+
+def broken(tables: Stored, ranking: pd.DataFrame) -> set[str]:
+    """The rules about rows of a batch, beyond the schemas, that do not hold."""
+    frames = {name: table.frame(tables[name]) for name, table in TABLES_PER_BATCH.items()}
+    rows, fitted, accounts = (
+        frames[name] for name in ("lunguage_plus_plus", "fitted_probabilities", "accounting")
+    )
+    explained = explained_studies(accounts)
+    guarantees = {one.guarantee for one in violations(rows, frames["reports"]["study_id"], explained)}
+    anchors = ANCHORS.of(set(ranking["phrase"]))
+    rules = [*belief_rules(rows), *fit_rules(rows, fitted), *place_rules(fitted, ranking, anchors)]
+    return guarantees | {rule for rule, wrong in rules if wrong.any()}
+
+
+def test_every_guarantee_and_every_rule_about_probabilities_has_a_case(invented: Made) -> None:
+    rows, fitted = (TABLES_PER_BATCH[name].frame() for name in ("lunguage_plus_plus", "fitted_probabilities"))
+    anchors = ANCHORS.of(set(invented.ranking["phrase"]))
+    assert set(GUARANTEED) == set(GUARANTEES)
+    assert set(BELIEVED) == {rule for rule, _ in [*belief_rules(rows), *fit_rules(rows, fitted)]}
+    assert set(PLACED) == {rule for rule, _ in place_rules(fitted, invented.ranking, anchors)}
+
+
+@pytest.mark.parametrize(
+    ("rule", "change"),
+    [
+        pytest.param(rule, change, id=rule[:60])
+        for cases in (GUARANTEED, BELIEVED, PLACED, COUNTED, TOGETHER)
+        for rule, change in cases.items()
+    ],
+)
+def test_rows_that_break_exactly_this_rule_seal_nothing(
+    rule: str,
+    change: Callable[[Stored], None],
+    sound: Stored,
+    files: Mapping[str, Path],
+    invented: Made,
+    older: Path,
+    tmp_path: Path,
+) -> None:
+    assert broken(sound, invented.ranking) == set()
+    tables = copy.deepcopy(sound)
+    change(tables)
+    assert broken(tables, invented.ranking) - ALSO.get(rule, set()) == {rule} - set(COUNTED) - set(TOGETHER)
+    others = {
+        name: written(table, tables[name], tmp_path / f"{name}.parquet")
+        for name, table in TABLES_PER_BATCH.items()
+        if tables[name] != sound[name]
+    }
+    why = refused(with_files(files, invented.ranking, **others), invented, older)
+    assert TOLD.get(rule, rule) in why
