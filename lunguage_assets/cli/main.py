@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 import sqlite3
 import sys
+from contextlib import suppress
 
 import click
 
@@ -24,6 +27,31 @@ from lunguage_assets.collector import collect_seldom
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.interruption import answering_signals
 from lunguage_assets.rights import keep_private
+
+
+def process() -> None:
+    """`main` as all that this process does; it ends without taking apart what it holds.
+
+    Python looks through every object at its end, a second of work with Dagster and pandas loaded. By then
+    threads have ended and other exit functions have run: the one here was registered first, so it comes last.
+    An error that nobody answered ends as usual.
+    """
+    status: list[int] = []
+    atexit.register(_leave, status)
+    try:
+        main()
+    except SystemExit as ended:
+        status[:] = [ended.code] if isinstance(ended.code, int) else []
+        raise
+    status[:] = [0]
+
+
+def _leave(status: list[int]) -> None:
+    if status:
+        with suppress(OSError, ValueError):  # of a closed pipe Python itself tells
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(status[0])
 
 
 def main() -> None:
@@ -98,4 +126,4 @@ for command in (
 
 
 if __name__ == "__main__":
-    main()
+    process()
