@@ -136,6 +136,11 @@ def print_release(folder: Path, home: Home, more: Sequence[tuple[str, str]] = ()
         ("runs, tables, checks in the UI", f"{sys.argv[0]} ui --home {home.root}"),
     ]
     lines = [*summary_lines(summary), *more, ("", ""), *places]
+    _print_beside(lines)
+
+
+def _print_beside(lines: Sequence[tuple[str, str]]) -> None:
+    """Labels, and values in a column beside them."""
     width = max(len(label) for label, _ in lines)
     for label, value in lines:
         _console.print(f"{label:<{width}}  {value}".rstrip(), soft_wrap=True, markup=False)
@@ -184,9 +189,7 @@ def print_analyses(home: Home, ranker: str, outcome: Outcome) -> None:
     )
     lines += [("  warns", warning) for warning in outcome.warnings]
     lines.append(("tables, for any DuckDB client", str(home.database)))
-    width = max(len(label) for label, _ in lines)
-    for label, value in lines:
-        _console.print(f"{label:<{width}}  {value}".rstrip(), soft_wrap=True, markup=False)
+    _print_beside(lines)
 
 
 def _measured(row: Mapping[Any, Any]) -> str:
