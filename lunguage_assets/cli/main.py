@@ -10,19 +10,19 @@ from contextlib import suppress
 
 import click
 
-from lunguage_assets.cli.backfill import backfill
-from lunguage_assets.cli.calibrate import calibrate, compare_labels
-from lunguage_assets.cli.doctor import doctor
-from lunguage_assets.cli.encode import encode
-from lunguage_assets.cli.explain import compare_modes, explain
-from lunguage_assets.cli.land import land
-from lunguage_assets.cli.ledger import ledger
-from lunguage_assets.cli.read import read
-from lunguage_assets.cli.run import analyse, estimate, register, run
-from lunguage_assets.cli.sample import sample
-from lunguage_assets.cli.survey import survey
-from lunguage_assets.cli.tables import tables
-from lunguage_assets.cli.ui import ui
+from lunguage_assets.cli.keeping.doctor import doctor
+from lunguage_assets.cli.keeping.encode import encode
+from lunguage_assets.cli.keeping.ledger import ledger
+from lunguage_assets.cli.keeping.tables import tables
+from lunguage_assets.cli.keeping.ui import ui
+from lunguage_assets.cli.looking.calibrate import calibrate, compare_labels
+from lunguage_assets.cli.looking.explain import compare_modes, explain
+from lunguage_assets.cli.looking.read import read
+from lunguage_assets.cli.looking.survey import survey
+from lunguage_assets.cli.making.backfill import backfill
+from lunguage_assets.cli.making.land import land
+from lunguage_assets.cli.making.run import analyse, estimate, register, run
+from lunguage_assets.cli.making.sample import sample
 from lunguage_assets.collector import collect_seldom
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.interruption import answering_signals

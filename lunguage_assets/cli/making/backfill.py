@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from lunguage_assets.cli.home_option import HOME_OPTION, STRUCTURER_OPTION, Chosen, chosen_home
-from lunguage_assets.cli.run import require_checks
+from lunguage_assets.cli.making.run import require_checks
 
 if TYPE_CHECKING:
     from lunguage_assets.home.home import Home
