@@ -23,8 +23,8 @@ ENTRY = (
     "import importlib.util as u, sys;"
     "sys.argv[0] = 'lunguage';"
     "new = u.find_spec('lunguage_assets.cli').submodule_search_locations;"
-    "main = __import__('lunguage_assets.cli' + ('.main' if new else ''), fromlist=['main']).main;"
-    "main()"
+    "module = __import__('lunguage_assets.cli' + ('.main' if new else ''), fromlist=['main']);"
+    "getattr(module, 'process', module.main)()"
 )
 """Calls the command of a source tree; the module has moved between commits."""
 

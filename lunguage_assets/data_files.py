@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
+
+from lunguage_assets.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from jinja2 import Template
+    from pydantic import BaseModel
+
+    Form = TypeVar("Form", bound=BaseModel)
 
 _PACKAGE = Path(__file__).resolve().parent
 
@@ -26,6 +32,31 @@ def _data(name: str) -> Path:
 def resource(*parts: str) -> Path:
     """Path of a file under `resources/`, what the pipeline knows and a person may edit."""
     return _data("resources").joinpath(*parts)
+
+
+def read_as(path: Path, form: type[Form], remedy: str = "Mend or restore the file.") -> Form:
+    """Content of a TOML or YAML file that a person may edit, in its form.
+
+    Raises:
+        ConfigurationError: it cannot be read, or a field is wrong; names file and field, with the remedy.
+    """
+    import yaml
+    from pydantic import ValidationError
+
+    kind = path.suffix[1:].upper()
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        text = path.read_text(encoding="utf-8")
+        return form.model_validate(
+            tomllib.loads(text) if kind == "TOML" else yaml.load(text, Loader=loader)  # a safe one
+        )
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, yaml.YAMLError) as error:
+        said = str(error) if kind == "TOML" and isinstance(error, ValueError) else type(error).__name__
+        raise ConfigurationError(f"{path}: not readable as {kind} ({said}). {remedy}") from None
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        place = ".".join(map(str, problem["loc"])) or "the file"
+        raise ConfigurationError(f"{path}, field {place}: {problem['msg']}. {remedy}") from None
 
 
 def page_template(*parts: str) -> Template:

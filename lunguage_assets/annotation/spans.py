@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 import pandas as pd
@@ -12,6 +10,7 @@ import pandas as pd
 from lunguage_assets.annotation.frames import Names, phrases_by_row
 from lunguage_assets.annotation.method import Outcome
 from lunguage_assets.annotation.reading import Read
+from lunguage_assets.explicit.hedges.hedging import words_of
 from lunguage_assets.structuring.rows import read_spans
 from lunguage_assets.tables.annotation import READ_SPANS
 
@@ -52,14 +51,8 @@ def nearest(phrase: str, text: str, begin: int, end: int, place: int) -> list[tu
     """Where characters begin to end of the text have the phrase in whole words, nearest to a place; empty
     when they have not.
     """
-    found = [match.span() for match in _words(phrase).finditer(text, begin, end)]
+    found = [match.span() for match in words_of(phrase).finditer(text, begin, end)]
     return [min(found, key=lambda span: (abs(span[0] - place), span[0]))] if found else []
-
-
-@lru_cache(maxsize=4096)
-def _words(phrase: str) -> re.Pattern[str]:
-    words = r"\s+".join(re.escape(word) for word in phrase.split())
-    return re.compile(rf"(?<!\w){words}(?!\w)", re.IGNORECASE)
 
 
 def _by(frame: pd.DataFrame, key: Sequence[str], value: str) -> dict[tuple[Any, ...], Any]:

@@ -175,6 +175,11 @@ def print_release(folder: Path, home: Home, more: Sequence[tuple[str, str]] = ()
         ("runs, tables, checks in the UI", f"{sys.argv[0]} ui --home {home.root}"),
     ]
     lines = [*summary_lines(summary), *more, ("", ""), *places]
+    _print_beside(lines)
+
+
+def _print_beside(lines: Sequence[tuple[str, str]]) -> None:
+    """Labels, and values in a column beside them."""
     width = max(len(label) for label, _ in lines)
     for label, value in lines:
         _console.print(f"{label:<{width}}  {value}".rstrip(), soft_wrap=True, markup=False)
@@ -226,9 +231,7 @@ def print_analyses(home: Home, ranker: str, outcome: Outcome, *, release_is_stal
     if release_is_stale:
         again = "say `lunguage run` again, or launch the job `release`: its report then shows these numbers"
         lines.append(("the release is from before", again))
-    width = max(len(label) for label, _ in lines)
-    for label, value in lines:
-        _console.print(f"{label:<{width}}  {value}".rstrip(), soft_wrap=True, markup=False)
+    _print_beside(lines)
 
 
 def _measured(row: Mapping[Any, Any]) -> str:

@@ -2,31 +2,59 @@
 
 from __future__ import annotations
 
+import atexit
 import errno
+import os
 import sqlite3
 import sys
+from contextlib import suppress
 
 import click
 
-from lunguage_assets.cli.backfill import backfill
-from lunguage_assets.cli.batches import batches
-from lunguage_assets.cli.calibrate import calibrate, compare_labels
-from lunguage_assets.cli.doctor import doctor
-from lunguage_assets.cli.encode import encode
-from lunguage_assets.cli.explain import compare_modes, explain
-from lunguage_assets.cli.land import land
-from lunguage_assets.cli.ledger import ledger
-from lunguage_assets.cli.read import read
-from lunguage_assets.cli.run import analyse, estimate, register, run
-from lunguage_assets.cli.sample import sample
-from lunguage_assets.cli.status import status
-from lunguage_assets.cli.survey import survey
-from lunguage_assets.cli.tables import tables
-from lunguage_assets.cli.ui import ui
+from lunguage_assets.cli.keeping.batches import batches
+from lunguage_assets.cli.keeping.doctor import doctor
+from lunguage_assets.cli.keeping.encode import encode
+from lunguage_assets.cli.keeping.ledger import ledger
+from lunguage_assets.cli.keeping.tables import tables
+from lunguage_assets.cli.keeping.ui import ui
+from lunguage_assets.cli.looking.calibrate import calibrate, compare_labels
+from lunguage_assets.cli.looking.explain import compare_modes, explain
+from lunguage_assets.cli.looking.read import read
+from lunguage_assets.cli.looking.status import status
+from lunguage_assets.cli.looking.survey import survey
+from lunguage_assets.cli.making.backfill import backfill
+from lunguage_assets.cli.making.land import land
+from lunguage_assets.cli.making.run import analyse, estimate, register, run
+from lunguage_assets.cli.making.sample import sample
 from lunguage_assets.collector import collect_seldom
 from lunguage_assets.errors import LunguageError, did_you_mean
 from lunguage_assets.interruption import answering_signals
 from lunguage_assets.rights import keep_private
+
+
+def process() -> None:
+    """`main` as all that this process does; it ends without taking apart what it holds.
+
+    Python looks through every object at its end, a second of work with Dagster and pandas loaded. By then
+    threads have ended and other exit functions have run: the one here was registered first, so it comes last.
+    An error that nobody answered ends as usual.
+    """
+    status: list[int] = []
+    atexit.register(_leave, status)
+    try:
+        main()
+    except SystemExit as ended:
+        status[:] = [ended.code] if isinstance(ended.code, int) else []
+        raise
+    status[:] = [0]
+
+
+def _leave(status: list[int]) -> None:
+    if status:
+        with suppress(OSError, ValueError):  # of a closed pipe Python itself tells
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(status[0])
 
 
 def main() -> None:
@@ -129,4 +157,4 @@ for command in (
 
 
 if __name__ == "__main__":
-    main()
+    process()

@@ -15,13 +15,11 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
-import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
-from lunguage_assets.data_files import resource
+from lunguage_assets.data_files import read_as, resource
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.tables import CATEGORIES
 
@@ -273,19 +271,7 @@ def read_forms(path: Path) -> BuiltInForms:
 
     Raises `ConfigurationError` for another shape, or a spelling of two forms.
     """
-    try:
-        values: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
-        forms = BuiltInForms.model_validate(values)
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigurationError(
-            f"{path}: not readable as YAML ({type(error).__name__}). Mend or restore the file."
-        ) from None
-    except ValidationError as error:
-        problem = error.errors()[0]
-        place = ".".join(str(part) for part in problem["loc"])
-        raise ConfigurationError(
-            f"{path}, field {place}: {problem['msg']}. The header of the file explains its form."
-        ) from None
+    forms = read_as(path, BuiltInForms, "The header of the file explains its form.")
     for groups in (
         (forms.words, forms.findings),
         (forms.words, forms.locations),

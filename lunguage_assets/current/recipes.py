@@ -76,6 +76,8 @@ class Recipe:
         return dimensions_of(self.tables[0])
 
 
+_RANKING_AND_MATCHES = (Input("reference_ranking"), Input("comparison_matches", "members"))
+
 RECIPES: Mapping[str, Recipe] = {
     "reading": Recipe(
         ("report_texts", "report_sentences", "rejected_reports", "reading_notes"),
@@ -176,19 +178,19 @@ RECIPES: Mapping[str, Recipe] = {
     ),
     "ranking_robustness": Recipe(
         ("ranking_robustness",),
-        (Input("reference_ranking"), Input("comparison_matches", "members")),
+        _RANKING_AND_MATCHES,
         ("comparison settings", "ranking settings"),
         on_request=True,
     ),
     "fit_validation": Recipe(
         ("fit_validation",),
-        (Input("reference_ranking"), Input("comparison_matches", "members")),
+        _RANKING_AND_MATCHES,
         ("ranking settings", "fit settings"),
         on_request=True,
     ),
     "expert_agreement": Recipe(
         ("expert_agreement",),
-        (Input("reference_ranking"), Input("comparison_matches", "members")),
+        _RANKING_AND_MATCHES,
         ("ranking settings", "expert responses"),
         code="2",
         on_request=True,

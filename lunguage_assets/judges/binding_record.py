@@ -12,7 +12,7 @@ import fcntl
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.files import replace_text
@@ -29,6 +29,18 @@ from lunguage_assets.judges.protocol import (
 from lunguage_assets.judges.requests import Prompt, Request
 from lunguage_assets.judges.slots import JudgeSlot, ModelSlot
 
+
+class Keyed(Protocol):
+    """A judge or a structurer."""
+
+    @property
+    def key(self) -> str: ...
+
+    @property
+    def identity(self) -> str: ...
+
+
+Asked = TypeVar("Asked", bound=Keyed)
 Question = TypeVar("Question")
 Answer = TypeVar("Answer")
 
@@ -124,50 +136,26 @@ def _shown(binding: dict[str, Any], name: str) -> str:
     return json.dumps(binding.get(name), sort_keys=True) if name in binding else "of no model"
 
 
-class BoundJudge:
-    """A judge whose key is claimed when its first answers come: a slot that never answered may still be
-    mended.
+class Bound(Generic[Asked]):
+    """A judge or structurer whose key is claimed when its first answers come: a slot that never answered may
+    still be mended.
     """
 
-    def __init__(self, judge: Judge, slot: JudgeSlot, record: BindingRecord) -> None:
-        self.judge, self._slot, self._record = judge, slot, record
+    def __init__(self, asked: Asked, slot: JudgeSlot, record: BindingRecord) -> None:
+        self.asked, self._slot, self._record = asked, slot, record
 
     @property
     def key(self) -> str:
-        return self.judge.key
+        return self.asked.key
 
     @property
     def identity(self) -> str:
-        return self.judge.identity
-
-    def extract(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
-        """As the judge itself.
-
-        Raises:
-            ConfigurationError: the key stands for another judge in this home; nothing was asked.
-        """
-        return self._answered(self.judge.extract, questions)
-
-    def compare(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
-        """As the judge itself; errors as of `extract`."""
-        return self._answered(self.judge.compare, questions)
-
-    def extract_patiently(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
-        """As the judge itself, if it can wait, else at once; errors as of `extract`."""
-        return self._answered(
-            self.judge.extract_patiently if isinstance(self.judge, Patient) else self.judge.extract, questions
-        )
-
-    def compare_patiently(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
-        """As the judge itself, if it can wait, else at once; errors as of `extract`."""
-        return self._answered(
-            self.judge.compare_patiently if isinstance(self.judge, Patient) else self.judge.compare, questions
-        )
+        return self.asked.identity
 
     def interrupt(self) -> None:
-        """End the asking, where the judge can."""
-        if isinstance(self.judge, Interruptible):
-            self.judge.interrupt()
+        """End the asking, where this is possible."""
+        if isinstance(self.asked, Interruptible):
+            self.asked.interrupt()
 
     def _answered(
         self, ask: Callable[[Sequence[Question]], list[Answer]], questions: Sequence[Question]
@@ -176,3 +164,31 @@ class BoundJudge:
         answers = ask(questions)
         self._record.claim(self.key, self._slot)
         return answers
+
+
+class BoundJudge(Bound[Judge]):
+    """A judge whose key is claimed when its first answers come."""
+
+    def extract(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
+        """As the judge itself.
+
+        Raises:
+            ConfigurationError: the key stands for another judge in this home; nothing was asked.
+        """
+        return self._answered(self.asked.extract, questions)
+
+    def compare(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
+        """As the judge itself; errors as of `extract`."""
+        return self._answered(self.asked.compare, questions)
+
+    def extract_patiently(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
+        """As the judge itself, if it can wait, else at once; errors as of `extract`."""
+        return self._answered(
+            self.asked.extract_patiently if isinstance(self.asked, Patient) else self.asked.extract, questions
+        )
+
+    def compare_patiently(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
+        """As the judge itself, if it can wait, else at once; errors as of `extract`."""
+        return self._answered(
+            self.asked.compare_patiently if isinstance(self.asked, Patient) else self.asked.compare, questions
+        )

@@ -15,13 +15,14 @@ from pathlib import Path
 from types import MappingProxyType
 
 from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.judges.asker import Asker
 from lunguage_assets.judges.asking.budget import Budget
 from lunguage_assets.judges.asking.progress import Progress
 from lunguage_assets.judges.batches import batches_of
 from lunguage_assets.judges.batches.batching import Batching
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.judges.ledger.ledger import Ledger
-from lunguage_assets.judges.model_judge import Asker, ModelJudge, identity_of
+from lunguage_assets.judges.model_judge import ModelJudge
 from lunguage_assets.judges.policy import preflight, require
 from lunguage_assets.judges.prompts import load_prompts
 from lunguage_assets.judges.protocol import Judge
@@ -110,7 +111,7 @@ def judge_identity(key: str, configuration: JudgesConfiguration, prompts: Path |
     slot = configuration.judges.get(key)
     if not isinstance(slot, ModelSlot):
         return make_judge(key, configuration).identity
-    return identity_of(slot.binding, load_prompts(prompts), slot.mode)
+    return ModelJudge.identity_of(slot.binding, load_prompts(prompts), slot.mode)
 
 
 def make_judge(key: str, configuration: JudgesConfiguration) -> Judge:

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import dagster as dg
 
-from lunguage_assets.orchestration.assets.analysis import GROUP as ANALYSIS
 from lunguage_assets.orchestration.assets.analysis import analysis_assets
-from lunguage_assets.orchestration.assets.audits import audit_assets
 from lunguage_assets.orchestration.assets.corpus import corpus_assets
-from lunguage_assets.orchestration.assets.courses import course_assets
 from lunguage_assets.orchestration.assets.edited import edited_assets
 from lunguage_assets.orchestration.assets.explicit import explicit_assets
 from lunguage_assets.orchestration.assets.implicit import implicit_assets
@@ -52,8 +49,6 @@ def build_defs(
         *corpus_assets(partitions),
         *explicit_assets(partitions),
         *analysis_assets(partitions),
-        *audit_assets(partitions),
-        *course_assets(partitions, place.tables, ANALYSIS),
         *implicit_assets(partitions),
         *release_assets(partitions, place.tables),
     ]

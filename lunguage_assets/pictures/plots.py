@@ -28,6 +28,7 @@ _BLUE, _ORANGE, _GREY, _VERMILION = "#0072B2", "#E69F00", "#6F6F6F", "#D55E00"
 _STRATEGIES = (("draw probability", _BLUE, "o"), ("random", _VERMILION, "s"))
 
 
+@drawn_once
 def vocabulary_histogram(vocabulary: pd.DataFrame) -> bytes:
     """How often each retained phrase of a `HEDGE_VOCABULARY` frame was extracted, the most frequent at the
     top.

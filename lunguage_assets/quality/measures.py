@@ -7,6 +7,8 @@ comparison itself is in `drift.py`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from duckdb import DuckDBPyConnection
 
 from lunguage_assets.quality.drift import Sample, Share
@@ -105,15 +107,17 @@ def intake_shares(connection: DuckDBPyConnection) -> list[Share]:
     """Studies with rejected rows, without known views, with tentative findings, with findings that are not in
     their sentence.
     """
-    here, before = (_intake_counts(connection, is_new) for is_new in (True, False))
-    return [Share(label, hits, studies, *before[label]) for label, (hits, studies) in here.items()]
+    return _shares(_intake_counts(connection, True), _intake_counts(connection, False))
 
 
 def reading_shares(connection: DuckDBPyConnection) -> list[Share]:
     """Studies with a finding, with a sentence of findings or impression that states nothing or cannot be
     read, and with a refused value.
     """
-    here, before = (_reading_counts(connection, is_new) for is_new in (True, False))
+    return _shares(_reading_counts(connection, True), _reading_counts(connection, False))
+
+
+def _shares(here: Mapping[str, tuple[int, int]], before: Mapping[str, tuple[int, int]]) -> list[Share]:
     return [Share(label, hits, studies, *before[label]) for label, (hits, studies) in here.items()]
 
 

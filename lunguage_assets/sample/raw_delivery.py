@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.sample.published.files import (
@@ -23,7 +23,6 @@ from lunguage_assets.sample.published.files import (
 from lunguage_assets.sample.records import Study
 
 RawFormat = Literal["table", "mimic", "text"]
-RAW_FORMATS: tuple[str, ...] = get_args(RawFormat)
 TABLE_FILE, TREE = "reports.csv", "files"
 RAW_COLUMNS = ("study_id", "subject_id", "view", "study_date", "report")
 

@@ -11,7 +11,8 @@ from lunguage_assets.judges.binding_record import BindingRecord
 from lunguage_assets.judges.configuration import RULES, JudgesConfiguration
 from lunguage_assets.judges.opening import Surroundings
 from lunguage_assets.structuring.contract import Structurer
-from lunguage_assets.structuring.rules.structurer import RuleStructurer
+from lunguage_assets.structuring.rules.building import content_hash
+from lunguage_assets.structuring.rules.structurer import RuleStructurer, identity_of
 
 
 def open_structurer(
@@ -50,7 +51,7 @@ def structurer_identity(key: str, configuration: JudgesConfiguration, prompts: P
         ConfigurationError: as of `open_structurer`.
     """
     if key == RULES:
-        return RuleStructurer.bundled().identity
+        return identity_of(content_hash())
     from lunguage_assets.structuring.model import opening
 
     return opening.structurer_identity(key, configuration, prompts)

@@ -18,8 +18,6 @@ from lunguage_assets.tables import READING_NOTES, REJECTED_REPORTS, REPORT_SENTE
 IN_TEXT = "report text"
 """`view_source` of views that a report's own text names."""
 
-_NO_VIEW = "unknown"
-
 
 @dataclass(frozen=True)
 class ReportsRead:

@@ -21,7 +21,6 @@ from lunguage_assets.tables.schema import Column, Table
 
 TEXT_SECTIONS = (*SECTIONS, "other")
 ACCOUNTS = ("findings", "nothing stated", "not about the patient now", "unreadable")
-A_POSITION = "(?:hist|find|impr):[0-9]+"
 _SPAN = "[0-9]+-[0-9]+"
 A_SPAN_LIST = f"[a-z_]+(?: {_SPAN})+"
 

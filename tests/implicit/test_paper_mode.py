@@ -26,13 +26,13 @@ from invented_reports import (
     vocabulary,
 )
 from profiles import examples
+from resolved_again import resolve_again
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.implicit.encoders import LexicalEmbedder
 from lunguage_assets.implicit.merging.blacklist import Blacklist, load_blacklist
 from lunguage_assets.implicit.mode_comparison import ModeResult, both_modes, causes, compare_modes
 from lunguage_assets.implicit.resolution.guarantees import violations
-from lunguage_assets.implicit.resolution.resolve import resolve_again
 from lunguage_assets.settings import ImplicitSettings, load_settings
 from lunguage_assets.tables import LUNGUAGE_PLUS_PLUS, RESOLUTION_LOG
 from lunguage_assets.tables.paper import MODE_DIFFERENCES

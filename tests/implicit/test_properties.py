@@ -25,12 +25,12 @@ from invented_reports import (
 )
 from profiles import examples
 from resolution_oracle import oracle_violations
+from resolved_again import resolve_again
 
 from lunguage_assets.implicit.merging.distinctions import marks
 from lunguage_assets.implicit.merging.linearise import linearised
 from lunguage_assets.implicit.resolution.conflict_rules import RULES
 from lunguage_assets.implicit.resolution.guarantees import violations
-from lunguage_assets.implicit.resolution.resolve import resolve_again
 from lunguage_assets.implicit.rows import read_rows
 from lunguage_assets.tables import (
     ACCOUNTING,

@@ -25,8 +25,9 @@ import pytest
 from fake_model import BINDING, FakeModel, draw, reply
 from loopback import TROUBLES, LoopbackServer, failing_share
 
+from lunguage_assets.judges.asker import Asker
 from lunguage_assets.judges.ledger.ledger import Ledger
-from lunguage_assets.judges.model_judge import Asker, ModelJudge
+from lunguage_assets.judges.model_judge import ModelJudge
 from lunguage_assets.judges.prompts import Prompts, load_prompts
 from lunguage_assets.judges.protocol import (
     ComparisonQuestion,

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
+
 import pandas as pd
+from PIL import Image
 
 from lunguage_assets.implicit.statements.courses import course_counts
 from lunguage_assets.pictures.course_bars import course_bars
@@ -20,6 +23,10 @@ def counts(confirmed: int) -> pd.DataFrame:
     return frame.assign(confirmed=confirmed, statements=confirmed)
 
 
+def pixels(png: bytes) -> bytes:
+    return Image.open(io.BytesIO(png), formats=["png"]).tobytes()
+
+
 def test_counts_of_patients_are_rounded_and_small_ones_only_say_so() -> None:
     shown = Disclosure(5).courses(counts(3))
     assert set(shown["confirmed"]) == {"<5"}
@@ -28,10 +35,9 @@ def test_counts_of_patients_are_rounded_and_small_ones_only_say_so() -> None:
 
 
 def test_a_withheld_count_is_drawn_as_none() -> None:
-    nothing = course_bars(counts(0))
-    assert nothing.startswith(PNG)
-    assert course_bars(Disclosure(5).courses(counts(3))) == nothing
-    assert course_bars(counts(3)) != nothing
+    nothing = pixels(course_bars(counts(0)))
+    assert pixels(course_bars(Disclosure(5).courses(counts(3)))) == nothing
+    assert pixels(course_bars(counts(3))) != nothing
 
 
 def test_published_scales_are_drawn_without_a_ranking_of_our_own() -> None:

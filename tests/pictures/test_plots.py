@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 import matplotlib.figure
 import numpy as np
@@ -96,6 +97,13 @@ def drawn(name: str) -> Drawn:
     return draw(PICTURES[name])
 
 
+def png_without_mark(picture: bytes) -> bytes:
+    """The same picture, written by something else."""
+    stream = io.BytesIO()
+    Image.open(io.BytesIO(picture)).save(stream, format="png")
+    return stream.getvalue()
+
+
 @pytest.mark.parametrize("name", PICTURES)
 def test_every_picture_is_a_png_with_something_on_it(name: str) -> None:
     pixels = np.asarray(Image.open(io.BytesIO(drawn(name).png), formats=["png"]).convert("RGBA"))
@@ -122,6 +130,35 @@ def test_a_picture_is_drawn_once_for_the_same_values_and_again_for_others(
     mu = frame["mu"].to_numpy()
     assert plots.calibration_plot(points, CALIBRATION, list(ANCHORS), mu) == whole
     assert len(drawings) == 3
+
+
+def test_a_picture_of_an_earlier_release_is_taken_up_where_it_shows_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(canvas, "_KEPT", {})
+    picture = plots.ranking_plot(RANKING)
+    (tmp_path / "ranking.png").write_bytes(picture)
+    (tmp_path / "other.png").write_bytes(png_without_mark(picture))
+    monkeypatch.setattr(canvas, "_KEPT", {})
+    monkeypatch.setattr(plots, "png", lambda figure: pytest.fail("drawn again"))
+    canvas.remember(sorted(tmp_path.iterdir()))
+    assert plots.ranking_plot(RANKING) == picture
+    with pytest.raises(pytest.fail.Exception, match="drawn again"):
+        plots.ranking_plot(RANKING.assign(mu=RANKING["mu"] + 1.0))
+    monkeypatch.setattr(canvas, "_code", lambda file: b"other code")
+    with pytest.raises(pytest.fail.Exception, match="drawn again"):
+        plots.ranking_plot(RANKING)
+
+
+def test_the_layout_is_the_one_that_savefig_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    def saved(figure: matplotlib.figure.Figure) -> bytes:
+        stream = io.BytesIO()
+        figure.savefig(stream, format="png", dpi=110, metadata={"Software": None})
+        return stream.getvalue()
+
+    monkeypatch.setattr(plots, "png", saved)
+    monkeypatch.setattr(canvas, "_KEPT", {})
+    assert plots.ranking_plot(RANKING) == drawn("ranking").png
 
 
 @pytest.mark.parametrize("name", ["ranking", "calibration", "curves"])

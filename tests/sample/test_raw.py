@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from profiles import examples
 
-from lunguage_assets.cli.sample import sample
+from lunguage_assets.cli.making.sample import sample
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.sample import synthetic_studies, write_raw_sample
 from lunguage_assets.sample.raw.anchoring import quotes

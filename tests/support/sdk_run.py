@@ -8,8 +8,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from lunguage_assets.judges.asker import Asker
 from lunguage_assets.judges.ledger.ledger import Ledger
-from lunguage_assets.judges.model_judge import Asker, ModelJudge
+from lunguage_assets.judges.model_judge import ModelJudge
 from lunguage_assets.judges.prompts import load_prompts
 from lunguage_assets.judges.protocol import ComparisonQuestion
 from lunguage_assets.judges.providers import provider_of

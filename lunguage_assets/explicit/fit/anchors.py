@@ -4,15 +4,14 @@ section 6): a named set of `resources/anchors.toml`, or ratings or a file of one
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from lunguage_assets.data_files import resource
+from lunguage_assets.data_files import read_as, resource
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.explicit.fit.probability import Anchor, anchors_from_ratings
 from lunguage_assets.explicit.fit.readers import ReaderSpread, default_spread, spread_of_ratings
@@ -147,15 +146,7 @@ def _default(readers: ReadersEntry | None) -> ReaderSpread:
 
 
 def _content(file: Path) -> AnchorFile:
-    try:
-        values: Mapping[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
-        content = AnchorFile.model_validate(values)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"{file}: not readable as TOML ({type(error).__name__}). Mend it.") from None
-    except ValidationError as error:
-        problem = error.errors()[0]
-        place = ".".join(map(str, problem["loc"]))
-        raise ConfigurationError(f"{file}, {place}: {problem['msg']}. Mend the entry.") from None
+    content = read_as(file, AnchorFile, "Mend it.")
     for name, entry in content.sets.items():
         for one in entry.anchors:
             if not one.low <= one.probability <= one.high:

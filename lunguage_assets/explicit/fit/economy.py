@@ -62,16 +62,7 @@ def fit_economically(
         fits.mu[active], fits.variance[active] = mean, sd**2
         fits.rank[active] = (reference.mu > mean[:, None]).sum(axis=1)
         if log is not None:
-            own = play.sentence
-            log.note(
-                play,
-                np.full(len(own), number),
-                draw,
-                said,
-                fits.mu[own],
-                np.sqrt(fits.variance[own]),
-                fits.rank[own],
-            )
+            log.note(play, np.full(len(play.sentence), number), draw, said, fits)
         _stop(active, fits, settings, last=number + 1 == settings.economy_rounds)
     return fits
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from lunguage_assets.explicit.fit.asking import INVALID, LOST, NOT_ASKED, WON, Answers, Play
+from lunguage_assets.explicit.fit.fits import Fits
 from lunguage_assets.explicit.fit.reference import Floats, Integers
 from lunguage_assets.tables.explicit import FIT_LOG
 
@@ -31,22 +32,15 @@ class FitLog:
         default_factory=list, repr=False
     )
 
-    def note(
-        self,
-        play: Play,
-        number: Integers,
-        draw: Floats,
-        said: Answers,
-        mu: Floats,
-        sigma: Floats,
-        rank: Integers,
-    ) -> None:
-        """Note the plays of a round and where each sentence stood after it.
+    def note(self, play: Play, number: Integers, draw: Floats, said: Answers, fits: Fits) -> None:
+        """Note the plays of a round and where each sentence stands in `fits` after it.
 
         Arrays have shape (plays,), `said` (plays, judges).
         """
-        whole = (play.sentence, play.opponent, play.step, number, rank)
-        self._rounds.append(((*(values.astype(np.int32) for values in whole),), (draw, mu, sigma), said))
+        own = play.sentence
+        whole = (own, play.opponent, play.step, number, fits.rank[own])
+        stands = (draw, fits.mu[own], np.sqrt(fits.variance[own]))
+        self._rounds.append(((*(values.astype(np.int32) for values in whole),), stands, said))
 
     def table(self, sentence_keys: Sequence[str]) -> pa.Table:
         """The chunk's rows as an Arrow table of `FIT_LOG`, in the order of `sentence_keys`, then by step."""

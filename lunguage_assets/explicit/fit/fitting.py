@@ -192,15 +192,7 @@ def fit_sentences(
         said = asker.ask(play, asked)
         apply_answers(active, opponent, said, fits, reference)
         if log is not None:
-            log.note(
-                play,
-                play.step,
-                draw,
-                said,
-                fits.mu[active],
-                np.sqrt(fits.variance[active]),
-                fits.rank[active],
-            )
+            log.note(play, play.step, draw, said, fits)
         end_fits(active, fits, settings)
     return fits
 

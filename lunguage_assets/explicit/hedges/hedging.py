@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 import pandas as pd
@@ -190,16 +191,18 @@ def _states(phrase: str, cells: Sequence[str]) -> bool:
 
     The phrase then states a size, severity or onset and is no hedge.
     """
-    return any(_pattern(phrase).search(cell) for cell in cells if cell)
+    return any(words_of(phrase).search(cell) for cell in cells if cell)
 
 
-def _pattern(phrase: str) -> re.Pattern[str]:
+@lru_cache(maxsize=4096)
+def words_of(phrase: str) -> re.Pattern[str]:
+    """The phrase in whole words, whatever its case and spaces."""
     words = r"\s+".join(re.escape(word) for word in phrase.split())
     return re.compile(rf"(?<!\w){words}(?!\w)", re.IGNORECASE)
 
 
 def _place(phrase: str, sentence: str) -> int:
-    found = _pattern(phrase).search(sentence)
+    found = words_of(phrase).search(sentence)
     return found.start() if found else len(sentence)
 
 

@@ -14,7 +14,7 @@ import pandas as pd
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.implicit.expansion.belief import derive_belief
-from lunguage_assets.implicit.pathways.match import Match, is_elsewhere, match
+from lunguage_assets.implicit.pathways.match import Match, match, only_shares_the_name
 from lunguage_assets.implicit.pathways.pathways import Edge, MatchedPathway, PathwayDictionary
 from lunguage_assets.implicit.rows import (
     ATTRIBUTE_NAMES,
@@ -124,7 +124,7 @@ class _StudyExpander:
         """
         stated: dict[tuple[str, str, bool], list[Row]] = {}
         for row in self._study:
-            if row.disposition != "excluded" and not self._only_shares_the_name(row):
+            if row.disposition != "excluded" and not only_shares_the_name(row, self._dictionary):
                 worded = row.name if row.mode == PAPER else self._vocabulary.finding(row.ent)
                 for name in {row.name, worded}:
                     stated.setdefault((name, row.currency, row.positive), []).append(row)
@@ -139,14 +139,6 @@ class _StudyExpander:
                 for label in self._listed.present(row):
                     labelled.setdefault((label, row.currency), []).append(row)
         return labelled
-
-    def _only_shares_the_name(self, row: Row) -> bool:
-        """Whether the row is another condition of the same name.
-
-        A pericardial "effusion" does not state the pleural effusion of an edema.
-        """
-        diagnosis = self._dictionary.recognise(row.name)
-        return diagnosis is not None and is_elsewhere(row, diagnosis, self._dictionary)
 
     def children(
         self, parent: Row, found: Match, root_id: str, depth: int, matches: list[Match]

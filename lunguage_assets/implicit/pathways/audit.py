@@ -21,7 +21,7 @@ import pandas as pd
 from lunguage_assets.corpus.vocabulary import Vocabulary
 from lunguage_assets.implicit.expansion.belief import KEPT_ABOVE
 from lunguage_assets.implicit.expansion.expand import compatible_places
-from lunguage_assets.implicit.pathways.match import is_elsewhere
+from lunguage_assets.implicit.pathways.match import only_shares_the_name
 from lunguage_assets.implicit.pathways.pathways import Edge, MatchedPathway, PathwayDictionary
 from lunguage_assets.implicit.rows import ATTRIBUTE_NAMES, Row, by_study, collector_paused, read_rows
 from lunguage_assets.implicit.statements.against import Statements
@@ -89,7 +89,7 @@ class EdgeAudit:
         child = self._child(parent, edge)
         found: set[Said] = set()
         for own, said in statements.about(child):
-            if said.row is parent or self._only_shares_the_name(said.row):
+            if said.row is parent or only_shares_the_name(said.row, self._dictionary):
                 continue
             if own.contradicts(said):
                 found.add("absent")
@@ -121,10 +121,6 @@ class EdgeAudit:
         for name in ATTRIBUTE_NAMES:
             setattr(child, name, edge.attributes.get(name, ""))
         return child
-
-    def _only_shares_the_name(self, row: Row) -> bool:
-        diagnosis = self._dictionary.recognise(row.name)
-        return diagnosis is not None and is_elsewhere(row, diagnosis, self._dictionary)
 
 
 def _one(said: set[Said]) -> Said:

@@ -81,6 +81,15 @@ def is_elsewhere(row: Row, diagnosis: str, dictionary: PathwayDictionary) -> boo
     return dictionary.rules[diagnosis].lies_elsewhere((row.location, *row.location_parts))
 
 
+def only_shares_the_name(row: Row, dictionary: PathwayDictionary) -> bool:
+    """Whether the row is another condition of a diagnosis' name.
+
+    A pericardial "effusion" does not state the pleural effusion of an edema.
+    """
+    diagnosis = dictionary.recognise(row.name)
+    return diagnosis is not None and is_elsewhere(row, diagnosis, dictionary)
+
+
 def _not_taking_part(row: Row) -> str:
     return _NOT_TAKING_PART.get(row.disposition, "")
 

@@ -45,10 +45,6 @@ from lunguage_assets.tables import (
 GENERATED, STATED, AGAINST = "generated", "already stated", "spoken against"
 _BELIEF_COLUMNS = ("prob", "p_low", "p_high", "support", "p_source", "prob_is_bound")
 _EXPANDED_COLUMNS = (*FINDING_COLUMNS, *_BELIEF_COLUMNS, "parent_id", "root_id")
-_RESOLVED_COLUMNS = (
-    *FINDING_COLUMNS,
-    *(name for name in LUNGUAGE_PLUS_PLUS.names if name not in FINDING_COLUMNS),
-)
 
 
 @dataclass(frozen=True)
@@ -105,27 +101,6 @@ def resolve(
         conflicts += stated_contradictions(study_rows, listed)
         resolved += study_rows
         log += _log_of(study, linked, resolver)
-    return _resolution(resolved, log, conflicts)
-
-
-def resolve_again(
-    rows: pd.DataFrame, dictionary: PathwayDictionary, *, rules: Sequence[Rule] | None = None
-) -> Resolution:
-    """Resolve LUNGUAGE_PLUS_PLUS rows again.
-
-    On a resolved result nothing changes; log and conflicts are empty. Contradictions of stated rows, which
-    stay, are not listed again.
-    """
-    resolved: list[Row] = []
-    log: list[LogEntry] = []
-    conflicts: list[Conflict] = []
-    for study in by_study(read_rows(rows, _RESOLVED_COLUMNS)):
-        resolver = StudyResolver(
-            study, dictionary, rules_for(study[0].mode) if rules is None else rules, _apart(dictionary, None)
-        )
-        conflicts += detect(resolver.groups)
-        resolved += resolver.run()
-        log += resolver.log
     return _resolution(resolved, log, conflicts)
 
 

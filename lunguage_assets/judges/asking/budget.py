@@ -13,7 +13,6 @@ from typing import Any, Protocol
 from lunguage_assets.errors import ConfigurationError, LunguageError
 from lunguage_assets.judges.requests import ModelBinding, Prompt, Reply
 
-_MILLION = 1_000_000
 _FRAME_TOKENS = 32
 """Tokens that roles, separators and a constrained answer's schema add to a short prompt."""
 

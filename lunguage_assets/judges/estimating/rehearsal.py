@@ -19,7 +19,7 @@ from lunguage_assets.judges.asking.answers import parse_label, parse_phrase_list
 from lunguage_assets.judges.asking.budget import expected_tokens, letters, tokens_at_most
 from lunguage_assets.judges.ledger.attempts import request_key
 from lunguage_assets.judges.ledger.reading import LedgerReader
-from lunguage_assets.judges.model_judge import identity_of
+from lunguage_assets.judges.model_judge import ModelJudge
 from lunguage_assets.judges.prompts import LABELS, Prompts, comparison_request, extraction_request
 from lunguage_assets.judges.protocol import (
     Choice,
@@ -132,7 +132,7 @@ class RehearsalJudge:
     @property
     def identity(self) -> str:
         """That of the judge it stands in for."""
-        return identity_of(self._binding, self._prompts, self._slot.mode)
+        return ModelJudge.identity_of(self._binding, self._prompts, self._slot.mode)
 
     def extract(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
         """Phrases per question, in the questions' order."""

@@ -18,6 +18,7 @@ from lunguage_assets.explicit.analysis.experts.experts import load_experts, load
 from lunguage_assets.explicit.analysis.rank_correlation import ranking_correlations as correlate_rankings
 from lunguage_assets.explicit.analysis.trust.robustness import ranking_robustness as rank_with_half
 from lunguage_assets.explicit.analysis.trust.validation import fit_validation as fit_phrases_back
+from lunguage_assets.orchestration.assets.audits import calibration, finding_courses, pathway_audit
 from lunguage_assets.orchestration.assets.step import step_asset
 from lunguage_assets.orchestration.metadata import picture, rows_table
 from lunguage_assets.orchestration.partitions import Partitions, partition_frames, store_keys
@@ -27,8 +28,6 @@ from lunguage_assets.pictures.plots import robustness_plot, validation_curves, v
 from lunguage_assets.tables.agreement import EXPERT_AGREEMENT
 
 GROUP = "analysis"
-TABLES_OF_AGREEMENT = ("judge_agreement", "ranking_correlations")
-TABLES_OF_ANALYSIS = (*TABLES_OF_AGREEMENT, "ranking_robustness", "fit_validation", "expert_agreement")
 
 _SHOWN = ("measure", "coding", "first", "second", "value", "low", "high", "n", "left_out")
 
@@ -152,13 +151,16 @@ def expert_agreement(
 
 def analysis_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
     """Analyses of a ranker, made on request."""
-    steps = {
-        "agreement_of_judges": agreement_of_judges,
-        "ranking_robustness": ranking_robustness,
-        "fit_validation": fit_validation,
-        "expert_agreement": expert_agreement,
-    }
-    return [step_asset(step, compute, partitions, GROUP) for step, compute in steps.items()]
+    steps = (
+        agreement_of_judges,
+        ranking_robustness,
+        fit_validation,
+        expert_agreement,
+        pathway_audit,
+        calibration,
+        finding_courses,
+    )
+    return [step_asset(compute.__name__, compute, partitions, GROUP) for compute in steps]
 
 
 def _matches(context: dg.AssetExecutionContext, value: Any) -> Mapping[str, pd.DataFrame]:

@@ -1,5 +1,7 @@
-"""Group `analysis`, of the result: pathways held against what reports state, p against outcomes (implicit.md
-sections 4 and 6). They read all batches of a ranker a part at a time, as the release does.
+"""Group `analysis`, of the result: pathways held against what reports state, p against outcomes, findings
+over time (implicit.md sections 4, 6 and 9).
+
+They read all batches of a ranker a part at a time, as the release does.
 """
 
 from collections import Counter
@@ -11,22 +13,23 @@ import pandas as pd
 from upath import UPath
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
-from lunguage_assets.home.store import partition_path, read_table
+from lunguage_assets.home.store import partition_path, read_sound_table, read_table
 from lunguage_assets.implicit.pathways.audit import Counts, EdgeAudit, audit_table, measured_strengths
-from lunguage_assets.implicit.pathways.pathways import load_dictionary
+from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
+from lunguage_assets.implicit.statements.courses import course_counts
+from lunguage_assets.implicit.statements.courses import finding_courses as followed_over_studies
 from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
 from lunguage_assets.orchestration.assets.release import querying, stored_batches
-from lunguage_assets.orchestration.assets.step import step_asset
-from lunguage_assets.orchestration.metadata import rows_table
-from lunguage_assets.orchestration.partitions import Partitions
+from lunguage_assets.orchestration.metadata import picture, rows_table
 from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.pictures.course_bars import course_bars
 from lunguage_assets.release.bundle.newest import NewestStudies, Tables
 from lunguage_assets.release.labels.labels import study_labels
 from lunguage_assets.release.outcomes.audited import audited_labels, implied_cells
 from lunguage_assets.release.outcomes.calibrating import Judged, Readers, judged
 from lunguage_assets.release.outcomes.calibrating import calibration as held_against_outcomes
 from lunguage_assets.release.outcomes.files import read_outcomes
-from lunguage_assets.tables import CALIBRATION, FITTED_PROBABILITIES, TERMS
+from lunguage_assets.tables import CALIBRATION, FITTED_PROBABILITIES, REFERENCE_RANKING, TERMS
 
 _OF_LABELS = ("reports", "pathway_matches", "lunguage_plus_plus", "resolution_log")
 _AUDIT = ["diagnosis", "sub_finding", "expected", "mentioned", "as_implied", "share", "share_low",
@@ -37,9 +40,9 @@ _CALIBRATION = ["by", "group", "cells", "positive", "mean_p", "observed", "brier
 
 def pathway_audit(context: dg.AssetExecutionContext, home: HomeResource) -> Iterator[dg.Output]:
     """Count what the reports say of every edge of the pathways, beside the 0.8 of the experts."""
-    dictionary = load_dictionary(home.home.pathways_file, Vocabulary.from_terms(TERMS.frame()))
+    dictionary = _dictionary(home)
     listed = load_label_list(dictionary=dictionary)
-    with _newest(home, context.partition_key) as studies:
+    with _newest(home, context.partition_key) as (studies, _):
         counts: Counts = Counter()
         audits = {batch: _of_batch(home, batch, listed) for batch in studies.batches}
         for part in studies.parts("study", ["lunguage_plus_plus"]):
@@ -76,7 +79,7 @@ def calibration(context: dg.AssetExecutionContext, home: HomeResource) -> Iterat
         return
     listed = load_label_list()
     outcomes = read_outcomes(home.home.outcomes, listed)
-    with _newest(home, context.partition_key) as studies:
+    with _newest(home, context.partition_key) as (studies, _):
         found = _judged(studies, listed, outcomes)
     frame = held_against_outcomes(found, Readers.of(home.anchor_set()))
     yield dg.Output(
@@ -90,6 +93,37 @@ def calibration(context: dg.AssetExecutionContext, home: HomeResource) -> Iterat
             "calibration": rows_table(frame, _CALIBRATION),
         },
     )
+
+
+def finding_courses(context: dg.AssetExecutionContext, home: HomeResource) -> Iterator[dg.Output]:
+    """Follow statements of the same finding over a patient's studies."""
+    ranker = context.partition_key
+    ranking = read_sound_table(
+        REFERENCE_RANKING, partition_path(home.home.tables, REFERENCE_RANKING.name, ranker)
+    )
+    listed = load_label_list(dictionary=_dictionary(home))
+    with _newest(home, ranker) as (studies, missing):
+        parts = studies.parts("patient", ("reports", "lunguage_plus_plus"))
+        courses = followed_over_studies(
+            ((part["reports"], part["lunguage_plus_plus"]) for part in parts),
+            listed,
+            str(ranking["ranking_version"].iloc[0]),
+        )
+    counted = course_counts(courses)
+    yield dg.Output(
+        courses,
+        "finding_courses",
+        metadata={
+            "counts": rows_table(counted, list(counted.columns)),
+            "plot": picture(course_bars(counted)),
+            "batches_not_included": ", ".join(missing) or "none",
+        },
+    )
+
+
+def _dictionary(home: HomeResource) -> PathwayDictionary:
+    """The pathways in the bundled vocabulary."""
+    return load_dictionary(home.home.pathways_file, Vocabulary.from_terms(TERMS.frame()))
 
 
 def _judged(studies: NewestStudies, listed: LabelList, outcomes: pd.DataFrame) -> Judged:
@@ -124,15 +158,9 @@ def _strengths(audit: pd.DataFrame) -> dict[tuple[str, int], float | None]:
 
 
 @contextmanager
-def _newest(home: HomeResource, ranker: str) -> Iterator[NewestStudies]:
-    """The newest delivery of every study over the complete batches of a ranker."""
+def _newest(home: HomeResource, ranker: str) -> Iterator[tuple[NewestStudies, list[str]]]:
+    """The newest delivery of every study over the complete batches of a ranker, and the other batches."""
     root = UPath(home.home.tables)
-    batches, _ = stored_batches(root, ranker, [batch.key for batch in home.home.registered()])
+    batches, others = stored_batches(root, ranker, [batch.key for batch in home.home.registered()])
     with querying(home.home.release / ranker) as connection:
-        yield NewestStudies(connection, batches)
-
-
-def audit_assets(partitions: Partitions) -> list[dg.AssetsDefinition]:
-    """Audits of a ranker's result, made on request."""
-    steps = {"pathway_audit": pathway_audit, "calibration": calibration}
-    return [step_asset(step, compute, partitions, "analysis") for step, compute in steps.items()]
+        yield NewestStudies(connection, batches), others

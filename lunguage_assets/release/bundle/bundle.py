@@ -21,6 +21,7 @@ import pandas as pd
 from lunguage_assets.errors import InvalidTable, MethodError
 from lunguage_assets.files import replace_text, write_csv
 from lunguage_assets.implicit.resolution.guarantees import refuse_violations
+from lunguage_assets.pictures.canvas import remember
 from lunguage_assets.pictures.plots import thinned
 from lunguage_assets.quality.beliefs import refuse_broken_beliefs, refuse_broken_places
 from lunguage_assets.release.bundle.bundle_dictionary import bundle_dictionary
@@ -150,6 +151,7 @@ def write_bundle(
             against = {"version": before.name, "rows": changes} if before is not None else None
             replace_text(staging / SUMMARY, _json(dict(material.summary) | {"against": against}))
             del content[SUMMARY]
+            remember(sorted(before.glob("open/figures/*.png")) if before is not None else ())
             _write_documents(material, versions.next_name(), identity, against, staging, content)
             version = versions.seal(staging, identity, content)
         else:

@@ -4,13 +4,11 @@ one.
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
-from lunguage_assets.data_files import resource
-from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.data_files import read_as, resource
 
 
 class _Part(BaseModel):
@@ -102,16 +100,4 @@ class PublishedTables(_Part):
 
 def load_published_tables(path: Path | None = None) -> PublishedTables:
     """The packaged values, or the file at `path`; raises `ConfigurationError` naming the field."""
-    file = path if path is not None else resource("published_tables.toml")
-    try:
-        return PublishedTables.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigurationError(
-            f"{file}: not readable as TOML ({error}). Mend or restore the file."
-        ) from None
-    except ValidationError as error:
-        problem = error.errors(include_url=False)[0]
-        place = ".".join(str(part) for part in problem["loc"])
-        raise ConfigurationError(
-            f"{file}, field {place}: {problem['msg']}. Mend or restore the file."
-        ) from None
+    return read_as(path or resource("published_tables.toml"), PublishedTables)

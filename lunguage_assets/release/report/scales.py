@@ -4,16 +4,14 @@ side by side (explicit.md section 6).
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from lunguage_assets.data_files import resource
-from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.data_files import read_as, resource
 from lunguage_assets.explicit.fit.anchors import AnchorSet
 from lunguage_assets.explicit.fit.probability import calibrate, probability
 from lunguage_assets.explicit.fit.readers import reader_range
@@ -60,13 +58,7 @@ def published_scales(path: Path | None = None) -> tuple[PublishedScale, ...]:
     Raises:
         ConfigurationError: the file was edited and cannot be used.
     """
-    file = path or resource("published_scales.toml")
-    try:
-        return tuple(_File.model_validate(tomllib.loads(file.read_text(encoding="utf-8"))).scales)
-    except (tomllib.TOMLDecodeError, ValidationError) as error:
-        raise ConfigurationError(
-            f"{file}: not readable as published scales ({type(error).__name__}). Restore the file."
-        ) from None
+    return tuple(read_as(path or resource("published_scales.toml"), _File).scales)
 
 
 def phrase_scale(

@@ -12,8 +12,6 @@ from lunguage_assets.sample.knowledge import Disorder, Knowledge, Site, Term, kn
 from lunguage_assets.sample.knowledge import terms_of as read_terms
 from lunguage_assets.sample.knowledge import yaml_of as read_yaml
 
-STYLES = ("full", "telegraphic")
-
 _LIMITS = ("single view", "patient rotation", "overlying soft tissue", "portable study", "radiographs alone")
 _PREPOSITION = re.compile(r"^(?:in|at|of|on|within) (?:the )?")
 

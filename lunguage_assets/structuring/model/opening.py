@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.judges.binding_record import BindingRecord
+from lunguage_assets.judges.binding_record import Bound
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.judges.opening import Surroundings, open_asker
 from lunguage_assets.judges.slots import ModelSlot
 from lunguage_assets.structuring.contract import SectionedReport, StructuredReport
 from lunguage_assets.structuring.model.prompts import load_structuring_prompts
-from lunguage_assets.structuring.model.structurer import ModelStructurer, identity_of
+from lunguage_assets.structuring.model.structurer import ModelStructurer
 
 
 def open_structurer(
@@ -42,22 +42,11 @@ def structurer_identity(key: str, configuration: JudgesConfiguration, prompts: P
         ConfigurationError: as of `open_structurer`.
     """
     slot = _model_slot(key, configuration)
-    return identity_of(slot.binding, load_structuring_prompts(prompts), slot.mode)
+    return ModelStructurer.identity_of(slot.binding, load_structuring_prompts(prompts), slot.mode)
 
 
-class BoundStructurer:
-    """A structurer whose key is claimed in a home when its first answers come (see `BoundJudge`)."""
-
-    def __init__(self, structurer: ModelStructurer, slot: ModelSlot, record: BindingRecord) -> None:
-        self.structurer, self._slot, self._record = structurer, slot, record
-
-    @property
-    def key(self) -> str:
-        return self.structurer.key
-
-    @property
-    def identity(self) -> str:
-        return self.structurer.identity
+class BoundStructurer(Bound[ModelStructurer]):
+    """A structurer whose key is claimed in a home when its first answers come."""
 
     def structure(self, reports: Sequence[SectionedReport]) -> list[StructuredReport]:
         """As the structurer itself.
@@ -65,14 +54,7 @@ class BoundStructurer:
         Raises:
             ConfigurationError: the key stands for another model in this home; nothing was asked.
         """
-        self._record.require(self.key, self._slot)
-        answers = self.structurer.structure(reports)
-        self._record.claim(self.key, self._slot)
-        return answers
-
-    def interrupt(self) -> None:
-        """End the asking."""
-        self.structurer.interrupt()
+        return self._answered(self.asked.structure, reports)
 
 
 def _model_slot(key: str, configuration: JudgesConfiguration) -> ModelSlot:

@@ -89,6 +89,8 @@ class _RehearsalAsker:
         said = {key: known[key] if key in known else self._made_up(request) for key, request in asked.items()}
         return [Settled(key, parse(text) if (text := said[key]) is not None else None, 1) for key in keys]
 
+    ask = ask_patiently
+
     def interrupt(self) -> None:
         """Nothing is under way."""
 

@@ -4,24 +4,19 @@ they claim is anchored in the report (structure.md section 8).
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
 
-from lunguage_assets.judges.asking.engine import Settled
-from lunguage_assets.judges.asking.recording import Parse
+from lunguage_assets.judges.asker import AskedModel, model_identity
 from lunguage_assets.judges.ledger.attempts import request_key
-from lunguage_assets.judges.requests import Mode, ModelBinding, Prompt, Request
+from lunguage_assets.judges.requests import Mode, ModelBinding, Prompt
 from lunguage_assets.structuring.contract import SectionedReport, Sentence, StructuredReport
 from lunguage_assets.structuring.model import anchoring
 from lunguage_assets.structuring.model.anchoring import Anchored, anchored
 from lunguage_assets.structuring.model.answers import Answer, parse_answer
 from lunguage_assets.structuring.model.assembling import assembled, unreadable
 from lunguage_assets.structuring.model.prompts import StructuringPrompts, structuring_request
-
-T = TypeVar("T")
 
 REPAIR_SHARE = 0.25
 """A report is asked about a second time when its answer is unreadable, or when more than this share of what
@@ -30,16 +25,6 @@ it claims is refused.
 
 LONGEST_REPORT = 60_000
 """Characters of sentences that are sent; a longer report is not of one film, and is not sent."""
-
-
-def identity_of(binding: ModelBinding, prompts: StructuringPrompts, mode: Mode) -> str:
-    """A language model's identity as a structurer: provider, model, mode, and a hash of everything in a
-    ledger key but the report, and of the rules by which an answer is believed.
-    """
-    blank = structuring_request(Prompt("", "", prompts.version), mode)
-    rules = json.dumps([request_key(binding, blank), anchoring.VERSION, REPAIR_SHARE, LONGEST_REPORT])
-    digest = hashlib.sha256(rules.encode("ascii")).hexdigest()[:12]
-    return f"{binding.endpoint_class}/{binding.model}/{mode}/{digest}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,39 +41,20 @@ class _Asked:
         return self.kept is None or self.kept.refused_share > REPAIR_SHARE
 
 
-class Asks(Protocol):
-    """An `Asker`, or what stands in for one."""
-
-    @property
-    def key(self) -> str: ...
-
-    @property
-    def binding(self) -> ModelBinding: ...
-
-    def ask_patiently(self, requests: Sequence[Request], parse: Parse[T], /) -> list[Settled[T]]: ...
-
-    def interrupt(self) -> None: ...
-
-    def close(self) -> None: ...
-
-
-class ModelStructurer:
-    """A slot that is bound to a language model, asked about reports; several threads may ask at once.
+class ModelStructurer(AskedModel[StructuringPrompts]):
+    """A language model as a structurer.
 
     Reports may wait: where the slot has leave to use the provider's batch endpoint, they go there.
     """
 
-    def __init__(self, asker: Asks, prompts: StructuringPrompts, mode: Mode = "text") -> None:
-        self._asker, self._prompts, self._mode = asker, prompts, mode
-
-    @property
-    def key(self) -> str:
-        return self._asker.key
-
-    @property
-    def identity(self) -> str:
-        """See `identity_of`."""
-        return identity_of(self._asker.binding, self._prompts, self._mode)
+    @staticmethod
+    def identity_of(binding: ModelBinding, prompts: StructuringPrompts, mode: Mode) -> str:
+        """With a hash of everything in a ledger key but the report, and of the rules by which an answer is
+        believed.
+        """
+        blank = structuring_request(Prompt("", "", prompts.version), mode)
+        rules = [request_key(binding, blank), anchoring.VERSION, REPAIR_SHARE, LONGEST_REPORT]
+        return model_identity(binding, mode, json.dumps(rules))
 
     def structure(self, reports: Sequence[SectionedReport]) -> list[StructuredReport]:
         """One answer per report, in the reports' order.
@@ -108,14 +74,6 @@ class ModelStructurer:
         return [
             answer if answer is not None else _result(asked[place]) for place, answer in enumerate(answers)
         ]
-
-    def interrupt(self) -> None:
-        """End what other threads are asking; see `Asker.interrupt`."""
-        self._asker.interrupt()
-
-    def close(self) -> None:
-        """Close the connections and let go of the thread."""
-        self._asker.close()
 
     def _repair(self, one: _Asked) -> Prompt:
         points = one.kept.points if one.kept is not None else []

@@ -58,11 +58,14 @@ def _build(terms: pd.DataFrame | None) -> tuple[Lexicon, str]:
     _add_asides(lexicon, scope)
     for file in ("findings", "devices"):
         _add_findings(lexicon, read_words(word_file(file), FindingFile).root, file)
+    return lexicon, content_hash() if terms is None else content_hash(_widen(lexicon, terms))
+
+
+def content_hash(*more: bytes) -> str:
+    """Hash of the bundled words, and of what widens them; no lexicon is put together for it."""
     content = [word_file(name).read_bytes() for name in _FILES]
     content += [resource(name).read_bytes() for name in ("hedges.yaml", "terms.yaml")]
-    if terms is not None:
-        content.append(_widen(lexicon, terms))
-    return lexicon, hashlib.blake2b(b"\x1f".join(content), digest_size=8).hexdigest()
+    return hashlib.blake2b(b"\x1f".join([*content, *more]), digest_size=8).hexdigest()
 
 
 def _add_grammar(lexicon: Lexicon, scope: ScopeFile) -> None:

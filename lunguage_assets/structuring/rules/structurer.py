@@ -23,6 +23,11 @@ KEY = "rules"
 _REMEMBERED = 1 << 16
 
 
+def identity_of(content: str) -> str:
+    """Identity of the offline structurer with words of this hash (`building.content_hash`)."""
+    return f"{KEY}/{hashlib.blake2b(f'{VERSION}/{content}'.encode(), digest_size=8).hexdigest()}"
+
+
 class RuleStructurer:
     """Deterministic and free. Implements `contract.Structurer`.
 
@@ -31,9 +36,7 @@ class RuleStructurer:
 
     def __init__(self, lexicon: Lexicon, content: str) -> None:
         self._lexicon = lexicon
-        self._identity = (
-            f"{KEY}/{hashlib.blake2b(f'{VERSION}/{content}'.encode(), digest_size=8).hexdigest()}"
-        )
+        self._identity = identity_of(content)
         self._read = lru_cache(maxsize=_REMEMBERED)(self._uncached)
 
     @classmethod

@@ -8,15 +8,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TypeVar
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, RootModel
 
-from lunguage_assets.data_files import resource
-from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.data_files import read_as, resource
 
 Spellings = dict[str, list[str]]
 _Form = TypeVar("_Form", bound=BaseModel)
-_LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class _Entry(BaseModel):
@@ -104,16 +101,4 @@ def word_file(name: str) -> Path:
 
 def read_words(path: Path, form: type[_Form]) -> _Form:
     """One file in its form; raises `ConfigurationError` that names file and field."""
-    try:
-        content: object = yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)
-        return form.model_validate(content)
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigurationError(
-            f"{path}: not readable as YAML ({type(error).__name__}). Mend or restore the file."
-        ) from None
-    except ValidationError as error:
-        problem = error.errors()[0]
-        place = ".".join(str(part) for part in problem["loc"]) or "the file"
-        raise ConfigurationError(
-            f"{path}, field {place}: {problem['msg']}. The header of the file explains its form."
-        ) from None
+    return read_as(path, form, "The header of the file explains its form.")

@@ -10,10 +10,9 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Literal
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from lunguage_assets.data_files import resource
+from lunguage_assets.data_files import read_as, resource
 from lunguage_assets.errors import ConfigurationError
 
 HeadingKind = Literal["hist", "find", "impr", "introduction", "aside", "preliminary", "title", "sign-off"]
@@ -100,19 +99,8 @@ def cutting_words() -> CuttingWords:
         ConfigurationError: the file cannot be read, or names a heading twice.
     """
     file = resource("structuring", "sections.yaml")
-    try:
-        raw = file.read_bytes()
-        content = _File.model_validate(yaml.safe_load(raw))
-    except (OSError, yaml.YAMLError, ValidationError) as error:
-        reason = (
-            "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
-            if isinstance(error, ValidationError)
-            else type(error).__name__
-        )
-        raise ConfigurationError(
-            f"{file}: not readable as words of sections ({reason}). Correct it; words such as "
-            '"no" need quotes.'
-        ) from None
+    remedy = 'Correct these words of sections; words such as "no" need quotes.'
+    content = read_as(file, _File, remedy)
     headings = _kinds(content.headings)
     return CuttingWords(
         headings=MappingProxyType(headings),
@@ -126,7 +114,7 @@ def cutting_words() -> CuttingWords:
         counted=frozenset(content.counted),
         english=frozenset(content.languages.english),
         other_languages=frozenset(content.languages.other) - frozenset(content.languages.english),
-        identity=hashlib.blake2b(raw, digest_size=6).hexdigest(),
+        identity=hashlib.blake2b(file.read_bytes(), digest_size=6).hexdigest(),
     )
 
 

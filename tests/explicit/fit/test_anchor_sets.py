@@ -92,7 +92,7 @@ def test_a_file_of_ones_own_is_a_set_and_a_wrong_one_is_named(tmp_path: Path) ->
     file.write_text(SET.format(p=0.5))
     assert chosen_anchors("mine.toml", None, tmp_path).source == "invented"
     file.write_text(SET.format(p=1.5))
-    with pytest.raises(ConfigurationError, match=r"mine\.toml, sets\.mine\.anchors\.0\.probability"):
+    with pytest.raises(ConfigurationError, match=r"mine\.toml, field sets\.mine\.anchors\.0\.probability"):
         chosen_anchors("mine.toml", None, tmp_path)
     file.write_text(SET.format(p=0.7))
     with pytest.raises(ConfigurationError, match="expected low <= probability <= high"):

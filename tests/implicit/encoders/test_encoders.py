@@ -20,7 +20,7 @@ import tiny_encoder
 from click.testing import CliRunner
 from invented_reports import blacklist, frames, said, vocabulary
 
-from lunguage_assets.cli.encode import encode
+from lunguage_assets.cli.keeping.encode import encode
 from lunguage_assets.errors import ConfigurationError, InputError, LunguageError, MethodError
 from lunguage_assets.home.store import partition_path, write_table
 from lunguage_assets.implicit.encoders import (

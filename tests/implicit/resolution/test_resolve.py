@@ -7,12 +7,13 @@ from typing import Any
 import pandas as pd
 import pytest
 from invented_reports import STUDY, AlikeEmbedder, Outcome, dictionary, identity, in_mode, run, said
+from resolved_again import resolve_again
 
 from lunguage_assets.implicit.expansion.expand import expand
 from lunguage_assets.implicit.resolution.guarantees import (
     violations,
 )
-from lunguage_assets.implicit.resolution.resolve import resolve, resolve_again
+from lunguage_assets.implicit.resolution.resolve import resolve
 from lunguage_assets.tables import (
     ACCOUNTING,
     CONFLICTS,

@@ -154,9 +154,9 @@ def write_survey(survey: Survey, folder: Path, *, experts: int = 6, restrict: bo
     instructions = resource("survey", "instructions.txt").read_text(encoding="utf-8")
     rows = [list(EXPERT_COLUMNS), *([f"expert_{number}", "", "", ""] for number in range(1, experts + 1))]
     contents = {
-        RESPONSES_FILE: _csv(response_rows(survey, experts)),
+        RESPONSES_FILE: csv_text(response_rows(survey, experts)),
         FORM_FILE: form(survey, restrict=restrict),
-        EXPERTS_FILE: _csv(rows),
+        EXPERTS_FILE: csv_text(rows),
         INSTRUCTIONS_FILE: instructions,
     }
     return write_survey_files(folder, contents, restrict=restrict)
@@ -218,7 +218,8 @@ def form(survey: Survey, *, restrict: bool = False) -> str:
     return template.render(questions=survey.questions, instructions=paragraphs, restrict=restrict)
 
 
-def _csv(rows: Sequence[Sequence[str]]) -> str:
+def csv_text(rows: Sequence[Sequence[str]]) -> str:
+    """The rows as a CSV file."""
     stream = io.StringIO()
     csv.writer(stream, lineterminator="\n").writerows(rows)
     return stream.getvalue()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from lunguage_assets.cli.home_option import HOME_OPTION, STRUCTURER_OPTION, Chosen, existing_home
-from lunguage_assets.cli.run import require_checks
+from lunguage_assets.cli.making.run import require_checks
 
 if TYPE_CHECKING:
     from lunguage_assets.home.home import Home
@@ -87,8 +87,8 @@ def backfill(
 
 
 def _here(chosen: Chosen, judge: str, batches: tuple[str, ...], rebuild: bool, phrases: bool) -> None:
-    from lunguage_assets.cli.before_a_run import require_judges
     from lunguage_assets.cli.console import run_display
+    from lunguage_assets.cli.making.before_a_run import require_judges
     from lunguage_assets.orchestration.runs.backfill import plan_backfill
     from lunguage_assets.orchestration.runs.instance import dagster_instance
     from lunguage_assets.orchestration.runs.runner import Runner

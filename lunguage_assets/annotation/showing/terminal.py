@@ -9,8 +9,8 @@ from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from lunguage_assets.annotation.marks import DETAIL, FINDING, HEDGE, OUTSIDE, SILENT
-from lunguage_assets.annotation.shown import ABSENT, OPEN, OUT, PAST, PRESENT, ShownReport, ShownRow
+from lunguage_assets.annotation.showing.marks import DETAIL, FINDING, HEDGE, OUTSIDE, SILENT
+from lunguage_assets.annotation.showing.shown import ABSENT, OPEN, OUT, PAST, PRESENT, ShownReport, ShownRow
 
 _TONES = {PRESENT: "bold red", OPEN: "bold yellow", ABSENT: "blue", PAST: "dim underline", OUT: "strike dim"}
 _KINDS = {HEDGE: "italic yellow", DETAIL: "underline", SILENT: "dim", OUTSIDE: "dim"}

@@ -12,7 +12,7 @@ import uvicorn
 from raw_deliveries import SPOKEN
 from read_reports import HEDGED
 
-from lunguage_assets.annotation import serving
+from lunguage_assets.annotation.showing import serving
 from lunguage_assets.errors import ConfigurationError
 
 TYPE = {"Content-Type": "application/x-www-form-urlencoded"}

@@ -96,9 +96,9 @@ def run(
     """
     chosen = Chosen(chosen_home(home), preset, budget, structurer)
     place = chosen.home
-    from lunguage_assets.cli.as_published import as_published_lines, take_published_options
-    from lunguage_assets.cli.before_a_run import require_judges, require_place
     from lunguage_assets.cli.console import print_outcome, print_release, run_display
+    from lunguage_assets.cli.making.as_published import as_published_lines, take_published_options
+    from lunguage_assets.cli.making.before_a_run import require_judges, require_place
     from lunguage_assets.current.plan import Request, plan
     from lunguage_assets.home.home import batch_key
     from lunguage_assets.settings import load_settings

@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from lunguage_assets.annotation.annotation import Annotation
-from lunguage_assets.annotation.marks import Piece, Sentence, Span, pieces
+from lunguage_assets.annotation.showing.marks import Piece, Sentence, Span, pieces
 from lunguage_assets.corpus.reasons import NOTES
 from lunguage_assets.explicit.fit.anchors import chosen_anchors
 from lunguage_assets.explicit.fit.readers import ReaderSpread, reader_range

@@ -15,11 +15,11 @@ from read_reports import HEDGED, written_reports
 from rich.console import Console
 
 import lunguage_assets
-from lunguage_assets.annotation.document import SCHEMA, json_document
-from lunguage_assets.annotation.marks import Sentence, Span, pieces
-from lunguage_assets.annotation.page import Asked, read_page
-from lunguage_assets.annotation.shown import shown_reports
-from lunguage_assets.annotation.terminal import print_report
+from lunguage_assets.annotation.showing.document import SCHEMA, json_document
+from lunguage_assets.annotation.showing.marks import Sentence, Span, pieces
+from lunguage_assets.annotation.showing.page import Asked, read_page
+from lunguage_assets.annotation.showing.shown import shown_reports
+from lunguage_assets.annotation.showing.terminal import print_report
 
 HOSTILE = HEDGED.replace("Cough.", "Cough \"&\" x<y 'onmouseover=alert(1)' {{ 7*7 }} [bold]loud[/bold].")
 

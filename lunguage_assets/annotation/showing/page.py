@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from lunguage_assets.annotation.marks import FINDING, OUTSIDE, SILENT, Piece
-from lunguage_assets.annotation.shown import ABSENT, OPEN, PRESENT, ShownReport, ShownRow
+from lunguage_assets.annotation.showing.marks import FINDING, OUTSIDE, SILENT, Piece
+from lunguage_assets.annotation.showing.shown import ABSENT, OPEN, PRESENT, ShownReport, ShownRow
 from lunguage_assets.data_files import resource
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from lunguage_assets.annotation.annotation import read
-from lunguage_assets.annotation.page import Asked, read_page
-from lunguage_assets.annotation.shown import shown_reports
+from lunguage_assets.annotation.showing.page import Asked, read_page
+from lunguage_assets.annotation.showing.shown import shown_reports
 from lunguage_assets.errors import ConfigurationError, LunguageError
 
 ADDRESS = "127.0.0.1"

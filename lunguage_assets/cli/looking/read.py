@@ -54,23 +54,23 @@ def _show(files: tuple[str, ...], views: str, as_json: bool, html: Path | None) 
 
     annotation = annotated(given)
     if as_json:
-        from lunguage_assets.annotation.document import json_document
+        from lunguage_assets.annotation.showing.document import json_document
 
         click.echo(json_document(annotation), nl=False)
         return
-    from lunguage_assets.annotation.shown import shown_reports
+    from lunguage_assets.annotation.showing.shown import shown_reports
 
     reports = shown_reports(annotation)
     if html is None:
         from rich.console import Console
 
-        from lunguage_assets.annotation.terminal import print_report
+        from lunguage_assets.annotation.showing.terminal import print_report
 
         console = Console(highlight=False)
         for report in reports:
             print_report(report, console)
         return
-    from lunguage_assets.annotation.page import read_page
+    from lunguage_assets.annotation.showing.page import read_page
     from lunguage_assets.files import write_private
 
     write_private(html, read_page(reports).encode("utf-8"))
@@ -78,7 +78,7 @@ def _show(files: tuple[str, ...], views: str, as_json: bool, html: Path | None) 
 
 
 def _serve(port: int) -> None:
-    from lunguage_assets.annotation.serving import ADDRESS, serve, serving_socket
+    from lunguage_assets.annotation.showing.serving import ADDRESS, serve, serving_socket
 
     with serving_socket(port) as opened:
         click.echo(f"http://{ADDRESS}:{opened.getsockname()[1]}  (only on this machine; end with Ctrl-C)")

@@ -1,0 +1,1 @@
+"""Commands that show what is there, or hold it against what people say."""

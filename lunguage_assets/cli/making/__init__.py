@@ -1,0 +1,1 @@
+"""Commands that make things: batches, tables, releases, an invented corpus."""

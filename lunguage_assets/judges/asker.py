@@ -1,0 +1,163 @@
+"""A slot that is bound to a language model: who asks it, and what everything asked of it has in common.
+
+What a model is asked about is up to `ModelJudge` (hedging phrases) and `ModelStructurer` (whole reports).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Generic, Protocol, TypeVar
+
+from lunguage_assets.judges.asking.background import Background
+from lunguage_assets.judges.asking.budget import Budget, Pricing
+from lunguage_assets.judges.asking.engine import GRACE_S, Settled, ask
+from lunguage_assets.judges.asking.limiter import Limiter
+from lunguage_assets.judges.asking.progress import Progress
+from lunguage_assets.judges.asking.recording import Parse
+from lunguage_assets.judges.batches.batching import Batching, ask_in_batches
+from lunguage_assets.judges.ledger.ledger import Ledger
+from lunguage_assets.judges.requests import Mode, ModelBinding, Provider, Request
+from lunguage_assets.judges.slots import Limits
+
+T = TypeVar("T")
+
+
+class Asks(Protocol):
+    """An `Asker`, or what stands in for one."""
+
+    @property
+    def key(self) -> str: ...
+
+    @property
+    def binding(self) -> ModelBinding: ...
+
+    def ask(self, requests: Sequence[Request], parse: Parse[T], /) -> list[Settled[T]]: ...
+
+    def ask_patiently(self, requests: Sequence[Request], parse: Parse[T], /) -> list[Settled[T]]: ...
+
+    def interrupt(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Asker:
+    """Asks the model of one slot.
+
+    The calls run in one event loop, in a thread apart, for as long as the asker lives: connections are kept
+    from one round of questions to the next, and a caller that itself runs in an event loop can use it too.
+    Several threads may ask at once.
+    """
+
+    def __init__(
+        self,
+        key: str,
+        provider: Provider,
+        ledger: Ledger,
+        limits: Limits,
+        *,
+        budget: Budget | None = None,
+        price: Pricing | None = None,
+        progress: Callable[[Progress], None] | None = None,
+        batching: Batching | None = None,
+    ) -> None:
+        self.key, self._provider, self._ledger = key, provider, ledger
+        self._limiter, self._batching = Limiter(limits), batching
+        self._budget, self._price, self._progress = budget, price, progress
+        self._background = Background(GRACE_S)
+
+    @property
+    def binding(self) -> ModelBinding:
+        """What of the slot decides its answers."""
+        return self._provider.binding
+
+    def ask(self, requests: Sequence[Request], parse: Parse[T]) -> list[Settled[T]]:
+        """One `Settled` per request, in their order, by single calls.
+
+        Raises:
+            LunguageError: see `engine.ask`; what was answered is in the ledger.
+        """
+        return self._background.run(
+            ask(
+                requests,
+                self._provider,
+                self._ledger,
+                self._limiter,
+                self._budget,
+                parse,
+                judge=self.key,
+                price=self._price,
+                progress=self._progress,
+            )
+        )
+
+    def ask_patiently(self, requests: Sequence[Request], parse: Parse[T]) -> list[Settled[T]]:
+        """As `ask`, through the provider's batch endpoint where there is leave to use it.
+
+        Raises:
+            LunguageError: see `batching.ask_in_batches`; what was answered is in the ledger.
+        """
+        if self._batching is None:
+            return self.ask(requests, parse)
+        return self._background.run(
+            ask_in_batches(
+                requests,
+                self._batching,
+                self.binding,
+                self._ledger,
+                self._limiter,
+                self._budget,
+                parse,
+                judge=self.key,
+                progress=self._progress,
+            )
+        )
+
+    def interrupt(self) -> None:
+        """End what other threads are asking: calls in flight are recorded, nothing more is sent, and the
+        asking threads get an error.
+        """
+        self._background.interrupt()
+
+    def close(self) -> None:
+        """Close the connections and let go of the thread."""
+        self._background.close(self._provider.close)
+
+
+P = TypeVar("P")
+
+
+class AskedModel(ABC, Generic[P]):
+    """A slot with its prompts, asked by its asker; several threads may ask at once."""
+
+    def __init__(self, asker: Asks, prompts: P, mode: Mode = "text") -> None:
+        self._asker, self._prompts, self._mode = asker, prompts, mode
+
+    @property
+    def key(self) -> str:
+        return self._asker.key
+
+    @property
+    def identity(self) -> str:
+        """What changes the answers: see `model_identity`."""
+        return self.identity_of(self._asker.binding, self._prompts, self._mode)
+
+    @staticmethod
+    @abstractmethod
+    def identity_of(binding: ModelBinding, prompts: P, mode: Mode) -> str:
+        """Identity of a slot that nobody has opened."""
+
+    def interrupt(self) -> None:
+        """End what other threads are asking; see `Asker.interrupt`."""
+        self._asker.interrupt()
+
+    def close(self) -> None:
+        """Close the connections and let go of the thread."""
+        self._asker.close()
+
+
+def model_identity(binding: ModelBinding, mode: Mode, deciding: str) -> str:
+    """A language model's identity: provider, model, mode, and a hash of whatever else decides its answers."""
+    digest = hashlib.sha256(deciding.encode("ascii")).hexdigest()[:12]
+    return f"{binding.endpoint_class}/{binding.model}/{mode}/{digest}"
