@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from lunguage_assets.corpus.records import require_whole
 from lunguage_assets.corpus.texts.reading import Survey, survey
 from lunguage_assets.corpus.texts.source import (
     ACCEPTED,
@@ -179,6 +180,19 @@ def content_hash(delivery: Delivery, texts: str | None = None) -> str:
             while block := stream.read(1 << 20):
                 digest.update(block)
     return digest.hexdigest()
+
+
+def require_whole_files(delivery: Delivery) -> None:
+    """Refuse a delivery of which a table was cut on its way: a batch never changes.
+
+    Raises:
+        InputError: as `records.require_whole`.
+    """
+    tables = (delivery.findings, delivery.vocabulary, delivery.metadata, delivery.reports)
+    texts = () if delivery.texts is None else delivery.texts.files
+    for path in filter(None, (*tables, *texts)):
+        if path.is_file() and path.name.lower().removesuffix(".gz").endswith(".csv"):
+            require_whole(path)
 
 
 def in_parts(delivery: Delivery, most: int | None = None) -> tuple[list[tuple[Delivery, str]], Survey | None]:

@@ -12,7 +12,6 @@ records behind it.
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import re
 import zlib
@@ -26,6 +25,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lunguage_assets.corpus.columns import folded_name
+from lunguage_assets.corpus.unpacking import Unpacked
 from lunguage_assets.errors import InputError
 
 LINES_PER_RECORD = 20_000
@@ -98,6 +98,49 @@ def read_header(path: Path) -> list[str]:
         InputError: as `read_records`, as far as the header is concerned.
     """
     return _parquet_records(path)[0] if _is_parquet(path) else _header(_Lines(path), path.name)
+
+
+def require_whole(path: Path) -> None:
+    """Refuse a CSV file that was cut: its last record breaks off, and no line end follows.
+
+    A cut between two records, or inside the last cell of one, cannot be told from the end.
+
+    Raises:
+        InputError: as said; of what else may be wrong the reading tells.
+    """
+    if _is_parquet(path) or _last_byte(path) in (b"\n", b"\r"):
+        return
+    try:
+        header, records = read_records(path, ("subject_id", "study_id"), may_be_empty=True, keep_bytes=True)
+        last = next(iter(deque(records, maxlen=1)), None)
+    except InputError:
+        return
+    if last is not None and (
+        last.broken == UNCLOSED or (last.broken == WIDTH and len(last.values) < len(header))
+    ):
+        raise InputError(
+            path.name,
+            "a last record that breaks off, without a line end behind it",
+            "a whole file",
+            "Deliver the whole file again; if it is whole, mend its last record.",
+            row=last.number,
+        )
+
+
+def _last_byte(path: Path) -> bytes:
+    """The last byte of the content; a line end where the content cannot be read."""
+    if not path.name.lower().endswith(".gz"):
+        with path.open("rb") as stream:
+            stream.seek(-min(1, path.stat().st_size), io.SEEK_END)
+            return stream.read()
+    last = b""
+    try:
+        with _open(path) as stream:
+            while block := stream.read(1 << 20):
+                last = block[-1:]
+    except (OSError, EOFError, zlib.error):
+        return b"\n"
+    return last
 
 
 def _is_parquet(path: Path) -> bool:
@@ -215,7 +258,8 @@ class _Lines:
 
 
 def _open(path: Path) -> BinaryIO:
-    return cast(BinaryIO, gzip.open(path, "rb")) if path.name.lower().endswith(".gz") else path.open("rb")
+    stream = path.open("rb")
+    return cast(BinaryIO, Unpacked(stream, path.name)) if path.name.lower().endswith(".gz") else stream
 
 
 def _parsed(lines: _Lines, width: int, *, keep_bytes: bool) -> Iterator[Record]:

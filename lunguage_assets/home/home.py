@@ -17,7 +17,13 @@ from pathlib import Path
 
 from upath import UPath
 
-from lunguage_assets.corpus.delivery import DECLARATION, Delivery, find_delivery, in_parts
+from lunguage_assets.corpus.delivery import (
+    DECLARATION,
+    Delivery,
+    find_delivery,
+    in_parts,
+    require_whole_files,
+)
 from lunguage_assets.corpus.texts.reading import Survey
 from lunguage_assets.corpus.texts.source import PACKED
 from lunguage_assets.errors import ConfigurationError, CorpusMismatch
@@ -289,6 +295,8 @@ class Home:
         for own, (part, sha256) in zip(batch_keys(key, len(parts)), parts, strict=True):
             new = sum(one.is_new for one in registrations)
             registrations.append(self._registration(part, corpus, own, sha256, new))
+        if any(one.is_new for one in registrations):
+            require_whole_files(delivery)
         return registrations, surveyed
 
     def _corpus_of(self, delivery: Delivery, corpus_name: str | None, data_class: DataClass | None) -> Corpus:
