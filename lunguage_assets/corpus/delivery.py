@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from lunguage_assets.corpus.records import require_whole
 from lunguage_assets.corpus.texts.reading import Survey, survey
 from lunguage_assets.corpus.texts.source import (
     ACCEPTED,
@@ -21,6 +20,7 @@ from lunguage_assets.corpus.texts.source import (
     text_source,
     text_sources,
 )
+from lunguage_assets.corpus.whole import require_whole
 from lunguage_assets.errors import InputError
 
 FINDINGS = "Lunguage.csv"
@@ -186,7 +186,7 @@ def require_whole_files(delivery: Delivery) -> None:
     """Refuse a delivery of which a table was cut on its way: a batch never changes.
 
     Raises:
-        InputError: as `records.require_whole`.
+        InputError: as `whole.require_whole`.
     """
     tables = (delivery.findings, delivery.vocabulary, delivery.metadata, delivery.reports)
     texts = () if delivery.texts is None else delivery.texts.files

@@ -25,6 +25,11 @@ REJECTIONS: dict[str, Reason] = {
         "text with commas in one pair of quotes, quotes inside doubled",
         "Mend the quotes of this record and deliver it again.",
     ),
+    "cell-too-large": Reason(
+        "cells of at most 16 MB",
+        "No report is as long: a quote is missing, or several reports are in one cell. Mend this record and "
+        "deliver it again.",
+    ),
     "wrong-number-of-values": Reason(
         "one value per column of the header",
         "Mend the separators and quotes of this record and deliver it again.",
@@ -148,7 +153,9 @@ NOTES: dict[str, str] = {
         "rows' new numbers."
     ),
     "bare-reference": "The reference names no row number; it is kept as a bare name.",
-    "dangling-reference": "The reference points to no row of the study; its name is kept, without the number.",
+    "dangling-reference": (
+        "The reference points to no row of the study; its name is kept, without the number."
+    ),
     "ambiguous-reference": "The reference fits several rows of the study; it is kept as a bare name.",
     "reference-to-rejected-row": (
         "The row that is referred to was rejected; the reference is kept as a bare name."

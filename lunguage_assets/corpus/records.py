@@ -17,6 +17,7 @@ import re
 import zlib
 from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -33,11 +34,15 @@ LINES_PER_RECORD = 20_000
 BROKEN_TOLERATED = 1000
 """With more broken records than this, and more broken than good ones, the file as a whole is not CSV."""
 _CELL_LIMIT = 16 * 1024 * 1024
+_LINE_LIMIT = 2 * _CELL_LIMIT
+"""Characters of a physical line; a longer one is cut there, and its record is broken."""
+_SHOWN_OF_LARGE = 20_000
 _DAMAGE = re.compile("[\udc80-\udcff\ufffd\0]")
 _CELL = r'(?:"(?:[^"\n]|"")*"|[^,"\n]*)'
 _ID = r' {0,3}"? {0,3}(?:[ps]\d{1,18}|\d{8,18})(?:\.0+)? {0,3}"? {0,3}'
 
 UNCLOSED = "unclosed-quote"
+TOO_LARGE = "cell-too-large"
 WIDTH = "wrong-number-of-values"
 ENCODING = "broken-encoding"
 
@@ -98,49 +103,6 @@ def read_header(path: Path) -> list[str]:
         InputError: as `read_records`, as far as the header is concerned.
     """
     return _parquet_records(path)[0] if _is_parquet(path) else _header(_Lines(path), path.name)
-
-
-def require_whole(path: Path) -> None:
-    """Refuse a CSV file that was cut: its last record breaks off, and no line end follows.
-
-    A cut between two records, or inside the last cell of one, cannot be told from the end.
-
-    Raises:
-        InputError: as said; of what else may be wrong the reading tells.
-    """
-    if _is_parquet(path) or _last_byte(path) in (b"\n", b"\r"):
-        return
-    try:
-        header, records = read_records(path, ("subject_id", "study_id"), may_be_empty=True, keep_bytes=True)
-        last = next(iter(deque(records, maxlen=1)), None)
-    except InputError:
-        return
-    if last is not None and (
-        last.broken == UNCLOSED or (last.broken == WIDTH and len(last.values) < len(header))
-    ):
-        raise InputError(
-            path.name,
-            "a last record that breaks off, without a line end behind it",
-            "a whole file",
-            "Deliver the whole file again; if it is whole, mend its last record.",
-            row=last.number,
-        )
-
-
-def _last_byte(path: Path) -> bytes:
-    """The last byte of the content; a line end where the content cannot be read."""
-    if not path.name.lower().endswith(".gz"):
-        with path.open("rb") as stream:
-            stream.seek(-min(1, path.stat().st_size), io.SEEK_END)
-            return stream.read()
-    last = b""
-    try:
-        with _open(path) as stream:
-            while block := stream.read(1 << 20):
-                last = block[-1:]
-    except (OSError, EOFError, zlib.error):
-        return b"\n"
-    return last
 
 
 def _is_parquet(path: Path) -> bool:
@@ -233,7 +195,7 @@ class _Lines:
         if len(self.taken) > LINES_PER_RECORD:
             raise _Swallowed
         try:
-            line = self._returned.popleft() if self._returned else next(self._text)
+            line = self._returned.popleft() if self._returned else self._text.readline(_LINE_LIMIT)
         except (OSError, EOFError, zlib.error) as error:
             raise InputError(
                 self._file,
@@ -241,6 +203,8 @@ class _Lines:
                 "a whole file",
                 "Deliver it again.",
             ) from None
+        if not line:
+            raise StopIteration
         if self.taken and self.start is not None and self.start.match(line):
             self.give_back([line])
             raise _Swallowed
@@ -252,6 +216,12 @@ class _Lines:
     def next_record(self) -> None:
         self.taken = []
         self.damaged = False
+
+    def skip_record(self) -> None:
+        """Pass over further lines up to the next beginning of a record."""
+        with suppress(_Swallowed):
+            for _ in self:
+                self.taken.pop()
 
     def give_back(self, lines: Sequence[str]) -> None:
         self._returned.extendleft(reversed(lines))
@@ -267,24 +237,28 @@ def _parsed(lines: _Lines, width: int, *, keep_bytes: bool) -> Iterator[Record]:
     reader = csv.reader(lines, strict=True)
     while True:
         lines.next_record()
-        unclosed = False
+        unclosed = too_large = False
         values: list[str] = []
         try:
             values = next(reader)
         except StopIteration:
             return
-        except (csv.Error, _Swallowed):
-            unclosed = True
+        except (csv.Error, _Swallowed) as error:
+            unclosed, too_large = True, "field larger" in str(error)
         if not unclosed and not values:
             continue  # an empty line
         number += 1
         taken = lines.taken
         if unclosed:
-            if lines.start is None or not lines.start.match(taken[0]):
+            reader = csv.reader(lines, strict=True)
+            begins = lines.start is not None and lines.start.match(taken[0])
+            if too_large and (begins or len(taken) == 1):
+                yield _too_large(number, lines)
+                continue
+            if not begins:
                 # Beginnings cannot be recognised in this file: every further line gets its chance.
                 lines.give_back(taken[1:])
                 taken = taken[:1]
-            reader = csv.reader(lines, strict=True)
             yield Record(
                 number,
                 _salvaged(taken[0]),
@@ -312,6 +286,16 @@ def _parsed(lines: _Lines, width: int, *, keep_bytes: bool) -> Iterator[Record]:
             yield Record(number, values)
 
 
+def _too_large(number: int, lines: _Lines) -> Record:
+    """The record whose cell is too large, of which so much is kept that its study shows."""
+    head = lines.taken[0][:_SHOWN_OF_LARGE]
+    if lines.start is not None:
+        lines.skip_record()
+    return Record(
+        number, _salvaged(head), TOO_LARGE, f"a cell of more than {_CELL_LIMIT >> 20} MB", shown(head)
+    )
+
+
 def _salvaged(line: str) -> list[str]:
     """The readable cells of a broken record's first line, which show at least its study."""
     try:
@@ -323,7 +307,7 @@ def _salvaged(line: str) -> list[str]:
 def _tolerable(records: Iterator[Record], file: str) -> Iterator[Record]:
     broken = 0
     for record in records:
-        broken += record.broken in (UNCLOSED, WIDTH)
+        broken += record.broken in (UNCLOSED, WIDTH, TOO_LARGE)
         if broken > BROKEN_TOLERATED and 2 * broken > record.number:
             raise InputError(
                 file,

@@ -34,7 +34,7 @@ from lunguage_assets.rights import require_private
 from lunguage_assets.settings import DataClass
 
 ENVIRONMENT_VARIABLE = "LUNGUAGE_HOME"
-_KEY = re.compile(r"[a-z0-9._-]+")
+_KEY = re.compile(r"(?!\.)[a-z0-9._-]{1,128}")
 
 
 @dataclass(frozen=True)
@@ -285,8 +285,8 @@ class Home:
         """The batches of a delivery, and of raw reports which report is in which."""
         if not _KEY.fullmatch(key):
             raise ConfigurationError(
-                f"batch key {key!r} is not usable; expected lower-case letters, digits, '.', '_' and '-' "
-                "only. Name it with --batch KEY."
+                f"batch key {key[:200]!r} is not usable; expected up to 128 lower-case letters, digits, '.', "
+                "'_' and '-', and no '.' at the beginning. Name it with --batch KEY."
             )
         delivery = find_delivery(place)
         corpus = self._corpus_of(delivery, corpus_name, data_class)

@@ -20,7 +20,7 @@ import pandas as pd
 
 from lunguage_assets.corpus.delivery import find_delivery, in_parts, require_whole_files
 from lunguage_assets.errors import ConfigurationError, CorpusMismatch, InputError, LunguageError
-from lunguage_assets.files import write_private
+from lunguage_assets.files import sheet_frame, write_private
 from lunguage_assets.home.home import Home, batch_keys, usable_key
 from lunguage_assets.landing.contents import Contents, NoUsableRow, corpus_of, examine, fetch, studies_of
 from lunguage_assets.landing.entries import (
@@ -302,7 +302,7 @@ class _Pass:
         beside = self.place / f"{entry.name}{REJECTED_SUFFIX}"
         with contextlib.suppress(Exception):  # where nothing may be written
             if rejected is not None and len(rejected):
-                put(beside, rejected.to_csv(index=False, lineterminator="\n").encode())
+                put(beside, sheet_frame(rejected).to_csv(index=False, lineterminator="\n").encode())
             else:
                 beside.unlink(missing_ok=True)
 

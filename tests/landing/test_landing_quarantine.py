@@ -258,3 +258,10 @@ def test_a_list_of_rejected_rows_from_an_earlier_delivery_of_the_same_name_is_re
     landing.drop("a.csv", UNUSABLE["missing column"])
     landing.settle()
     assert not any(name.endswith("rejected.csv") for name in landing.files)
+
+
+def test_the_list_of_rejected_rows_holds_no_formula(landing: Landing) -> None:
+    landing.drop("=cmd.csv", pd.concat([rows(1), rows(2, section="none")]).to_csv(index=False))
+    landing.settle()
+    (listed,) = [name for name in landing.files if name.endswith("rejected.csv")]
+    assert (landing.root / listed).read_text().splitlines()[1].startswith("'=cmd.csv,2,")

@@ -7,7 +7,6 @@ Raters see the sentence, not which phrase it stands for; the files contain maske
 from __future__ import annotations
 
 import csv
-import io
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from lunguage_assets.draws import mix, text_hash, text_hashes
 from lunguage_assets.errors import InputError, MethodError
 from lunguage_assets.explicit.analysis.experts.survey import write_survey_files
 from lunguage_assets.explicit.fit.probability import RATING_COLUMNS
+from lunguage_assets.files import cell_of_sheet, sheet
 
 ANSWERS_FILE, FORM_FILE, INSTRUCTIONS_FILE = "ratings.csv", "ratings.html", "instructions.txt"
 _QUESTION_COLUMNS = ("number", "phrase", "sentence")
@@ -88,7 +88,7 @@ def write_rating_survey(
         questions=survey.questions, instructions=instructions.strip().split("\n\n"), restrict=restrict
     )
     contents = {
-        ANSWERS_FILE: _csv([header, *rows]),
+        ANSWERS_FILE: sheet([header, *rows]),
         FORM_FILE: page,
         INSTRUCTIONS_FILE: instructions,
     }
@@ -107,7 +107,12 @@ def ratings_from_form(path: Path) -> tuple[str, int, int]:
     """
     rows, raters = _filled_in(path)
     ratings = [
-        (rater, row["phrase"], row["sentence"], _answer(path, number, rater, row[rater]))
+        (
+            rater,
+            cell_of_sheet(row["phrase"]),
+            cell_of_sheet(row["sentence"]),
+            _answer(path, number, rater, row[rater]),
+        )
         for rater in raters
         for number, row in rows
         if row[rater].strip()
@@ -115,7 +120,7 @@ def ratings_from_form(path: Path) -> tuple[str, int, int]:
     if not ratings:
         raise InputError(path.name, "no rating", "at least one", "Fill in a column; nothing was imported.")
     heard = {rater for rater, *_ in ratings}
-    return _csv([list(RATING_COLUMNS), *map(list, ratings)]), len(heard), len(ratings)
+    return sheet([list(RATING_COLUMNS), *map(list, ratings)]), len(heard), len(ratings)
 
 
 def _filled_in(path: Path) -> tuple[list[tuple[int, dict[str, str]]], list[str]]:
@@ -160,9 +165,3 @@ def _answer(path: Path, number: int, rater: str, text: str) -> str:
             column=rater,
         )
     return f"{value:g}"
-
-
-def _csv(rows: Sequence[Sequence[str]]) -> str:
-    stream = io.StringIO()
-    csv.writer(stream, lineterminator="\n").writerows(rows)
-    return stream.getvalue()
