@@ -29,6 +29,7 @@ VOCABULARY = "Lunguage_vocab.csv"
 METADATA = "mimic-cxr-2.0.0-metadata.csv"
 REPORTS = "reports.csv"
 DECLARATION = "corpus.toml"
+_LARGEST_DECLARATION = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -219,8 +220,12 @@ def read_declaration(path: Path) -> CorpusDeclaration:
     Raises:
         InputError: it is not TOML, or says something else than name and data class.
     """
-    if not path.exists():
+    if not path.is_file():
         return CorpusDeclaration()
+    if path.stat().st_size > _LARGEST_DECLARATION:
+        raise InputError(
+            str(path), "more than 64 KiB", "keys name and data_class", "Correct or remove the file."
+        )
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -26,7 +26,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lunguage_assets.corpus.columns import folded_name
-from lunguage_assets.corpus.unpacking import Unpacked
+from lunguage_assets.corpus.unpacking import Unpacked, require_size
 from lunguage_assets.errors import InputError
 
 LINES_PER_RECORD = 20_000
@@ -37,6 +37,8 @@ _CELL_LIMIT = 16 * 1024 * 1024
 _LINE_LIMIT = 2 * _CELL_LIMIT
 """Characters of a physical line; a longer one is cut there, and its record is broken."""
 _SHOWN_OF_LARGE = 20_000
+_ROWS_AT_ONCE = 1_000
+"""Rows of a Parquet file that are unpacked together: a long text that repeats takes next to no room there."""
 _DAMAGE = re.compile("[\udc80-\udcff\ufffd\0]")
 _CELL = r'(?:"(?:[^"\n]|"")*"|[^,"\n]*)'
 _ID = r' {0,3}"? {0,3}(?:[ps]\d{1,18}|\d{8,18})(?:\.0+)? {0,3}"? {0,3}'
@@ -341,9 +343,11 @@ def _parquet_records(path: Path) -> tuple[list[str], Iterator[Record]]:
     header = [str(name) for name in file.schema_arrow.names]
 
     def records() -> Iterator[Record]:
-        number = 0
+        number = unpacked = 0
         try:
-            for batch in file.iter_batches():
+            for batch in file.iter_batches(_ROWS_AT_ONCE):
+                unpacked += batch.nbytes
+                require_size(path.name, unpacked)
                 for values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                     number += 1
                     yield Record(number, ["" if value is None else str(value) for value in values])

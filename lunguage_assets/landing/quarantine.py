@@ -75,4 +75,8 @@ def _below(path: UPath, place: UPath) -> list[Seen]:
     seen = see(path, place)
     if seen is None or not seen.is_folder:
         return [] if seen is None else [seen]
-    return [file for found in path.iterdir() for file in _below(found, place)]
+    files: list[Seen] = []
+    with contextlib.suppress(FileNotFoundError):  # removed meanwhile
+        for found in path.iterdir():
+            files += _below(found, place)
+    return files

@@ -6,6 +6,7 @@ import zipfile
 from io import BytesIO
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from landing_drops import DECLARED, Landing, csv, packed
 
@@ -41,7 +42,16 @@ def encrypted(package: bytes) -> bytes:
     return package
 
 
+def repeated(text: str, rows_of_it: int) -> bytes:
+    """Parquet with one text many times, of which it keeps one."""
+    stream = BytesIO()
+    frame = pd.DataFrame({"study_id": range(rows_of_it), "report": [text] * rows_of_it})
+    frame.to_parquet(stream)
+    return stream.getvalue()
+
+
 BOMBS = {
+    "reports.parquet": repeated("x" * 4_000, 1_000),
     "a.csv.gz": packed(csv(1) + b"x" * (4 << 20)),
     "f/Lunguage.csv.gz": packed(csv(1) + b"x" * (4 << 20)),
     "many.zip": zipped({f"{number}.txt": b"x" * (1 << 20) for number in range(4)}),
