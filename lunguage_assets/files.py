@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
 import pandas as pd
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+"""A spreadsheet takes a cell that begins so for a formula, and runs it."""
 
 
 def replace_file(path: Path, write: Callable[[BinaryIO], object]) -> None:
@@ -43,3 +48,27 @@ def write_private(path: Path, content: bytes) -> None:
 def write_csv(frame: pd.DataFrame, path: Path) -> None:
     """A frame as UTF-8, comma, LF, with a header; replaced as a whole."""
     replace_text(path, frame.to_csv(index=False, lineterminator="\n"))
+
+
+def sheet_cell(text: str) -> str:
+    """A cell of a file that is made for spreadsheets: with an apostrophe before what would be a formula."""
+    return f"'{text}" if text.lstrip("'").startswith(_FORMULA) else text
+
+
+def cell_of_sheet(cell: str) -> str:
+    """The text that `sheet_cell` was given."""
+    return cell[1:] if cell.startswith("'") and cell.lstrip("'").startswith(_FORMULA) else cell
+
+
+def sheet(rows: Sequence[Sequence[str]]) -> str:
+    """Rows as CSV (comma, LF) for spreadsheets."""
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerows(map(sheet_cell, row) for row in rows)
+    return stream.getvalue()
+
+
+def sheet_frame(frame: pd.DataFrame) -> pd.DataFrame:
+    """A frame whose texts are those of `sheet_cell`; numbers stay."""
+    texts = [name for name in frame.columns if not pd.api.types.is_numeric_dtype(frame[name].dtype)]
+    cells = {name: [sheet_cell(v) if isinstance(v, str) else v for v in frame[name]] for name in texts}
+    return frame.assign(**{name: pd.Series(v, frame.index, frame[name].dtype) for name, v in cells.items()})

@@ -22,6 +22,7 @@ from lunguage_assets.corpus.texts.source import (
     text_source,
     text_sources,
 )
+from lunguage_assets.corpus.whole import require_whole
 from lunguage_assets.errors import InputError
 
 FINDINGS = "Lunguage.csv"
@@ -30,6 +31,7 @@ VOCABULARY = "Lunguage_vocab.csv"
 METADATA = "mimic-cxr-2.0.0-metadata.csv"
 REPORTS = "reports.csv"
 DECLARATION = "corpus.toml"
+_LARGEST_DECLARATION = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -183,6 +185,19 @@ def content_hash(delivery: Delivery, texts: str | None = None) -> str:
     return digest.hexdigest()
 
 
+def require_whole_files(delivery: Delivery) -> None:
+    """Refuse a delivery of which a table was cut on its way: a batch never changes.
+
+    Raises:
+        InputError: as `whole.require_whole`.
+    """
+    tables = (delivery.findings, delivery.vocabulary, delivery.metadata, delivery.reports)
+    texts = () if delivery.texts is None else delivery.texts.files
+    for path in filter(None, (*tables, *texts)):
+        if path.is_file() and path.name.lower().removesuffix(".gz").endswith(".csv"):
+            require_whole(path)
+
+
 def in_parts(delivery: Delivery, most: int | None = None) -> tuple[list[tuple[Delivery, str]], Survey | None]:
     """The delivery in parts of `most` raw reports, each with its content hash; and which report is in which.
 
@@ -208,8 +223,12 @@ def read_declaration(path: Path) -> CorpusDeclaration:
     Raises:
         InputError: it is not TOML, or says something else than name and data class.
     """
-    if not path.exists():
+    if not path.is_file():
         return CorpusDeclaration()
+    if path.stat().st_size > _LARGEST_DECLARATION:
+        raise InputError(
+            str(path), "more than 64 KiB", "keys name and data_class", "Correct or remove the file."
+        )
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -25,6 +25,11 @@ REJECTIONS: dict[str, Reason] = {
         "text with commas in one pair of quotes, quotes inside doubled",
         "Mend the quotes of this record and deliver it again.",
     ),
+    "cell-too-large": Reason(
+        "cells of at most 16 MB",
+        "No report is as long: a quote is missing, or several reports are in one cell. Mend this record and "
+        "deliver it again.",
+    ),
     "wrong-number-of-values": Reason(
         "one value per column of the header",
         "Mend the separators and quotes of this record and deliver it again.",
@@ -138,8 +143,19 @@ NOTES: dict[str, str] = {
     "sequence-differs": "Rows of the study carry different sequence numbers; the first was taken.",
     "category-derived": "The category is empty; it was taken from the vocabulary, else OTH.",
     "first-of-alternatives": "Two values were written as x|y; x was taken.",
+    "one-wording-two-names": (
+        "An earlier row of the study words the same finding at the same place, and normed_ent gives the two "
+        "other names: they are two findings, and the published file has both under one wording. Correct "
+        "normed_ent if they are one."
+    ),
+    "number-without-name": (
+        "The reference is a number that follows no name; it was left out. A published number is one of the "
+        "rows' new numbers."
+    ),
     "bare-reference": "The reference names no row number; it is kept as a bare name.",
-    "dangling-reference": "The reference points to no row of the study; it is kept as a bare name.",
+    "dangling-reference": (
+        "The reference points to no row of the study; its name is kept, without the number."
+    ),
     "ambiguous-reference": "The reference fits several rows of the study; it is kept as a bare name.",
     "reference-to-rejected-row": (
         "The row that is referred to was rejected; the reference is kept as a bare name."

@@ -12,12 +12,12 @@ records behind it.
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import re
 import zlib
 from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -26,6 +26,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lunguage_assets.corpus.columns import folded_name
+from lunguage_assets.corpus.unpacking import Unpacked, require_size
 from lunguage_assets.errors import InputError
 
 LINES_PER_RECORD = 20_000
@@ -33,11 +34,17 @@ LINES_PER_RECORD = 20_000
 BROKEN_TOLERATED = 1000
 """With more broken records than this, and more broken than good ones, the file as a whole is not CSV."""
 _CELL_LIMIT = 16 * 1024 * 1024
+_LINE_LIMIT = 2 * _CELL_LIMIT
+"""Characters of a physical line; a longer one is cut there, and its record is broken."""
+_SHOWN_OF_LARGE = 20_000
+_ROWS_AT_ONCE = 1_000
+"""Rows of a Parquet file that are unpacked together: a long text that repeats takes next to no room there."""
 _DAMAGE = re.compile("[\udc80-\udcff\ufffd\0]")
 _CELL = r'(?:"(?:[^"\n]|"")*"|[^,"\n]*)'
 _ID = r' {0,3}"? {0,3}(?:[ps]\d{1,18}|\d{8,18})(?:\.0+)? {0,3}"? {0,3}'
 
 UNCLOSED = "unclosed-quote"
+TOO_LARGE = "cell-too-large"
 WIDTH = "wrong-number-of-values"
 ENCODING = "broken-encoding"
 
@@ -190,7 +197,7 @@ class _Lines:
         if len(self.taken) > LINES_PER_RECORD:
             raise _Swallowed
         try:
-            line = self._returned.popleft() if self._returned else next(self._text)
+            line = self._returned.popleft() if self._returned else self._text.readline(_LINE_LIMIT)
         except (OSError, EOFError, zlib.error) as error:
             raise InputError(
                 self._file,
@@ -198,6 +205,8 @@ class _Lines:
                 "a whole file",
                 "Deliver it again.",
             ) from None
+        if not line:
+            raise StopIteration
         if self.taken and self.start is not None and self.start.match(line):
             self.give_back([line])
             raise _Swallowed
@@ -210,12 +219,19 @@ class _Lines:
         self.taken = []
         self.damaged = False
 
+    def skip_record(self) -> None:
+        """Pass over further lines up to the next beginning of a record."""
+        with suppress(_Swallowed):
+            for _ in self:
+                self.taken.pop()
+
     def give_back(self, lines: Sequence[str]) -> None:
         self._returned.extendleft(reversed(lines))
 
 
 def _open(path: Path) -> BinaryIO:
-    return cast(BinaryIO, gzip.open(path, "rb")) if path.name.lower().endswith(".gz") else path.open("rb")
+    stream = path.open("rb")
+    return cast(BinaryIO, Unpacked(stream, path.name)) if path.name.lower().endswith(".gz") else stream
 
 
 def _parsed(lines: _Lines, width: int, *, keep_bytes: bool) -> Iterator[Record]:
@@ -223,24 +239,28 @@ def _parsed(lines: _Lines, width: int, *, keep_bytes: bool) -> Iterator[Record]:
     reader = csv.reader(lines, strict=True)
     while True:
         lines.next_record()
-        unclosed = False
+        unclosed = too_large = False
         values: list[str] = []
         try:
             values = next(reader)
         except StopIteration:
             return
-        except (csv.Error, _Swallowed):
-            unclosed = True
+        except (csv.Error, _Swallowed) as error:
+            unclosed, too_large = True, "field larger" in str(error)
         if not unclosed and not values:
             continue  # an empty line
         number += 1
         taken = lines.taken
         if unclosed:
-            if lines.start is None or not lines.start.match(taken[0]):
+            reader = csv.reader(lines, strict=True)
+            begins = lines.start is not None and lines.start.match(taken[0])
+            if too_large and (begins or len(taken) == 1):
+                yield _too_large(number, lines)
+                continue
+            if not begins:
                 # Beginnings cannot be recognised in this file: every further line gets its chance.
                 lines.give_back(taken[1:])
                 taken = taken[:1]
-            reader = csv.reader(lines, strict=True)
             yield Record(
                 number,
                 _salvaged(taken[0]),
@@ -268,6 +288,16 @@ def _parsed(lines: _Lines, width: int, *, keep_bytes: bool) -> Iterator[Record]:
             yield Record(number, values)
 
 
+def _too_large(number: int, lines: _Lines) -> Record:
+    """The record whose cell is too large, of which so much is kept that its study shows."""
+    head = lines.taken[0][:_SHOWN_OF_LARGE]
+    if lines.start is not None:
+        lines.skip_record()
+    return Record(
+        number, _salvaged(head), TOO_LARGE, f"a cell of more than {_CELL_LIMIT >> 20} MB", shown(head)
+    )
+
+
 def _salvaged(line: str) -> list[str]:
     """The readable cells of a broken record's first line, which show at least its study."""
     try:
@@ -279,7 +309,7 @@ def _salvaged(line: str) -> list[str]:
 def _tolerable(records: Iterator[Record], file: str) -> Iterator[Record]:
     broken = 0
     for record in records:
-        broken += record.broken in (UNCLOSED, WIDTH)
+        broken += record.broken in (UNCLOSED, WIDTH, TOO_LARGE)
         if broken > BROKEN_TOLERATED and 2 * broken > record.number:
             raise InputError(
                 file,
@@ -313,9 +343,11 @@ def _parquet_records(path: Path) -> tuple[list[str], Iterator[Record]]:
     header = [str(name) for name in file.schema_arrow.names]
 
     def records() -> Iterator[Record]:
-        number = 0
+        number = unpacked = 0
         try:
-            for batch in file.iter_batches():
+            for batch in file.iter_batches(_ROWS_AT_ONCE):
+                unpacked += batch.nbytes
+                require_size(path.name, unpacked)
                 for values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                     number += 1
                     yield Record(number, ["" if value is None else str(value) for value in values])

@@ -100,6 +100,7 @@ RECIPES: Mapping[str, Recipe] = {
             Input("structured_findings", of_texts=True),
         ),
         reads=("delivery", "corpus settings", "terms"),
+        code="2",
     ),
     "extraction": Recipe(
         ("hedge_phrases",), (Input("findings"),), ("corrections", "judge"), asks_judges=True

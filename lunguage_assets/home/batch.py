@@ -73,7 +73,7 @@ def _staging(batches: Path, batch: Batch) -> Path:
 
 def _complete(batches: Path, batch: Batch, staging: Path, delivery: Delivery) -> None:
     declared_file = delivery.folder / DECLARATION
-    if declared_file.exists():
+    if declared_file.is_file():
         shutil.copyfile(declared_file, staging / DECLARATION)
     replace_text(staging / "batch.json", as_json(asdict(batch)))
     staging.rename(batches / batch.key)

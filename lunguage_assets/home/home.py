@@ -17,7 +17,13 @@ from pathlib import Path
 
 from upath import UPath
 
-from lunguage_assets.corpus.delivery import DECLARATION, Delivery, find_delivery, in_parts
+from lunguage_assets.corpus.delivery import (
+    DECLARATION,
+    Delivery,
+    find_delivery,
+    in_parts,
+    require_whole_files,
+)
 from lunguage_assets.corpus.texts.reading import Survey
 from lunguage_assets.corpus.texts.source import PACKED
 from lunguage_assets.errors import ConfigurationError, CorpusMismatch
@@ -36,7 +42,7 @@ from lunguage_assets.rights import require_private
 from lunguage_assets.settings import DataClass
 
 ENVIRONMENT_VARIABLE = "LUNGUAGE_HOME"
-_KEY = re.compile(r"[a-z0-9._-]+")
+_KEY = re.compile(r"(?!\.)[a-z0-9._-]{1,128}")
 
 
 @dataclass(frozen=True)
@@ -316,8 +322,8 @@ class Home:
         """The batches of a delivery, and of raw reports which report is in which."""
         if not _KEY.fullmatch(key):
             raise ConfigurationError(
-                f"batch key {key!r} is not usable; expected lower-case letters, digits, '.', '_' and '-' "
-                "only. Name it with --batch KEY."
+                f"batch key {key[:200]!r} is not usable; expected up to 128 lower-case letters, digits, '.', "
+                "'_' and '-', and no '.' at the beginning. Name it with --batch KEY."
             )
         delivery = find_delivery(place)
         corpus = self._corpus_of(delivery, corpus_name, data_class)
@@ -326,6 +332,8 @@ class Home:
         for own, (part, sha256) in zip(batch_keys(key, len(parts)), parts, strict=True):
             new = sum(one.is_new for one in registrations)
             registrations.append(self._registration(part, corpus, own, sha256, new))
+        if any(one.is_new for one in registrations):
+            require_whole_files(delivery)
         return registrations, surveyed
 
     def _corpus_of(self, delivery: Delivery, corpus_name: str | None, data_class: DataClass | None) -> Corpus:

@@ -6,6 +6,7 @@ the views follow it.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -241,7 +242,8 @@ def create_catalog(connection: Connection, root: UPath | Path) -> None:
             for position, dimension in enumerate(dimensions)
         ]
         columns = ", ".join([*keys, *(f'"{column.name}"' for column in table.columns)])
-        pattern = str(UPath(root) / name / "**" / "*.parquet").replace("'", "''")
+        place = re.sub(r"[*?\[]", r"[\g<0>]", str(UPath(root) / name))  # names, and no patterns
+        pattern = f"{place}/**/*.parquet".replace("'", "''")
         connection.execute(
             f"CREATE OR REPLACE VIEW {name} AS SELECT {columns} "
             f"FROM read_parquet('{pattern}', filename = true)"

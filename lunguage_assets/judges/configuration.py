@@ -40,13 +40,14 @@ STRUCTURER_VARIABLE = "LUNGUAGE_STRUCTURER"
 _RENAMED = {"paper-2025": "models-2025"}
 """Former names of presets."""
 
-_KEY = re.compile(r"[a-z0-9._-]+")
+_KEY = re.compile(r"(?!\.)[a-z0-9._-]{1,128}")
 
 
 def _checked_key(key: str) -> str:
     if not _KEY.fullmatch(key):
         raise ValueError(
-            f"key {key!r} is not usable; expected lower-case letters, digits, '.', '_' and '-' only"
+            f"key {key[:200]!r} is not usable; expected up to 128 lower-case letters, digits, '.', '_' and "
+            "'-', and no '.' at the beginning"
         )
     if key == PANEL:
         raise ValueError(f"key {PANEL!r} is reserved for the active preset's panel")

@@ -74,13 +74,14 @@ def _data_problems(
 
 
 def _refusal(slot: ModelSlot, environ: Mapping[str, str], data_class: DataClass, today: date) -> str | None:
-    """Text that stays on the machine is sent to nobody; every other receiver must be allowed and, for
-    patients' text, attested.
+    """Text that stays on the machine is sent to nobody: it goes where nobody has written down otherwise.
+    Every other receiver must be allowed and, for patients' text, attested.
     """
-    if not slot.leaves_machine(environ):
-        return None
-    if data_class not in slot.allowed_data:
+    stays = not slot.leaves_machine(environ)
+    if data_class not in slot.allowed_data and not (stays and "allowed_data" not in slot.model_fields_set):
         return f"allowed_data does not list {data_class!r}"
+    if stays:
+        return None
     if data_class == "synthetic":
         return None
     if slot.zero_retention_attested_on is None or not slot.zero_retention_attested_by.strip():

@@ -19,10 +19,11 @@ read from them, say `stage`, as from the start.
 
 Mode = Literal["text", "enum"]
 FailureKind = Literal[
-    "rate_limited", "overloaded", "timeout", "connection", "server", "rejected", "authentication", "malformed"
-]
+    "rate_limited", "overloaded", "timeout", "connection", "server", "rejected", "authentication",
+    "malformed", "too_large",
+]  # fmt: skip
 RETRYABLE: frozenset[FailureKind] = frozenset(
-    {"rate_limited", "overloaded", "timeout", "connection", "server", "malformed"}
+    {"rate_limited", "overloaded", "timeout", "connection", "server", "malformed", "too_large"}
 )
 
 

@@ -169,17 +169,19 @@ def on_this_machine(base_url: str) -> bool:
         return False
 
 
-def checked_base_url(base_url: str, provider: ModelProvider) -> str:
+def checked_base_url(base_url: str) -> str:
     """The address, if text may be sent there.
 
     Raises:
-        ValueError: it is not an http(s) address, holds a user name or password, or would carry text to a
-            public service unencrypted.
+        ValueError: it is not an http(s) address, holds a user name or password, or would carry text off this
+            machine unencrypted.
     """
     try:
         parts = urlsplit(base_url)
         usable = (
-            parts.scheme in ("http", "https")
+            base_url.isprintable()  # a tab or line end would be left out silently
+            and " " not in base_url
+            and parts.scheme in ("http", "https")
             and bool(parts.hostname)
             and (parts.port is None or parts.port > 0)
         )
@@ -192,8 +194,11 @@ def checked_base_url(base_url: str, provider: ModelProvider) -> str:
             "base_url holds more than an address; expected no user name, password or query: keys "
             "come from the environment"
         )
-    if parts.scheme == "http" and provider != "openai-compatible" and not on_this_machine(base_url):
-        raise ValueError("base_url is http; expected https for this provider")
+    if parts.scheme == "http" and not on_this_machine(base_url):
+        raise ValueError(
+            "base_url is http and leads off this machine; expected https. Let the server speak TLS, or reach "
+            "it through a tunnel that ends on this machine (ssh -L)"
+        )
     return base_url
 
 
@@ -222,10 +227,11 @@ class ModelSlot(Part):
 
     `params` go into the request as they are. `aliases`: names under which the same model may say that it
     answered. `allowed_data`: classes of corpus whose text may be sent; `credentialed` needs somebody's
-    attestation that the endpoint keeps nothing, or a server on this machine. `base_url_env`, `api_key_env`:
-    names of environment variables, never values. `revision`, `device`, `dtype` and `batch_size` are for
-    provider `transformers`, a model in this process: its calls cost nothing unless a price is given, and
-    without other limits two batches are in flight.
+    attestation that the endpoint keeps nothing, or a server on this machine. Where it is not written, a
+    server or model on this machine may be sent everything. `base_url_env`, `api_key_env`: names of
+    environment variables, never values. `revision`, `device`, `dtype` and `batch_size` are for provider
+    `transformers`, a model in this process: its calls cost nothing unless a price is given, and without other
+    limits two batches are in flight.
     """
 
     provider: ModelProvider
@@ -300,7 +306,7 @@ class ModelSlot(Part):
     @model_validator(mode="after")
     def _reachable(self) -> ModelSlot:
         if self.base_url:
-            checked_base_url(self.base_url, self.provider)
+            checked_base_url(self.base_url)
         if self.base_url and self.base_url_env:
             raise ValueError("base_url and base_url_env are both given; expected one of them")
         if self.provider == "openai-compatible" and not (self.base_url or self.base_url_env):

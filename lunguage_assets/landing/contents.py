@@ -28,10 +28,12 @@ from lunguage_assets.corpus.texts.ids import study_of
 from lunguage_assets.corpus.texts.reading import raw_reports
 from lunguage_assets.corpus.texts.receiving import receive
 from lunguage_assets.corpus.texts.source import table_holds
+from lunguage_assets.corpus.unpacking import Unpacked, require_size
 from lunguage_assets.errors import InputError, LunguageError
 from lunguage_assets.home.home import Corpus, Home
 from lunguage_assets.home.store import partition_path
-from lunguage_assets.landing.entries import Entry, Later, Seen
+from lunguage_assets.landing.entries import Entry
+from lunguage_assets.landing.seen import Later, Seen, open_seen
 from lunguage_assets.parquet import read_columns
 from lunguage_assets.settings import CorpusSettings
 
@@ -59,30 +61,42 @@ def fetch(entry: Entry, folder: Path) -> dict[str, str]:
     Packed files are unpacked, so that the same content packed twice is the same delivery.
 
     Raises:
-        InputError: a packed file is damaged, or one file comes in two forms.
+        InputError: something in it may not be opened, a packed file is damaged or unpacks to too much, or one
+            file comes in two forms.
         Later: a file cannot be read, or the disk is full.
     """
     folder.mkdir(parents=True)
-    originals = {}
+    originals, unpacked = dict[str, str](), 0
     for file in entry.files:
+        if file.oddity:
+            raise InputError(file.name, file.oddity, "a file of its own", "Lay a copy of the file there.")
         target = folder / (_name_inside(entry, file) if entry.is_folder else _name_alone(file))
         if target.exists():
             remedy = "Remove all but the one to use."
             raise InputError(file.name, f"{target.name} in two forms", "each file once", remedy)
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with file.path.open("rb") as source, target.open("wb") as copy:
-                packed = file.name.lower().endswith(".gz")
-                shutil.copyfileobj(gzip.GzipFile(fileobj=source) if packed else source, copy)
-        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            found = f"a file that cannot be unpacked ({type(error).__name__})"
-            raise InputError(file.name, found, "a whole .gz file", "Deliver it again.") from None
-        except Exception as error:  # every file system has errors of its own
-            raise Later(f"it cannot be read at present ({type(error).__name__})") from None
+        _copy(file, target)
+        if file.name.lower().endswith(".gz"):
+            unpacked += target.stat().st_size
+            require_size(file.name, unpacked)
         if not entry.is_folder and table_holds(target) in ("reports", "open-i"):
             target = target.rename(target.with_stem("reports"))
         originals[target.relative_to(folder).as_posix()] = file.name
     return originals
+
+
+def _copy(file: Seen, target: Path) -> None:
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with open_seen(file) as source, target.open("wb") as copy:
+            packed = file.name.lower().endswith(".gz")
+            shutil.copyfileobj(Unpacked(source, file.name) if packed else source, copy)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        found = f"a file that cannot be unpacked ({type(error).__name__})"
+        raise InputError(file.name, found, "a whole .gz file", "Deliver it again.") from None
+    except (InputError, Later):
+        raise
+    except Exception as error:  # every file system has errors of its own
+        raise Later(f"it cannot be read at present ({type(error).__name__})") from None
 
 
 def _name_inside(entry: Entry, file: Seen) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +24,7 @@ from lunguage_assets.corpus.delivery import (
 )
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.home.home import Home
+from lunguage_assets.landing.seen import Seen, see
 from lunguage_assets.settings import LandingSettings
 
 URL_VARIABLE = "LUNGUAGE_LANDING"
@@ -39,42 +39,18 @@ _TEMPORARY = re.compile(
     re.IGNORECASE,
 )
 _PASSED_OVER = re.compile(rf"^[.~_]|^{QUARANTINE}$|(~|\.done|{re.escape(REJECTED_SUFFIX)})$", re.IGNORECASE)
-_NAMES = (FINDINGS, FINDINGS_PARQUET, VOCABULARY, DECLARATION, METADATA, REPORTS)
-_PUBLISHED = {name.lower(): name for name in _NAMES}
 
 
 class LandingUnreachable(LunguageError):
     """The landing folder cannot be read at present."""
 
 
-class Later(Exception):
-    """A delivery cannot be taken in this pass; the message says why."""
-
-
-@dataclass(frozen=True)
-class Seen:
-    """A file or folder at one look; `stamp` (size and time) is another one after a change."""
-
-    path: UPath
-    is_folder: bool
-    modified: float
-    stamp: str
-
-    @property
-    def name(self) -> str:
-        return self.path.name
-
-    @property
-    def published(self) -> str | None:
-        """The published name behind any letter case, with or without `.gz`."""
-        return _PUBLISHED.get(self.name.lower().removesuffix(".gz"))
-
-
 @dataclass(frozen=True)
 class Entry:
     """A delivery, one file or a folder; `signature` changes with every change of its files.
 
-    A `hindrance` says why it is not complete, however long it lies unchanged.
+    A `hindrance` says why it is not complete, however long it lies unchanged. Where something in it may not
+    be opened, the `files` are these alone.
     """
 
     name: str
@@ -134,7 +110,7 @@ def list_entries(url: str) -> Listing:
         root = UPath(url)
         root.fs.invalidate_cache()
         if root.is_dir():
-            found, problem = _inside(root), ""
+            found, problem = _inside(root, root), ""
     except (ImportError, ValueError):
         problem = "no file system for this address. Correct it, or install its package, such as s3fs"
     except Exception as error:  # every file system has errors of its own
@@ -146,48 +122,43 @@ def list_entries(url: str) -> Listing:
     files = [seen for seen in found if not seen.is_folder]
     shared = tuple(file for file in files if file.published in (DECLARATION, VOCABULARY))
     others = [file for file in files if file.published == METADATA or not _FORM.search(file.name)]
-    others = [file for file in others if file not in shared]
+    others = [file for file in others if file not in shared and not file.oddity]
+    passed = {file.name for file in (*shared, *others)}
     return Listing(
-        [_entry(seen, markers.get(f"{seen.name}.done")) for seen in found if seen not in (*shared, *others)],
+        [_entry(seen, markers.get(f"{seen.name}.done"), root) for seen in found if seen.name not in passed],
         Entry("", root, True, shared, _signature(shared)),
         [file.name for file in others],
     )
 
 
-def see(path: UPath) -> Seen | None:
-    """What is at a path; links are followed."""
-    try:
-        status = path.stat()
-    except FileNotFoundError:
-        return None
-    modified = float(status.st_mtime or getattr(status, "st_birthtime", 0.0))  # some stores know births only
-    return Seen(path, stat.S_ISDIR(status.st_mode), modified, f"{status.st_size}:{modified!r}")
-
-
 def has_changed(entry: Entry) -> bool:
     """Whether a delivery is not what it was, or not there."""
     entry.path.fs.invalidate_cache()
-    seen = see(entry.path)
-    return seen is None or _entry(seen, None).signature != entry.signature
+    place = entry.path.parent
+    seen = see(entry.path, place)
+    return seen is None or _entry(seen, None, place).signature != entry.signature
 
 
-def _inside(folder: UPath) -> list[Seen]:
-    return sorted(
-        (seen for path in folder.iterdir() if (seen := see(path)) is not None), key=lambda seen: seen.name
-    )
+def _inside(folder: UPath, place: UPath) -> list[Seen]:
+    found = (seen for path in folder.iterdir() if (seen := see(path, place)) is not None)
+    return sorted(found, key=lambda seen: seen.name)
 
 
-def _entry(seen: Seen, marker: Seen | None) -> Entry:
+def _entry(seen: Seen, marker: Seen | None, place: UPath) -> Entry:
     if not seen.is_folder:
         return Entry(seen.name, seen.path, False, (seen,), _signature([seen]), marker)
     try:
-        inside = [file for file in _inside(seen.path) if not file.is_folder]
+        top = _inside(seen.path, place)
+        inside = [file for file in top if not file.is_folder]
         has_findings = any(file.published in (FINDINGS, FINDINGS_PARQUET) for file in inside)
-        below = [] if has_findings else _below(seen.path)
+        below = [] if has_findings else _below(top, place)
     except Exception:  # every file system has errors of its own
         return Entry(seen.name, seen.path, True, (), "", None, "it cannot be read")
     marker = next((file for file in inside if file.name in _MARKERS_INSIDE), marker)
     content = [file for file in inside if file.name not in _MARKERS_INSIDE]
+    signature = _signature([*content, *below])
+    if odd := tuple(file for file in (*content, *below) if file.oddity and not _hidden(file)):
+        return Entry(seen.name, seen.path, True, odd, signature, marker)
     files = tuple(file for file in content if file.published is not None or (not has_findings and _raw(file)))
     files += tuple(file for file in below if _TEXT_FORM.search(file.name))
     hindrance = ""
@@ -195,7 +166,7 @@ def _entry(seen: Seen, marker: Seen | None) -> Entry:
         hindrance = f"there is no {FINDINGS} and no raw report in it"
     elif marker is None and any(_TEMPORARY.search(file.name) for file in (*content, *below)):
         hindrance = "a file in it has a temporary name"
-    return Entry(seen.name, seen.path, True, files, _signature([*content, *below]), marker, hindrance)
+    return Entry(seen.name, seen.path, True, files, signature, marker, hindrance)
 
 
 def _raw(file: Seen) -> bool:
@@ -209,13 +180,14 @@ def _hidden(file: Seen) -> bool:
     return _PASSED_OVER.search(file.name) is not None or _TEMPORARY.search(file.name) is not None
 
 
-def _below(folder: UPath) -> list[Seen]:
-    """Files in the folders of a folder, at any depth."""
+def _below(top: Sequence[Seen], place: UPath) -> list[Seen]:
+    """Files in these folders, at any depth."""
     found = []
-    for seen in _inside(folder):
-        if seen.is_folder and not _PASSED_OVER.search(seen.name):
-            found += [file for file in _inside(seen.path) if not file.is_folder]
-            found += _below(seen.path)
+    for folder in top:
+        if folder.is_folder and not _PASSED_OVER.search(folder.name):
+            inside = _inside(folder.path, place)
+            found += [file for file in inside if not file.is_folder]
+            found += _below(inside, place)
     return found
 
 

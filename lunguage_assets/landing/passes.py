@@ -18,15 +18,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from lunguage_assets.corpus.delivery import find_delivery, in_parts
+from lunguage_assets.corpus.delivery import find_delivery, in_parts, require_whole_files
 from lunguage_assets.errors import ConfigurationError, CorpusMismatch, InputError, LunguageError
-from lunguage_assets.files import write_private
+from lunguage_assets.files import sheet_frame, write_private
 from lunguage_assets.home.home import Home, batch_keys, usable_key
 from lunguage_assets.landing.contents import Contents, NoUsableRow, corpus_of, examine, fetch, studies_of
 from lunguage_assets.landing.entries import (
     REJECTED_SUFFIX,
     Entry,
-    Later,
     Listing,
     has_changed,
     list_entries,
@@ -42,6 +41,7 @@ from lunguage_assets.landing.record import (
     only_one,
     record_folder,
 )
+from lunguage_assets.landing.seen import Later, put
 from lunguage_assets.settings import load_settings
 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
@@ -243,6 +243,7 @@ class _Pass:
         if all(keys):
             self.outcome.skipped[entry.name] = keys[0]
         else:
+            require_whole_files(delivery)
             contents = [examine(part) for part, _ in parts]
             rejected = pd.concat([found.rejected for found in contents], ignore_index=True)
             self._list_rejected(entry, rejected.replace({"file": originals}))
@@ -307,7 +308,7 @@ class _Pass:
         beside = self.place / f"{entry.name}{REJECTED_SUFFIX}"
         with contextlib.suppress(Exception):  # where nothing may be written
             if rejected is not None and len(rejected):
-                beside.write_bytes(rejected.to_csv(index=False, lineterminator="\n").encode())
+                put(beside, sheet_frame(rejected).to_csv(index=False, lineterminator="\n").encode())
             else:
                 beside.unlink(missing_ok=True)
 

@@ -13,8 +13,9 @@ from pathlib import Path
 from upath import UPath
 
 from lunguage_assets.errors import InputError
-from lunguage_assets.landing.entries import QUARANTINE, REJECTED_SUFFIX, Entry, see
+from lunguage_assets.landing.entries import QUARANTINE, REJECTED_SUFFIX, Entry
 from lunguage_assets.landing.record import Move
+from lunguage_assets.landing.seen import Seen, move, put, see
 
 _AFTERWARDS = "Mend the delivery and put it into the landing folder again, under any name."
 _PARTS = ("file", "row", "column", "found", "expected", "remedy")
@@ -33,14 +34,14 @@ def plan_move(place: UPath, entry: Entry, error: InputError, originals: dict[str
     parts = {part: getattr(named, part) for part in _PARTS}
     told = "\n".join(f"{part + ':':<10} {value}" for part, value in parts.items() if value is not None)
     beside = [place / f"{entry.name}{REJECTED_SUFFIX}", *([entry.marker.path] if entry.marker else [])]
-    files = {path.relative_to(place).as_posix(): see(path) for path in [*_below(entry.path), *beside]}
+    files = [*_below(entry.path, place), *(seen for path in beside if (seen := see(path, place)))]
     prefix = f"{entry.name}/" if entry.is_folder else ""
     return Move(
         signature=entry.signature,
         files=[
             (source, f"{folder}/{source.removeprefix(prefix)}", seen.stamp)
-            for source, seen in files.items()
-            if seen is not None
+            for seen in files
+            for source in [seen.path.relative_to(place).as_posix()]
         ],
         texts={
             f"{folder}/REASON.txt": f"This delivery was not used.\n\n{told}\n\n{_AFTERWARDS}\n",
@@ -51,19 +52,17 @@ def plan_move(place: UPath, entry: Entry, error: InputError, originals: dict[str
     )
 
 
-def carry_out(place: UPath, move: Move) -> None:
+def carry_out(place: UPath, planned: Move) -> None:
     """Make a planned move, as far as it is not made; any error of the file system leaves it for later."""
-    for path, text in move.texts.items():
+    for path, text in planned.texts.items():
         (place / path).parent.mkdir(parents=True, exist_ok=True)
-        (place / path).write_bytes(text.encode())
-    for source, goal, stamp in move.files:
-        seen = see(place / source)
+        put(place / path, text.encode())
+    for source, goal, stamp in planned.files:
+        seen = see(place / source, place)
         if seen is not None and seen.stamp == stamp:
             (place / goal).parent.mkdir(parents=True, exist_ok=True)
-            # `UPath.rename` reads a name with brackets as a pattern
-            place.fs.cp_file(seen.path.path, (place / goal).path)
-            place.fs.rm_file(seen.path.path)
-    for source, _, _ in move.files:
+            move(seen, place / goal)
+    for source, _, _ in planned.files:
         for folder in (place / source).parents:
             if folder == place:
                 break
@@ -71,6 +70,13 @@ def carry_out(place: UPath, move: Move) -> None:
                 place.fs.rmdir(folder.path)
 
 
-def _below(path: UPath) -> list[UPath]:
+def _below(path: UPath, place: UPath) -> list[Seen]:
     """A file, or all files of a folder at any depth."""
-    return [file for found in path.iterdir() for file in _below(found)] if path.is_dir() else [path]
+    seen = see(path, place)
+    if seen is None or not seen.is_folder:
+        return [] if seen is None else [seen]
+    files: list[Seen] = []
+    with contextlib.suppress(FileNotFoundError):  # removed meanwhile
+        for found in path.iterdir():
+            files += _below(found, place)
+    return files

@@ -18,7 +18,7 @@ from pydantic import PrivateAttr
 
 from lunguage_assets.current.standing import Standings
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.files import write_csv
+from lunguage_assets.files import sheet_frame, write_csv
 from lunguage_assets.home.home import Home
 from lunguage_assets.judges.asking.budget import Budget
 from lunguage_assets.judges.asking.daily_budget import DailyBudget
@@ -189,9 +189,9 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         return chosen_anchors(self.settings.explicit.anchors, self.home.anchor_ratings, self.home.root)
 
     def keep_review_queue(self, judge: str, batch: str, queue: pd.DataFrame) -> Path:
-        """Write the pairs that a person should look at; where they are."""
+        """Write the pairs that a person should look at, for a spreadsheet; where they are."""
         path = self.home.review_queue(judge, batch)
-        write_csv(queue, path)
+        write_csv(sheet_frame(queue), path)
         return path
 
 

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import gzip
+import os
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from delivered_rows import COLUMNS, as_csv, row
 
-from lunguage_assets.corpus.delivery import CorpusDeclaration, content_hash, find_delivery
+from lunguage_assets.corpus.delivery import (
+    CorpusDeclaration,
+    content_hash,
+    find_delivery,
+    read_declaration,
+)
 from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.errors import InputError
 from lunguage_assets.settings import CorpusSettings
@@ -109,3 +115,11 @@ def test_an_empty_findings_file_is_refused(tmp_path: Path) -> None:
         (tmp_path / "Lunguage.csv").write_bytes(content)
         with pytest.raises(InputError, match=message):
             take_in(find_delivery(tmp_path), CorpusSettings())
+
+
+def test_a_declaration_is_a_small_regular_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "corpus.toml")  # whoever opens it waits for ever
+    assert not read_declaration(tmp_path / "corpus.toml").is_declared
+    (tmp_path / "large.toml").write_text("#" * 70_000)
+    with pytest.raises(InputError, match="64 KiB"):
+        read_declaration(tmp_path / "large.toml")

@@ -13,6 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lunguage_assets.corpus import records
+from lunguage_assets.corpus.reasons import REJECTIONS
 from lunguage_assets.corpus.records import UNCLOSED, Record, read_records
 from lunguage_assets.errors import InputError
 
@@ -221,3 +223,42 @@ def test_good_records_survive_any_neighbours(
     fine = [record.values[0] for record in records if not record.broken and record.values[3] == "fine"]
     assert fine == [str(2 * n + 1) for n in range(len(texts))]
     assert len(records) == 2 * len(texts)
+
+
+@pytest.mark.parametrize("ids", [("study_id",), ()])
+@pytest.mark.parametrize("quote", ['"', ""])
+def test_a_cell_beyond_the_limit_is_called_by_its_size_and_costs_its_record_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ids: tuple[str, ...], quote: str
+) -> None:
+    monkeypatch.setattr(records, "_CELL_LIMIT", 1 << 20)
+    large = quote + "word " * 300_000 + quote
+    path = tmp_path / "reports.csv"
+    path.write_text(f"study_id,report\ns50000001,{large}\ns50000002,No effusion.\n", encoding="utf-8")
+    first, second = read_records(path, ids)[1]
+    assert (first.broken, first.found) == ("cell-too-large", "a cell of more than 1 MB")
+    assert first.values[0] == "s50000001"
+    assert len(first.raw) < 30_000
+    assert second.values == ["s50000002", "No effusion."]
+    assert "16 MB" in REJECTIONS[first.broken].expected
+
+
+def test_a_cell_of_many_lines_beyond_the_limit_costs_its_record_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(records, "_CELL_LIMIT", 1 << 20)
+    path = tmp_path / "reports.csv"
+    large = ("one of many lines, " * 10 + "\n") * 15_000
+    path.write_text(f'study_id,report\ns50000001,"{large}"\ns50000002,No.\n', encoding="utf-8")
+    found = [(record.broken, record.values[0]) for record in read_records(path, ("study_id",))[1]]
+    assert found[0] == ("cell-too-large", "s50000001")
+    assert found[-1] == ("", "s50000002")
+
+
+def test_a_line_without_an_end_is_not_read_as_a_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(records, "_LINE_LIMIT", 1 << 16)
+    path = tmp_path / "reports.csv"
+    path.write_text("study_id,report\n1,No.\n2," + "x" * (1 << 20), encoding="utf-8")
+    lines = records._Lines(path)
+    assert max(map(len, lines)) == 1 << 16

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lunguage_assets.errors import CorpusMismatch
+from lunguage_assets.errors import ConfigurationError, CorpusMismatch
 from lunguage_assets.home.home import Home, batch_key
 from lunguage_assets.sample import write_sample
 
@@ -35,6 +35,15 @@ def test_a_batch_is_immutable_and_its_key_names_one_content(tmp_path: Path, one:
         home.register(other, "b")
     assert [batch.key for batch in home.registered()] == ["b"]
     assert home.register(other, "c").number == 1
+
+
+@pytest.mark.parametrize("key", [".", "..", ".x.tmp", ".lock", "", "a/b", "A", "x" * 129])
+def test_a_key_that_is_a_place_or_looks_unfinished_is_refused(tmp_path: Path, one: Path, key: str) -> None:
+    home = Home(tmp_path / "home")
+    with pytest.raises(ConfigurationError, match="not usable; expected"):
+        home.register(one, key)
+    assert home.registered() == []
+    assert home.register(one, "x.tmp.").key == "x.tmp."
 
 
 def test_undeclared_text_counts_as_credentialed_and_is_not_mixed_with_synthetic(

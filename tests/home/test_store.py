@@ -137,6 +137,15 @@ def test_every_table_is_a_view_with_its_partition_keys_even_before_anything_is_s
             assert connection.execute(f"SELECT count(*) FROM {name}").fetchone() == (0,)
 
 
+def test_brackets_and_asterisks_in_the_place_of_the_tables_are_no_patterns(tmp_path: Path) -> None:
+    root = tmp_path / "home [1] *{a}'?" / "tables"
+    write_table(TERMS, terms("opacity"), partition_path(root, "terms", "first"))
+    write_table(TERMS, terms("mass"), partition_path(tmp_path / "home 1 *{a}'?" / "tables", "terms", "no"))
+    build_catalog(root, tmp_path / "l.duckdb")
+    with duckdb.connect(str(tmp_path / "l.duckdb"), read_only=True) as client:
+        assert client.execute("SELECT report_batch FROM terms").fetchall() == [("first",)]
+
+
 def test_views_show_new_partitions_to_a_client_that_is_already_open(tmp_path: Path) -> None:
     root = tmp_path / "tables"
     build_catalog(root, tmp_path / "l.duckdb")

@@ -202,9 +202,9 @@ def test_credentialed_text_needs_an_attestation_or_a_server_on_this_machine(tmp_
     assert "credentialed" in refused(tmp_path, bare)
     assert gpt_of(read(tmp_path, SERVER + open_to_all)).allowed_data == ("credentialed",)
     for address in (
-        "http://gpu.hospital.example:8000/v1",
-        "http://localhost.example/v1",
-        "http://10.0.0.7/v1",
+        "https://gpu.hospital.example:8000/v1",
+        "https://localhost.example/v1",
+        "https://10.0.0.7/v1",
     ):
         assert "credentialed" in refused(
             tmp_path, SERVER.replace("http://localhost:8000/v1", address) + open_to_all
@@ -214,6 +214,37 @@ def test_credentialed_text_needs_an_attestation_or_a_server_on_this_machine(tmp_
         "its address is examined later"
     )
     assert "credentialed" in refused(tmp_path, (by_name + open_to_all).replace("openai-compatible", "openai"))
+
+
+@pytest.mark.parametrize("provider", ["openai", "openai-compatible"])
+@pytest.mark.parametrize(
+    ("address", "why"),
+    [
+        ("http://gpu.hospital.example:8000/v1", "expected https"),
+        ("http://10.0.0.7/v1", "expected https"),
+        ("http://localhost.example/v1", "tunnel"),
+        ("https://gpu\\t.example/v1", "not usable"),
+        ("https://gpu.example/\\nv1", "not usable"),
+        ("https://gpu. example/v1", "not usable"),
+        ("https://gpu\u200b.example/v1", "not usable"),
+    ],
+)
+def test_text_leaves_the_machine_over_https_only_and_to_an_address_as_it_is_written(
+    tmp_path: Path, provider: str, address: str, why: str
+) -> None:
+    slot = SERVER.replace("http://localhost:8000/v1", address).replace("openai-compatible", provider)
+    assert why in refused(tmp_path, slot)
+
+
+def test_what_is_written_about_allowed_data_binds_a_server_and_a_model_on_this_machine() -> None:
+    here = {"provider": "openai-compatible", "model": "m", "base_url": "http://localhost:1/v1"}
+    inside = {"provider": "transformers", "model": "m", "params": {"max_new_tokens": 9}}
+    for values in (here, inside):
+        for allowed, refusals in ((None, 0), (("synthetic",), 1), ((), 1), (("credentialed",), 0)):
+            slot = ModelSlot(**values if allowed is None else values | {"allowed_data": allowed})
+            problems = preflight("gpt", slot, {}, "credentialed", date(2026, 11, 1))
+            assert len(problems) == refusals
+            assert all("allowed_data does not list 'credentialed'" in each.message for each in problems)
 
 
 @pytest.mark.parametrize(("address", "here"), [

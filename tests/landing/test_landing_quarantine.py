@@ -10,12 +10,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from landing_drops import DECLARED, SPOKEN, Landing, csv, packed, rows
-from upath import UPath
 from upath.implementations.local import PosixUPath
 
 from lunguage_assets.home.home import Corpus
 from lunguage_assets.landing import contents, passes
 from lunguage_assets.landing.record import record_folder
+from lunguage_assets.landing.seen import Seen
 
 UNUSABLE = {
     "empty": b"",
@@ -218,16 +218,16 @@ def test_a_file_that_was_replaced_before_it_could_be_moved_stays_and_is_taken(
 def test_a_file_that_may_not_be_read_waits_and_holds_nothing_up(
     landing: Landing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    opened = type(landing.root).open
+    opened = contents.open_seen
 
-    def guarded(path: UPath, *arguments: object, **named: object) -> object:
-        if path.name == "a.csv":
+    def guarded(file: Seen) -> object:
+        if file.name == "a.csv":
             raise PermissionError
-        return opened(path, *arguments, **named)
+        return opened(file)
 
     landing.drop("a.csv", csv(1))
     landing.drop("b.csv", csv(2))
-    monkeypatch.setattr(type(landing.root), "open", guarded)
+    monkeypatch.setattr(contents, "open_seen", guarded)
     assert landing.settle().waiting == {"a.csv": "it cannot be read at present (PermissionError)"}
     assert list(landing.batches) == ["b"]
 
@@ -258,3 +258,10 @@ def test_a_list_of_rejected_rows_from_an_earlier_delivery_of_the_same_name_is_re
     landing.drop("a.csv", UNUSABLE["missing column"])
     landing.settle()
     assert not any(name.endswith("rejected.csv") for name in landing.files)
+
+
+def test_the_list_of_rejected_rows_holds_no_formula(landing: Landing) -> None:
+    landing.drop("=cmd.csv", pd.concat([rows(1), rows(2, section="none")]).to_csv(index=False))
+    landing.settle()
+    (listed,) = [name for name in landing.files if name.endswith("rejected.csv")]
+    assert (landing.root / listed).read_text().splitlines()[1].startswith("'=cmd.csv,2,")

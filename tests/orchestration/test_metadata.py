@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import base64
 import io
+from pathlib import Path
 
 import pandas as pd
 from PIL import Image, ImageChops
 
+from lunguage_assets.explicit.hedges.edited_csv import edited_rows
 from lunguage_assets.orchestration.metadata import account_of, as_written, column_schema, counts, picture
+from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.pictures.plots import probability_histogram
 from lunguage_assets.tables import HEDGE_PHRASES
 
@@ -54,3 +57,14 @@ def test_a_picture_is_stored_smaller_and_shows_the_same() -> None:
         assert after.size == before.size
         difference = ImageChops.difference(before.convert("RGB"), after.convert("RGB"))
         assert max(high for _, high in difference.getextrema()) < 64
+
+
+def test_the_review_queue_is_for_a_spreadsheet_and_a_copied_cell_corrects_what_it_shows(
+    tmp_path: Path,
+) -> None:
+    queue = pd.DataFrame({"finding_id": ["s1:1"], "sentence": ["=1+1"], "phrases": ["-ish"]}, dtype="str")
+    path = HomeResource(root=str(tmp_path)).keep_review_queue("panel", "first", queue)
+    assert path.read_text(encoding="utf-8").splitlines()[1] == "s1:1,'=1+1,'-ish"
+    (tmp_path / "corrections.csv").write_text("finding_id,phrases\ns1:1,'-ish\n", encoding="utf-8")
+    ((_, row),) = edited_rows(tmp_path / "corrections.csv", ("finding_id", "phrases"), "")
+    assert row["phrases"] == "-ish"

@@ -42,7 +42,7 @@ Kind = Literal[
     "garbage", "wrong_shape",
     "empty", "no_choice", "refusal", "blocked", "cut_off", "wrong_model", "nonsense", "unauthorized",
     "forbidden", "bad_request", "missing_model",
-    "content_filter", "no_quota", "trickle", "redirect", "no_usage",
+    "content_filter", "no_quota", "trickle", "redirect", "no_usage", "many_tokens",
 ]  # fmt: skip
 _STATUS: dict[str, int] = {
     "rate_limited": 429, "server_error": 500, "unavailable": 503, "overloaded": 529, "unauthorized": 401,
@@ -66,7 +66,7 @@ class Act:
         with nothing said); `wrong_model`; `nonsense` (no label); `content_filter` (400 with that code, as
         Azure refuses a prompt); `no_quota` (429 with the code of an empty account); `redirect` (307 to the
         same place); `trickle` (a body in drops, one every `delay` seconds); `no_usage` (an answer without
-        token counts).
+        token counts); `many_tokens` (an answer that says it took 10^30).
     """
 
     kind: Kind = "answer"

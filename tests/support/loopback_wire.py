@@ -97,6 +97,8 @@ def body_of(call: Call, kind: str, text: str, reasoning: int, wrong_model: str) 
     if call.constraint == "json" and text and kind != "nonsense":
         text = json.dumps({"answer": text})
     tokens = (len(call.prompt) // 4 + 1, len(text) // 4 + 1 + reasoning)
+    if kind == "many_tokens":
+        tokens = (10**30, 10**30)
     builder = {"anthropic": _anthropic, "gemini": _gemini, "vertex": _gemini}.get(call.wire, _openai)
     body = builder(model, text, kind, tokens, reasoning)
     if kind == "no_usage":

@@ -14,7 +14,9 @@ from lunguage_assets.corpus.columns import clean
 from lunguage_assets.corpus.vocabulary import plain
 
 BARE = "~"
-_NUMBER = re.compile(r"idx\s*(\d{1,15})", re.IGNORECASE | re.ASCII)
+_NUMBER = re.compile(r"idx\s*(\d+)", re.IGNORECASE | re.ASCII)
+_NO_ROW = -1
+"""A number that no row has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,10 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A resolved reference: its token in the table, and the reason code of its note when it is bare."""
+    """A resolved reference: its token in the table, and the reason code of its note when it points to no row.
+
+    Without a token nothing is left of it.
+    """
 
     token: str
     written: str
@@ -65,7 +70,8 @@ def parse_references(cell: str) -> list[Reference]:
         if number is None:
             pending.append(token)
         else:
-            references.append(Reference(tuple(pending), int(number.group(1))))
+            digits = number.group(1)
+            references.append(Reference(tuple(pending), int(digits) if len(digits) <= 15 else _NO_ROW))
             pending = []
     return references + [Reference((name,), None) for name in pending]
 
@@ -89,8 +95,9 @@ class StudyReferences:
 
         Same section, number and name; else a match of number and name in another section; else the row of
         that name in the study; at each step several matches are ambiguous. What fits no row stays as a bare
-        name. Of the parts in front of a number the longest run that names a row is the name; a number without
-        any name points to no row.
+        name without its number: a published number is one of the rows' new numbers, and would point to a row.
+        Of the parts in front of a number the longest run that names a row is the name; a number without any
+        name points to no row, and leaves nothing.
         """
         if reference.number is None:
             return [_bare(part, "bare-reference") for part in reference.parts]
@@ -103,7 +110,7 @@ class StudyReferences:
                 reason = "self-reference"
             last = Resolved(found, name) if not reason else _bare(name, reason)
             return [*(_bare(part, "bare-reference") for part in reference.parts[:start]), last]
-        return [_bare(f"idx{reference.number}", "dangling-reference")]
+        return [Resolved("", "", "number-without-name")]
 
     def _find(self, name: str, number: int, section: str) -> tuple[str, str]:
         wording = plain(name)

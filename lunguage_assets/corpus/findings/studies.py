@@ -42,8 +42,8 @@ class FindingsBuilder:
         references = self._references(study, rows, names)
         masked = [self._masked(study, row) for row in rows]
         twins = self._identically_masked(rows, masked)
+        self._note_one_wording(study, rows, names)
         for row, name, (sentence, state) in zip(rows, names, masked, strict=True):
-            past = row.section == "hist" or row.attributes[_PAST_HISTORY] != ""
             self._rows.append(
                 (
                     row.finding_id, study.subject_id, study.study_id, study.sequence, row.section,
@@ -51,7 +51,7 @@ class FindingsBuilder:
                     self._vocabulary.location_parts(row.location), *row.attributes,
                     self._tokens(study, row, "evidence", row.evidence, references),
                     self._tokens(study, row, "associate", row.associate, references),
-                    "past dx" if past else "current dx", view_information, row.row, sentence, state,
+                    "past dx" if _is_past(row) else "current dx", view_information, row.row, sentence, state,
                     (row.section, row.sent_idx, sentence) in twins,
                 )
             )  # fmt: skip
@@ -97,7 +97,15 @@ class FindingsBuilder:
                 if resolved.token not in tokens and resolved.reason:
                     self._note(resolved.reason, study, row, column, resolved.written)
                 tokens[resolved.token] = None
-        return list(tokens)
+        return [token for token in tokens if token]
+
+    def _note_one_wording(self, study: DeliveredStudy, rows: list[DeliveredRow], names: list[str]) -> None:
+        """Note rows that a reader of the published file takes for one: one wording and place, two names."""
+        named: dict[tuple[bool, str, tuple[str, ...]], str] = {}
+        for row, name in zip(rows, names, strict=True):
+            worded, places = self._vocabulary.finding(row.ent), self._vocabulary.location_parts(row.location)
+            if named.setdefault((_is_past(row), worded, places), name) != name:
+                self._note("one-wording-two-names", study, row, "normed_ent", row.ent)
 
     def _masked(self, study: DeliveredStudy, row: DeliveredRow) -> tuple[str | None, str]:
         if row.status[0] != "t" or row.section == "hist":
@@ -148,6 +156,10 @@ class FindingsBuilder:
                 key = (row.section, row.sent_idx, sentence)
                 (twins if key in seen else seen).add(key)
         return twins
+
+
+def _is_past(row: DeliveredRow) -> bool:
+    return row.section == "hist" or row.attributes[_PAST_HISTORY] != ""
 
 
 def place_in_time(

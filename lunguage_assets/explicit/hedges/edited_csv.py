@@ -7,10 +7,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from lunguage_assets.errors import InputError
+from lunguage_assets.files import cell_of_sheet
 
 
 def edited_rows(path: Path, columns: Sequence[str], form: str) -> Iterator[tuple[int, dict[str, str]]]:
-    """Rows by column name with their 1-based number; further columns are allowed.
+    """Rows by column name with their 1-based number, cells as they were before `files.sheet_cell`; further
+    columns are allowed.
 
     Args:
         path: CSV in UTF-8, with or without a byte order mark.
@@ -38,7 +40,7 @@ def edited_rows(path: Path, columns: Sequence[str], form: str) -> Iterator[tuple
                         "Mend the commas and quotes.",
                         row=number,
                     )
-                yield number, row
+                yield number, {name: cell_of_sheet(cell) for name, cell in row.items()}
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(
             path.name,

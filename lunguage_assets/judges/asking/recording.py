@@ -24,7 +24,7 @@ T = TypeVar("T")
 Parse = Callable[[str], T | None]
 """Reads an answer strictly; None: it is not one. Never raises."""
 
-_MAY_BE_BILLED = frozenset({"timeout", "connection", "malformed"})
+_MAY_BE_BILLED = frozenset({"timeout", "connection", "malformed", "too_large"})
 
 
 class Recording(Generic[T]):

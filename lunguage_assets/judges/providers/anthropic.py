@@ -7,7 +7,7 @@ from typing import Any
 from lunguage_assets.judges.providers.clients import SdkProvider
 from lunguage_assets.judges.providers.constrained import answer_schema, bare_label, constrained
 from lunguage_assets.judges.providers.failures import attempt
-from lunguage_assets.judges.providers.metering import tokens, well_formed
+from lunguage_assets.judges.providers.metering import can_be, tokens, well_formed
 from lunguage_assets.judges.requests import ProviderFailure, Reply, Request
 
 
@@ -83,10 +83,8 @@ def _reply(message: Any, *, unpack: bool) -> Reply:
     if not isinstance(model, str) or not isinstance(blocks, list):
         raise ProviderFailure("malformed")
     text = "".join(block.text or "" for block in blocks if block.type == "text")
-    asked = sum(
-        tokens(usage, name) or 0
-        for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-    )
+    counts = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    asked = sum(tokens(usage, name) or 0 for name in counts)
     answered = tokens(usage, "output_tokens")
     return Reply(
         text=bare_label(text) if unpack else text,
@@ -95,5 +93,5 @@ def _reply(message: Any, *, unpack: bool) -> Reply:
         output_tokens=answered or 0,
         reasoning_tokens=tokens(getattr(usage, "output_tokens_details", None), "thinking_tokens") or 0,
         refused=getattr(message, "stop_reason", None) == "refusal",
-        metered=asked > 0 and answered is not None,
+        metered=asked > 0 and answered is not None and can_be(usage, *counts),
     )

@@ -1,20 +1,18 @@
-"""What the providers with an SDK share: its clients, one per event loop, without redirects, and silent; and
-the message for an SDK that is not installed.
+"""What the providers with an SDK share: its clients, one per event loop, and silent; and the message for an
+SDK that is not installed. What they send and read passes `wire.py`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import importlib
-import itertools
 import logging
-import math
+import os
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from types import ModuleType
 from typing import Any, ClassVar, Generic, TypeVar
-from urllib.request import getproxies
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.providers.endpoints import Endpoint
@@ -31,8 +29,6 @@ _TALKATIVE = (
     "httpx",
     "httpcore",
 )
-
-_CONNECTIONS_OF_A_POOL = 8
 
 Client = TypeVar("Client")
 
@@ -55,50 +51,6 @@ def sdk(key: str, module: str) -> ModuleType:
     for name in _TALKATIVE:
         logging.getLogger(name).setLevel(max(logging.WARNING, logging.getLogger(name).level))
     return found
-
-
-def http_client(timeout_s: float, in_flight: int, *, on_this_machine: bool) -> Any:
-    """An `httpx2.AsyncClient` that waits for no free connection, follows no redirect, and uses no proxy to
-    reach this machine.
-
-    A redirect would carry the prompt to a server that the judges file does not name.
-    """
-    import httpx2
-
-    connections = max(100, in_flight)
-    limits = httpx2.Limits(max_connections=2 * connections, max_keepalive_connections=connections)
-    shared: dict[str, Any] = {
-        "timeout": timeout_s,
-        "follow_redirects": False,
-        "trust_env": not on_this_machine,
-    }
-    if shared["trust_env"] and getproxies():  # a transport of our own would pass by the proxies
-        return httpx2.AsyncClient(limits=limits, **shared)
-    certificates = httpx2.create_ssl_context(trust_env=shared["trust_env"])
-    parts = [
-        httpx2.AsyncHTTPTransport(verify=certificates, limits=limits)
-        for _ in range(math.ceil(in_flight / _CONNECTIONS_OF_A_POOL))
-    ]
-    spread: Any = _Spread(parts)
-    return httpx2.AsyncClient(transport=spread, **shared)
-
-
-class _Spread:
-    """Several small connection pools in turn: a pool looks at all its connections for every request, which
-    for 64 costs as much as the call.
-    """
-
-    def __init__(self, pools: Sequence[Any]) -> None:
-        self._pools, self._turn = pools, itertools.cycle(pools)
-
-    async def handle_async_request(self, request: Any) -> Any:
-        """The response of the next pool."""
-        return await next(self._turn).handle_async_request(request)
-
-    async def aclose(self) -> None:
-        """Close all pools."""
-        for pool in self._pools:
-            await pool.aclose()
 
 
 class PerLoop(Generic[Client]):
@@ -155,4 +107,11 @@ class SdkProvider(ABC):
         """A new client of the SDK."""
 
     def _http(self) -> Any:
-        return http_client(self._timeout_s, self._in_flight, on_this_machine=self._endpoint.on_this_machine)
+        from lunguage_assets.judges.providers.wire import http_client, withheld_headers
+
+        return http_client(
+            self._timeout_s,
+            self._in_flight,
+            on_this_machine=self._endpoint.on_this_machine,
+            withheld=withheld_headers(self._endpoint.base_url, os.environ),  # where the SDKs read
+        )

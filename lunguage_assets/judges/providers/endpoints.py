@@ -78,7 +78,7 @@ def resolve_endpoint(key: str, slot: ModelSlot, environ: Mapping[str, str]) -> E
         "" if slot.base_url or slot.provider != "azure-openai" else AZURE_ENDPOINT
     )
     try:
-        base_url = checked_base_url(environ[variable].strip(), slot.provider) if variable else slot.base_url
+        base_url = checked_base_url(environ[variable].strip()) if variable else slot.base_url
     except ValueError as error:
         raise ConfigurationError(f"judge {key!r}: environment variable {variable}: {error}.") from None
     location = environ.get(VERTEX_LOCATION, "").strip() if slot.provider == "vertex" else ""

@@ -33,6 +33,7 @@ _EXHAUSTED = frozenset({"insufficient_quota", "billing_hard_limit_reached", "bil
 # Names, not classes: the SDKs share these names, and httpx, httpx2 and aiohttp would each have to be imported
 # to ask for a class.
 _BY_NAME: tuple[tuple[frozenset[str], FailureKind], ...] = (
+    (frozenset({"ReplyTooLarge"}), "too_large"),
     (frozenset({"TimeoutError", "APITimeoutError", "TimeoutException"}), "timeout"),
     (frozenset({"APIResponseValidationError", "UnknownApiResponseError", "DecodingError"}), "malformed"),
     (
@@ -87,7 +88,9 @@ def failure_of(error: Exception) -> ProviderFailure:
     status = _status(error)
     if status is not None:
         return ProviderFailure(_kind_of(status, error), status, _retry_after(error))
-    names = {cls.__name__ for cls in type(error).__mro__}
+    names = {
+        cls.__name__ for cls in (*type(error).__mro__, type(error.__cause__))
+    }  # an SDK wraps what it met
     return ProviderFailure(next((kind for known, kind in _BY_NAME if known & names), "rejected"))
 
 

@@ -9,7 +9,7 @@ from lunguage_assets.judges.providers.clients import SdkProvider, sdk
 from lunguage_assets.judges.providers.constrained import constrained, structured
 from lunguage_assets.judges.providers.endpoints import Endpoint
 from lunguage_assets.judges.providers.failures import attempt
-from lunguage_assets.judges.providers.metering import tokens, well_formed
+from lunguage_assets.judges.providers.metering import can_be, tokens, well_formed
 from lunguage_assets.judges.requests import ModelBinding, ProviderFailure, Reply, Request
 
 _SCOPE = "https://www.googleapis.com/auth/cloud-platform"
@@ -155,5 +155,6 @@ def _reply(response: Any) -> Reply:
         output_tokens=(tokens(usage, "candidates_token_count") or 0) + thoughts,
         reasoning_tokens=thoughts,
         refused=bool(blocked) or (finish or "") not in _FINISHED,
-        metered=bool(asked),  # the other counts are left out when they are 0
+        metered=bool(asked)  # the other counts are left out when they are 0
+        and can_be(usage, "candidates_token_count", "thoughts_token_count"),
     )

@@ -7,11 +7,20 @@ from typing import Any
 
 from lunguage_assets.judges.requests import ProviderFailure, Reply
 
+MOST_TOKENS = 1_000_000_000
+"""No request has as many; a ledger could not keep any number."""
+
 
 def tokens(usage: Any, name: str) -> int | None:
     """A count of tokens, or None when the response has none that can be one."""
     value = getattr(usage, name, None)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS
+    return value if is_count else None
+
+
+def can_be(usage: Any, *names: str) -> bool:
+    """Whether each of these counts is one, or is not given."""
+    return all(getattr(usage, name, None) is None or tokens(usage, name) is not None for name in names)
 
 
 def well_formed(read: Callable[[], Reply]) -> Reply:

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from lunguage_assets.errors import InvalidTable, MethodError
-from lunguage_assets.files import replace_text, write_csv
+from lunguage_assets.files import replace_text, sheet_frame, write_csv
 from lunguage_assets.implicit.resolution.guarantees import refuse_violations
 from lunguage_assets.pictures.canvas import remember
 from lunguage_assets.pictures.plots import thinned
@@ -178,8 +178,8 @@ def _write_restricted(release: Release, origin: Origin, folder: Path) -> Totals:
     with ExitStack() as stack:
         plain = {name: stack.enter_context(growing_csv(folder / f"{name}.csv")) for name in _PLAIN}
         for tables in studies.parts("batch", _PLAIN):
-            for name, append in plain.items():
-                append(tables[name])
+            for name, append in plain.items():  # a person mends what was rejected, in a spreadsheet
+                append(sheet_frame(tables[name]) if name == "rejected" else tables[name])
     with writing_labels(folder) as labels:
         for tables in studies.parts("study", Totals.TABLES):
             fitted = tables["fitted_probabilities"]

@@ -37,6 +37,9 @@ Markers to Implicit Reasoning Pathways" (arXiv 2511.04506).
 
 What each part may be used for is in its `USE.md`. {counts} {against}
 
+**Cells of the CSV files are exact.** One that begins with `=`, `+`, `-` or `@` is a formula to a spreadsheet: import the columns as text, or read the
+Parquet. Only `rejected.csv`, which people mend by hand, has an apostrophe before such cells.
+
 ## How to cite
 
 Cite the paper above, the corpus ({corpus}), and this version: "Lunguage++ of {corpus}, version {version}, {software}". The part in brackets

@@ -26,11 +26,11 @@ def published_frame(rows: pd.DataFrame, reports: pd.DataFrame) -> pd.DataFrame:
     numbers = dict(zip(rows["finding_id"], rows["idx"], strict=True))
 
     def written(tokens: list[str]) -> str:
-        parts = (
-            token[1:] if token.startswith(_BARE) else f"{names[token]}, idx{numbers[token]}"
-            for token in tokens
-        )
-        return ", ".join(parts)
+        bare = [token[1:] for token in tokens if token.startswith(_BARE)]  # last: before a pair they would
+        pairs = (
+            token for token in tokens if not token.startswith(_BARE)
+        )  # read as the beginning of its name
+        return ", ".join([*(f"{names[token]}, idx{numbers[token]}" for token in pairs), *bare])
 
     published = {
         "cat": rows["cat"].str.upper(),

@@ -76,11 +76,14 @@ def test_names_match_as_worded_or_in_canonical_form(deliver: Deliver) -> None:
         ("haze, opacity, idx2", ["~haze", f"{STUDY}:1"], {"bare-reference"}),
         ("nan", [], set()),
         ("nan, NULL", [], set()),
-        ("opacity, idx2, idx3", [f"{STUDY}:1", "~idx3"], {"dangling-reference"}),
-        ("haze, idx" + "9" * 16, ["~haze", "~idx" + "9" * 16], {"bare-reference"}),
+        ("opacity, idx2, idx3", [f"{STUDY}:1"], {"number-without-name"}),
+        ("idx2", [], {"number-without-name"}),
+        ("IDX 7, idx007, haze", ["~haze"], {"number-without-name", "bare-reference"}),
+        ("haze, idx" + "9" * 16, ["~haze"], {"dangling-reference"}),
+        ("idx" + "9" * 16, [], {"number-without-name"}),
     ],
 )
-def test_what_points_to_no_row_survives_as_a_bare_name(
+def test_what_points_to_no_row_survives_as_a_bare_name_and_its_number_does_not(
     deliver: Deliver, cell: str, tokens: list[str], notes: set[str]
 ) -> None:
     assert evidence(deliver, cell, row(1, ent_idx="2")) == (tokens, notes)
@@ -137,6 +140,19 @@ def test_no_name_and_no_number_is_lost_in_parsing(pairs: list[tuple[str, int | N
     ]
 
 
-def test_a_number_beyond_all_measure_is_only_text() -> None:
-    token = "idx" + "9" * 5000
-    assert parse_references(f"opacity, {token}") == [Reference(("opacity",), None), Reference((token,), None)]
+def test_a_number_beyond_all_measure_is_no_rows() -> None:
+    assert parse_references("opacity, idx" + "9" * 5000) == [Reference(("opacity",), -1)]
+
+
+def test_one_wording_at_one_place_with_two_canonical_names_is_noted(deliver: Deliver) -> None:
+    first = row(0, ent="effusion", normed_ent="pleural effusion", location="left")
+    for ent, normed, location, past, noted_as in (
+        ("Effusions", "pericardial effusion", "Left", "", {"one-wording-two-names"}),
+        ("effusion", "", "left", "", set()),
+        ("Effusions", "effusion", "left", "", set()),
+        ("effusion", "pericardial effusion", "right", "", set()),
+        ("effusion", "pericardial effusion", "left", "old", set()),
+        ("edema", "pericardial effusion", "left", "", set()),
+    ):
+        other = row(1, ent=ent, normed_ent=normed, location=location, **{"past hx": past})
+        assert noted(deliver([first, other])) == noted_as

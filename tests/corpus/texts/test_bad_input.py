@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import zipfile
 from pathlib import Path
 
@@ -257,3 +258,14 @@ def test_errors_about_whole_files_quote_nothing(tmp_path: Path, name: str, conte
     with pytest.raises(InputError) as caught:
         receive(find_delivery(tmp_path), CorpusSettings())
     assert not any(form in str(caught.value).encode() for form in forms())
+
+
+def test_links_in_a_circle_a_fifo_and_a_folder_that_is_linked_twice_stop_nothing(tmp_path: Path) -> None:
+    place = tmp_path / "files"
+    place.mkdir()
+    (place / "s50000001.txt").write_bytes(b"No effusion.")
+    for name in ("x", "y"):  # walked again and again, two to the power of forty folders
+        (place / name).symlink_to(".")
+    (place / "s50000002.txt").symlink_to("s50000002.txt")
+    os.mkfifo(place / "s50000003.txt")
+    assert outcome(received(tmp_path)) == (1, ["unreadable-file"] * 2, [])

@@ -5,6 +5,7 @@ those of a clean run, each paid once.
 from __future__ import annotations
 
 import asyncio
+import importlib
 import json
 import os
 import signal
@@ -23,7 +24,6 @@ from lunguage_assets.judges.asking.engine import JudgeIncomplete
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.policy import WrongModel
 from lunguage_assets.judges.protocol import Choice
-from lunguage_assets.judges.providers.clients import http_client
 from lunguage_assets.judges.rules.cues import CuesJudge
 
 for _module in ("openai", "anthropic", "google.genai"):
@@ -36,6 +36,8 @@ NO_REPLY = (
     Act("overloaded"), Act("dropped"), Act("reset"), Act("garbage"), Act("wrong_shape"),
     Act("slow", delay=4.0), Act("trickle", delay=0.1),
 )  # fmt: skip
+httpx2 = pytest.importorskip("httpx2")
+http_client = importlib.import_module("lunguage_assets.judges.providers.wire").http_client
 UNUSED = (Act("empty"), Act("no_choice"), Act("nonsense"), Act("refusal"), Act("blocked"), Act("cut_off"))
 """Replies that are paid and cannot be used."""
 
@@ -177,7 +179,7 @@ def test_a_proxy_of_the_environment_carries_what_leaves_the_machine_and_nothing_
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with LoopbackServer() as proxy, LoopbackServer() as here:
-        for name in ("http_proxy", "HTTP_PROXY"):
+        for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY"):
             monkeypatch.setenv(name, proxy.url)
         for name in ("no_proxy", "NO_PROXY"):
             monkeypatch.delenv(name, raising=False)
@@ -187,9 +189,13 @@ def test_a_proxy_of_the_environment_carries_what_leaves_the_machine_and_nothing_
             await client.get(url)
             await client.aclose()
 
-        asyncio.run(reached("http://gpu.invalid/x", on_this_machine=False))
+        with pytest.raises(httpx2.ProxyError):  # this one opens no tunnel
+            asyncio.run(reached("https://gpu.invalid/x", on_this_machine=False))
+        with pytest.raises(httpx2.UnsupportedProtocol):
+            asyncio.run(reached("http://gpu.invalid/in-clear", on_this_machine=False))
         asyncio.run(reached(f"{here.url}/y", on_this_machine=True))
-        assert [arrival.path for arrival in proxy.arrivals] == ["http://gpu.invalid/x"]
+        asked = [(arrival.method, arrival.path) for arrival in proxy.arrivals]
+        assert asked == [("CONNECT", "gpu.invalid:443")]
         assert [arrival.path for arrival in here.arrivals] == ["/y"]
 
 

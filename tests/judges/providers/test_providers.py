@@ -7,6 +7,8 @@ from __future__ import annotations
 import asyncio
 import datetime
 import email.utils
+import gzip
+import importlib
 import json
 import logging
 import pickle
@@ -32,6 +34,7 @@ from lunguage_assets.judges.slots import ModelSlot, Price
 
 for _module in ("openai", "anthropic", "google.genai"):
     pytest.importorskip(_module, reason="needs the LLM SDKs: pip install 'lunguage-assets[llm]'")
+wire = importlib.import_module("lunguage_assets.judges.providers.wire")
 
 PROVIDERS = ("openai", "azure-openai", "openai-compatible", "anthropic", "gemini", "vertex")
 CLIENTS = ("openai", "anthropic", "gemini", "vertex")
@@ -325,6 +328,77 @@ def test_the_model_that_answered_is_named_even_when_it_is_another(
 ) -> None:
     server.plan(Act("wrong_model"))
     assert ask(made(provider, server), comparison())[0].returned_model == WRONG_MODEL
+
+
+@pytest.mark.parametrize("provider", CLIENTS)
+def test_a_count_of_tokens_that_no_request_can_have_is_none_and_the_answer_is_recorded(
+    provider: str, server: LoopbackServer
+) -> None:
+    server.plan(Act("many_tokens"))
+    (reply,) = ask(made(provider, server), comparison())
+    assert (reply.text, reply.metered) == ("sentence_2", False)
+    assert max(reply.input_tokens, reply.output_tokens, reply.reasoning_tokens) < 100
+
+
+@pytest.mark.parametrize("provider", CLIENTS)
+@pytest.mark.parametrize("encoding", ["identity", "gzip"])
+def test_of_a_response_so_much_is_read_and_what_is_packed_is_not(
+    provider: str, encoding: str, server: LoopbackServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent = b"[" * (9 << 20)
+    body = gzip.compress(sent) if encoding == "gzip" else sent
+
+    async def large(arrival: Arrival) -> Outcome:
+        return Outcome(200, body, {"Content-Encoding": encoding})
+
+    judge = made(provider, server)  # its route to the tokens of Vertex AI comes first
+    server.route("POST", ".*", large)
+    monkeypatch.setattr(wire, "MOST_OF_A_REPLY", 8 << 20)
+    failure = trouble(judge)
+    assert (failure.kind, failure.retryable) == ("too_large", True)
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_headers_that_the_environment_holds_for_a_service_go_to_no_other_server(
+    provider: str, server: LoopbackServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secrets = {
+        "OPENAI_ORG_ID": "org-hush",
+        "OPENAI_PROJECT_ID": "project-hush",
+        "OPENAI_CUSTOM_HEADERS": "X-Corp: corp-hush\nAuthorization: Bearer bearer-hush",
+        "ANTHROPIC_CUSTOM_HEADERS": "x-corp: anthropic-hush\nX-Api-Key: key-hush",
+        "ANTHROPIC_AUTH_TOKEN": "token-hush",
+        "GOOGLE_CLOUD_QUOTA_PROJECT": "quota-hush",
+        "GOOGLE_API_KEY": "google-hush",
+    }
+    for name, value in secrets.items():
+        monkeypatch.setenv(name, value)
+    ask(made(provider, server), comparison())
+    assert "hush" not in str([arrival.headers for arrival in server.arrivals])
+
+
+@pytest.mark.parametrize(
+    ("address", "kept"),
+    [
+        ("https://api.openai.com/v1", {"openai-organization", "openai-project", "x-corp"}),
+        ("https://eu.api.openai.com/v1", {"openai-organization", "openai-project", "x-corp"}),
+        ("https://api.anthropic.com", {"x-anthropic"}),
+        ("https://aiplatform.eu.rep.googleapis.com", {"x-goog-user-project"}),
+        ("https://openai.com.evil.example/v1", set()),
+        ("https://notopenai.com/v1", set()),
+        ("https://mine.openai.azure.com", set()),
+    ],
+)
+def test_a_service_gets_its_own_headers(address: str, kept: set[str]) -> None:
+    environ = {
+        "OPENAI_ORG_ID": "o",
+        "OPENAI_PROJECT_ID": "p",
+        "OPENAI_CUSTOM_HEADERS": "X-Corp: c\nno header",
+        "ANTHROPIC_CUSTOM_HEADERS": "X-Anthropic: a",
+        "GOOGLE_CLOUD_QUOTA_PROJECT": "q",
+    }
+    every = {"openai-organization", "openai-project", "x-corp", "x-anthropic", "x-goog-user-project"}
+    assert {name for name, _ in wire.withheld_headers(address, environ)} == every - kept
 
 
 @pytest.mark.parametrize("provider", CLIENTS)

@@ -200,6 +200,32 @@ def test_rows_without_a_readable_study_are_kept_of_every_batch(invented: Made, t
     assert part["rejected"]["report_batch"].tolist() == ["first", "second"]
 
 
+@pytest.mark.usefixtures("unreported")
+def test_rejected_rows_hold_no_formula_and_the_published_cells_are_exact(
+    invented: Made, tmp_path: Path
+) -> None:
+    tables = invented.batches["first"]
+    rejected = {
+        "file": "a.csv",
+        "line": 1,
+        "study_id": "",
+        "column": "",
+        "found": "-1",
+        "expected": "a study",
+    }
+    rejected |= {"remedy": "mend it", "reason": "no study", "content": "=1+1"}
+    odd = tables["lunguage_plus_plus"].assign(ent="=1+1")
+    made = tables | {"rejected": REJECTED.frame([rejected]), "lunguage_plus_plus": odd}
+    release = opened(invented.ranking, stored(tmp_path / "tables", {"first": made}))
+    folder = tmp_path / "release"
+    folder /= write_bundle(release, folder, invented.origin(), {}, invented.examples).version
+    shown = pd.read_csv(folder / "restricted" / "rejected.csv", dtype=str, keep_default_na=False)
+    assert (shown["found"][0], shown["content"][0], shown["line"][0]) == ("'-1", "'=1+1", "1")
+    published = pd.read_csv(folder / "restricted" / "Lunguage_plus_plus.csv", dtype=str)
+    assert set(published["ent"]) == {"=1+1"}
+    assert "Cells of the CSV files are exact" in (folder / "README.md").read_text(encoding="utf-8")
+
+
 def test_a_release_of_no_batch_has_every_file_with_its_header(invented: Made, tmp_path: Path) -> None:
     release = opened(invented.ranking, {})
     written = write_bundle(release, tmp_path, invented.origin(), {}, invented.examples)

@@ -18,8 +18,9 @@ import pandas as pd
 from lunguage_assets.data_files import page_template, resource
 from lunguage_assets.draws import mix, text_hash, text_hashes
 from lunguage_assets.errors import InputError, MethodError
-from lunguage_assets.explicit.analysis.experts.survey import csv_text, write_survey_files
+from lunguage_assets.explicit.analysis.experts.survey import write_survey_files
 from lunguage_assets.explicit.fit.probability import RATING_COLUMNS
+from lunguage_assets.files import cell_of_sheet, sheet
 
 ANSWERS_FILE, FORM_FILE, INSTRUCTIONS_FILE = "ratings.csv", "ratings.html", "instructions.txt"
 _QUESTION_COLUMNS = ("number", "phrase", "sentence")
@@ -87,7 +88,7 @@ def write_rating_survey(
         questions=survey.questions, instructions=instructions.strip().split("\n\n"), restrict=restrict
     )
     contents = {
-        ANSWERS_FILE: csv_text([header, *rows]),
+        ANSWERS_FILE: sheet([header, *rows]),
         FORM_FILE: page,
         INSTRUCTIONS_FILE: instructions,
     }
@@ -106,7 +107,12 @@ def ratings_from_form(path: Path) -> tuple[str, int, int]:
     """
     rows, raters = _filled_in(path)
     ratings = [
-        (rater, row["phrase"], row["sentence"], _answer(path, number, rater, row[rater]))
+        (
+            rater,
+            cell_of_sheet(row["phrase"]),
+            cell_of_sheet(row["sentence"]),
+            _answer(path, number, rater, row[rater]),
+        )
         for rater in raters
         for number, row in rows
         if row[rater].strip()
@@ -114,7 +120,7 @@ def ratings_from_form(path: Path) -> tuple[str, int, int]:
     if not ratings:
         raise InputError(path.name, "no rating", "at least one", "Fill in a column; nothing was imported.")
     heard = {rater for rater, *_ in ratings}
-    return csv_text([list(RATING_COLUMNS), *map(list, ratings)]), len(heard), len(ratings)
+    return sheet([list(RATING_COLUMNS), *map(list, ratings)]), len(heard), len(ratings)
 
 
 def _filled_in(path: Path) -> tuple[list[tuple[int, dict[str, str]]], list[str]]:

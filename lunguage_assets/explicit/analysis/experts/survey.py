@@ -5,8 +5,6 @@ The files contain masked sentences of the corpus; whoever writes them decides wh
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +18,7 @@ from lunguage_assets.data_files import page_template, resource
 from lunguage_assets.draws import mix, text_hash, text_hashes
 from lunguage_assets.errors import ConfigurationError, MethodError
 from lunguage_assets.explicit.analysis.experts.experts import EXPERT_COLUMNS
-from lunguage_assets.files import replace_text, write_private
+from lunguage_assets.files import replace_text, sheet, write_private
 
 RESPONSES_FILE, EXPERTS_FILE, FORM_FILE, INSTRUCTIONS_FILE = (
     "responses.csv",
@@ -154,9 +152,9 @@ def write_survey(survey: Survey, folder: Path, *, experts: int = 6, restrict: bo
     instructions = resource("survey", "instructions.txt").read_text(encoding="utf-8")
     rows = [list(EXPERT_COLUMNS), *([f"expert_{number}", "", "", ""] for number in range(1, experts + 1))]
     contents = {
-        RESPONSES_FILE: csv_text(response_rows(survey, experts)),
+        RESPONSES_FILE: sheet(response_rows(survey, experts)),
         FORM_FILE: form(survey, restrict=restrict),
-        EXPERTS_FILE: csv_text(rows),
+        EXPERTS_FILE: sheet(rows),
         INSTRUCTIONS_FILE: instructions,
     }
     return write_survey_files(folder, contents, restrict=restrict)
@@ -216,10 +214,3 @@ def form(survey: Survey, *, restrict: bool = False) -> str:
     template = page_template("survey", "form.html.j2")
     paragraphs = resource("survey", "instructions.txt").read_text(encoding="utf-8").strip().split("\n\n")
     return template.render(questions=survey.questions, instructions=paragraphs, restrict=restrict)
-
-
-def csv_text(rows: Sequence[Sequence[str]]) -> str:
-    """The rows as a CSV file."""
-    stream = io.StringIO()
-    csv.writer(stream, lineterminator="\n").writerows(rows)
-    return stream.getvalue()

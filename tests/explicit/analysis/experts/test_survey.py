@@ -20,7 +20,14 @@ from tentative_findings import own_vocabulary
 from lunguage_assets.cli.main import commands
 from lunguage_assets.errors import ConfigurationError, InputError, LunguageError, MethodError
 from lunguage_assets.explicit.analysis.experts.experts import load_experts, load_responses
-from lunguage_assets.explicit.analysis.experts.survey import form, make_survey, spread_pairs, write_survey
+from lunguage_assets.explicit.analysis.experts.survey import (
+    Question,
+    Survey,
+    form,
+    make_survey,
+    spread_pairs,
+    write_survey,
+)
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating.ranking import reference_ranking
 from lunguage_assets.home.home import Corpus, Home
@@ -154,6 +161,16 @@ def test_text_from_reports_cannot_become_markup() -> None:
     read.feed(form(make_survey(vocabulary, ranking)))
     assert read.tags["script"] == 0
     assert "<script>alert(1)</script> <finding>" in read.text
+
+
+def test_phrases_and_sentences_that_a_spreadsheet_would_run_are_escaped_and_read_back(tmp_path: Path) -> None:
+    question = Question(1, (("=likely", ("@sum: <finding>.",)), ("-may be", ("+1 <finding>.",))))
+    write_survey(Survey((question,), 1, False), tmp_path, experts=1)
+    header, asked = (tmp_path / "responses.csv").read_text(encoding="utf-8").splitlines()
+    assert asked == "1,'=likely,'-may be,'@sum: <finding>.,'+1 <finding>.,"
+    (tmp_path / "responses.csv").write_text(f"{header}\n{asked}'-may be\n", encoding="utf-8")
+    heard = load_responses(tmp_path / "responses.csv")
+    assert (heard.phrase_1, heard.phrase_2, heard.chosen.tolist()) == (("=likely",), ("-may be",), [[1]])
 
 
 def test_the_csv_has_a_column_per_sentence_and_expert_and_is_read_back(

@@ -1,0 +1,85 @@
+"""A published number points to the row that the delivered reference meant, whatever was delivered."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from delivered_rows import as_csv, row
+from hypothesis import HealthCheck, given
+from hypothesis import strategies as st
+from profiles import examples
+
+from lunguage_assets.annotation.method import bundled_method
+from lunguage_assets.corpus.delivery import find_delivery
+from lunguage_assets.corpus.findings.references import parse_references
+from lunguage_assets.corpus.intake import take_in
+from lunguage_assets.corpus.vocabulary import Vocabulary
+from lunguage_assets.release.report.published import published_frame
+from lunguage_assets.settings import CorpusSettings
+from lunguage_assets.tables import TERMS
+
+NAMES = [
+    "edema",
+    "Edema",
+    "effusion",
+    "pleural effusion",
+    "fluid, left base",
+    "left base",
+    "opacities",
+    "chf",
+]
+fragments = st.one_of(
+    st.sampled_from([*NAMES, "haze", "nan"]),
+    st.integers(0, 12).map(lambda number: f"idx{number}"),
+    st.sampled_from(["IDX 3", "idx00004", "idx" + "9" * 20, "idx", "~idx7"]),
+)
+cells = st.lists(fragments, max_size=5).map(", ".join)
+delivered = st.fixed_dictionaries(
+    {
+        "ent": st.sampled_from(NAMES),
+        "normed_ent": st.sampled_from(["", "", "edema", "effusion"]),
+        "location": st.sampled_from(["", "left", "right"]),
+        "section": st.sampled_from(["find", "impr", "hist"]),
+        "ent_idx": st.integers(1, 9).map(str),
+        "dx_status": st.sampled_from(["positive", "positive", "negative"]),
+        "evidence": cells,
+        "associate": cells,
+        "study_id": st.sampled_from(["s50000001", "s50000001", "s50000002"]),
+    }
+)
+
+
+@examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(delivered, min_size=1, max_size=9))
+def test_every_published_number_is_a_rows_and_two_rows_of_one_wording_and_place_are_noted(
+    tmp_path: Path, said: list[dict[str, str]]
+) -> None:
+    rows = [row(number, **values) for number, values in enumerate(said)]
+    (tmp_path / "Lunguage.csv").write_text(as_csv(rows), encoding="utf-8")
+    taken = take_in(find_delivery(tmp_path), CorpusSettings())
+    resolved = bundled_method().of(taken.findings, taken.reports, taken.rejected).resolution.rows
+    published = published_frame(resolved, taken.reports)
+    numbered = {
+        (study, number): ent
+        for study, number, ent in zip(published["study_id"], published["idx"], published["ent"], strict=True)
+    }
+    for column in ("evidence", "associate"):
+        for study, cell, tokens in zip(
+            published["study_id"], published[column], resolved[column], strict=True
+        ):
+            references = parse_references(cell)
+            pointing = [reference for reference in references if reference.number is not None]
+            for reference in pointing:
+                assert reference.parts
+                assert ", ".join(reference.parts) == numbered[study, reference.number]
+            assert len(pointing) == sum(not token.startswith("~") for token in tokens)
+    named = Vocabulary.from_terms(TERMS.frame())
+    stated = resolved[resolved["source"] == "original"]
+    keys = [
+        (study, currency, named.finding(ent), named.location_parts(location))
+        for study, currency, ent, location in zip(
+            stated["study_id"], stated["currency"], stated["ent"], stated["location"], strict=True
+        )
+    ]
+    if len(set(keys)) < len(keys):
+        assert "one-wording-two-names" in set(taken.intake_notes["reason"])
