@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import linear_sum_assignment
 
 from lunguage_assets.tables.columns import ATTRIBUTES
 from lunguage_assets.tables.text import STRUCTURING_AGREEMENT
@@ -163,6 +162,8 @@ def _size(study: _Study) -> int:
 
 def _matched(mine: _Sentences, theirs: _Sentences) -> Iterator[tuple[_Row, _Row]]:
     """Rows of the same sentence with a word of the finding in common, so that all together agree best."""
+    from scipy.optimize import linear_sum_assignment  # late: every command loads this module
+
     for sentence, wording in _same_sentences(list(mine), list(theirs)):
         rows, others = mine[sentence], theirs[wording]
         likeness = np.array([[_likeness(row, other) for other in others] for row in rows])
