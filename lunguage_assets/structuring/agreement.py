@@ -162,7 +162,7 @@ def _size(study: _Study) -> int:
 
 def _matched(mine: _Sentences, theirs: _Sentences) -> Iterator[tuple[_Row, _Row]]:
     """Rows of the same sentence with a word of the finding in common, so that all together agree best."""
-    from scipy.optimize import linear_sum_assignment  # slow to import, and definitions load this module
+    from scipy.optimize import linear_sum_assignment  # late: every command loads this module
 
     for sentence, wording in _same_sentences(list(mine), list(theirs)):
         rows, others = mine[sentence], theirs[wording]

@@ -1,3 +1,3 @@
-"""The finished home, copied."""
+"""The finished home."""
 
-from finished_homes import finished, small  # noqa: F401
+from finished_homes import finished  # noqa: F401

@@ -370,6 +370,14 @@ ROWS = {
 
 
 @pytest.fixture
+def small(finished: Finished, tmp_path: Path) -> Iterator[SmallHome]:
+    """A copy of the finished home; what Dagster knows of it is not asked here."""
+    shutil.copytree(finished.home, tmp_path / "home")
+    with SmallHome.opened(tmp_path / "home") as opened:
+        yield opened
+
+
+@pytest.fixture
 def undone(small: SmallHome) -> Iterator[Callable[[], None]]:
     """Puts every file of the home back as it was."""
     before = {path: path.read_bytes() for path in small.home.root.rglob("*") if path.is_file()}

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from interrupted import Killed, killed_after, killed_in_memory_after
 from landing_drops import DECLARED, Landing, csv, rows
+from profiles import spread
 from upath import UPath
 
 from lunguage_assets.corpus.intake import take_in
@@ -170,11 +171,11 @@ def test_killed_at_any_step_the_next_pass_ends_where_one_that_was_never_killed_d
     expected, needed = end_state(calm), steps.made
     assert needed > (50 if kind == "disk" else 10)
     assert set(calm.batches) == {"a", "b"}
-    for allowed in range(needed):
+    for allowed in spread(needed):
         landing = fresh(f"killed-{allowed}")
         with pytest.raises(Killed), killed(allowed):
             landing.land()
-        if allowed % 3 == 0:
+        if allowed % 2 == 0:
             with pytest.raises(Killed), killed_after(1):  # and again at once
                 landing.land()
         landing.land()

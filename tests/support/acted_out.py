@@ -18,6 +18,7 @@ from dagster._core.definitions.asset_checks.asset_check_evaluation import (
 from dagster._core.events import DagsterEvent, DagsterEventType, StepMaterializationData
 from dagster._core.execution.api import create_execution_plan
 from dagster._core.storage.tags import PARTITION_NAME_TAG
+from quick_instance import quick_instance
 
 from lunguage_assets.current.recipes import RECIPES, dimensions_of
 from lunguage_assets.current.standing import CURRENT, MISSING, Standing, Standings
@@ -93,7 +94,7 @@ class Acted:
     def __init__(self, location: CodeLocation | None = None) -> None:
         self._location = location or defined()
         self.definitions = self._location.definitions
-        self.instance = dg.DagsterInstance.ephemeral()
+        self.instance = quick_instance()
         NOT_CURRENT.clear()
         self._cursor: Any = None
 

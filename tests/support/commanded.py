@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from blank_pictures import blank_pictures
 from click.testing import CliRunner
 
 from lunguage_assets.cli.main import commands
@@ -17,12 +18,13 @@ _WRITTEN = ("DAGSTER_HOME", "LUNGUAGE_BUDGET", "LUNGUAGE_PRESET")
 def lunguage(home: Path, *arguments: str) -> LunguageError | None:
     """Run a command on a home with the judges file in it; the error that it ended with, if any.
 
-    No other variable of ours is set meanwhile, and none stays set.
+    No other variable of ours is set meanwhile, and none stays set. Pictures are blank.
     """
     ours = [name for name in os.environ if name.startswith(("LUNGUAGE", "DAGSTER"))]
     variables: dict[str, str | None] = dict.fromkeys([*ours, *_WRITTEN])
     variables |= {"LUNGUAGE_HOME": str(home), "LUNGUAGE_JUDGES": str(home / "judges.toml")}
-    done = CliRunner().invoke(commands, arguments, env=variables, standalone_mode=False)
+    with blank_pictures():
+        done = CliRunner().invoke(commands, arguments, env=variables, standalone_mode=False)
     if done.exception is not None and not isinstance(done.exception, LunguageError):
         raise done.exception
     return done.exception

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,7 +21,8 @@ from dagster._serdes import deserialize_value, serialize_value
 from made_once import made_once
 from small_homes import SmallHome, write_deliveries
 
-from lunguage_assets.explicit.analysis.trust.validation import fit_validation
+from lunguage_assets.explicit.analysis.trust import validation
+from lunguage_assets.explicit.analysis.trust.robustness import ranking_robustness
 from lunguage_assets.orchestration.assets import analysis
 from lunguage_assets.sample import write_sample
 
@@ -53,6 +55,17 @@ class Finished:
     record: list[dg.AssetMaterialization]
 
 
+@contextmanager
+def brief_analyses() -> Iterator[None]:
+    """Assets of the analyses that repeat little: for tests of what becomes of the tables."""
+    with (
+        mock.patch.multiple(validation, OPPONENT_LIMITS=(), PANEL_STEPS=(), STEPS=30),
+        mock.patch.object(analysis, "fit_phrases_back", partial(validation.fit_validation, seeds=2)),
+        mock.patch.object(analysis, "rank_with_half", partial(ranking_robustness, repeats=2)),
+    ):
+        yield
+
+
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
     """Two batches with a measuring stick of their own."""
@@ -67,7 +80,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
         with SmallHome.opened(home) as small:
             small.register({batch: deliveries[batch] for batch in ("first", "second")})
             small.run()
-            with mock.patch.object(analysis, "fit_phrases_back", partial(fit_validation, seeds=2)):
+            with brief_analyses():
                 small.executed(lambda: small.runner().analyse("panel"))
             small.run()  # the release shows the analyses
             record = [serialize_value(event) for event in small.record]

@@ -4,7 +4,7 @@ arguments, environment, crash}.
 Prints nothing itself; what a command shows, with everything that Python logs, goes to NAME.out beside the
 scenarios, its exit status to NAME.status. `crash` names functions, as module:function, that burst with the
 planted words in their message, cause and context; `files` are written for the time of the command, and `copy`
-names a home that is copied before, and to where.
+names a home that is copied before, and to where. Pictures are blank: nobody searches them.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from blank_pictures import blank_pictures
 from planted import PLANTED
 
 
@@ -70,6 +71,7 @@ def run(scenario: dict[str, Any], folder: Path) -> None:
         mock.patch.dict(os.environ, scenario["environment"]),
         shown_in(folder / f"{scenario['name']}.out"),
         crashing(scenario["crash"]),
+        blank_pictures(),
     ):
         sys.argv = ["lunguage", *scenario["arguments"]]
         try:

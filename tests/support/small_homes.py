@@ -14,6 +14,7 @@ import dagster as dg
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from blank_pictures import blank_pictures
 from dagster._core.definitions.partitions.context import partition_loading_context
 from dagster._core.definitions.selector import (
     PartitionRangeSelector,
@@ -28,6 +29,7 @@ from dagster._core.workspace.context import WorkspaceProcessContext
 from dagster._core.workspace.load_target import InProcessWorkspaceLoadTarget
 from dagster._daemon.backfill import execute_backfill_iteration
 from dagster._grpc.server import GrpcServerCommand
+from quick_instance import quick_instance
 
 from lunguage_assets.current.plan import Request, Stage, plan
 from lunguage_assets.current.recipes import RECIPES, dimensions_of
@@ -88,7 +90,7 @@ def without_checks(definitions: dg.Definitions) -> dg.Definitions:
 
 class SmallHome:
     """A home and a Dagster instance in memory, which executes runs here and at once: what a test changes in
-    this process holds in them.
+    this process holds in them. Its pictures are blank.
 
     `record` has what was materialised, so that another instance can be told of it.
     """
@@ -107,7 +109,7 @@ class SmallHome:
         `fields`: of the home's resource, such as `judges_file`.
         """
         resource = HomeResource(root=str(root), **fields)
-        with dg.DagsterInstance.ephemeral() as instance:
+        with blank_pictures(), quick_instance() as instance:
             keys = [batch.key for batch in resource.home.registered()]
             instance.add_dynamic_partitions(REPORT_BATCH.name, keys)
             if record:  # what a table was made with is known before the table is

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -255,10 +255,18 @@ def load_label_list(path: Path | None = None, dictionary: PathwayDictionary | No
     """
     source = read_annotated(path if path is not None else resource("labels.yaml"))
     content = source.validated(_File)
-    vocabulary = Vocabulary.from_terms(TERMS.frame())
-    packaged = load_dictionary(None, vocabulary)
+    vocabulary, packaged = _packaged()
     _check(source, content.labels, packaged)
     return LabelList(content.labels, vocabulary, dictionary or packaged)
+
+
+@cache
+def _packaged() -> tuple[Vocabulary, PathwayDictionary]:
+    """The built-in forms, and the packaged dictionary seen through them: expansion, resolution, guarantees
+    and the release of every batch ask for them.
+    """
+    vocabulary = Vocabulary.from_terms(TERMS.frame())
+    return vocabulary, load_dictionary(None, vocabulary)
 
 
 def _check(source: AnnotatedYaml, labels: list[Label], dictionary: PathwayDictionary) -> None:

@@ -15,6 +15,7 @@ import raw_deliveries
 from asked_reports import model_like
 from loopback import LoopbackServer
 from model_structurers import KEYS
+from quick_instance import quick_instance
 
 from lunguage_assets.corpus.lunguage.writing import lunguage_frame
 from lunguage_assets.home.home import Home
@@ -62,7 +63,7 @@ class Place:
         self.home.register(delivered, "b", "invented", "synthetic")
         self.resource = HomeResource(root=str(self.home.root), judges_file=str(folder / "judges.toml"))
         self.partitions = build_partitions(self.resource.judges)
-        self.instance = dg.DagsterInstance.ephemeral()
+        self.instance = quick_instance()
         self.instance.add_dynamic_partitions(REPORT_BATCH.name, ["b"])
 
     def make(self, table: str, **keys: str) -> dict[str, Any]:

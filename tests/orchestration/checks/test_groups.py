@@ -41,6 +41,25 @@ def small(ranked: Path, tmp_path: Path) -> Iterator[SmallHome]:
         yield opened
 
 
+@pytest.fixture(scope="module")
+def looked_at(ranked: Path) -> dg.ExecuteInProcessResult:
+    """A look at the honest batch, with all rules."""
+    with SmallHome.opened(ranked) as small:
+        return quality(small, "quality_of_batch", report_batch="first")
+
+
+@pytest.fixture(scope="module")
+def broken(ranked: Path, tmp_path_factory: pytest.TempPathFactory) -> dg.ExecuteInProcessResult:
+    """A look, with all rules, at a result one of whose accounts does not balance."""
+    root = tmp_path_factory.mktemp("broken") / "home"
+    shutil.copytree(ranked, root)
+    with SmallHome.opened(root) as small:
+        path = Path(str(partition_path(small.home.tables, "accounting", "panel", "first")))
+        accounts = read_table(ACCOUNTING, path)
+        store_unchecked(ACCOUNTING, accounts.assign(balanced=accounts.index != 0), path)
+        return quality(small, "quality_of_result", **PANEL_FIRST)
+
+
 def quality(small: SmallHome, job: str, **keys: str) -> dg.ExecuteInProcessResult:
     key = dg.MultiPartitionKey(keys) if len(keys) > 1 else next(iter(keys.values()))
     return small.definitions.resolve_job_def(job).execute_in_process(
@@ -88,14 +107,13 @@ def test_every_check_is_in_exactly_one_quality_job_of_its_partitions(small: Smal
 
 
 def test_a_quality_job_looks_alone_at_what_is_stored_with_all_rules_and_makes_nothing(
-    small: SmallHome,
+    looked_at: dg.ExecuteInProcessResult,
 ) -> None:
-    result = quality(small, "quality_of_batch", report_batch="first")
-    assert result.success
+    assert looked_at.success
     unmade = (*tables_of_job("read_reports"), *tables_of_job("analyse_structuring"))
-    assert names(result) == expected(*unmade, *tables_of_job("ingest"))
-    assert result.get_asset_materialization_events() == []
-    for evaluation in result.get_asset_check_evaluations():
+    assert names(looked_at) == expected(*unmade, *tables_of_job("ingest"))
+    assert looked_at.get_asset_materialization_events() == []
+    for evaluation in looked_at.get_asset_check_evaluations():
         table = evaluation.asset_key.path[-1]
         if table in unmade:  # of a batch of findings, and on request
             assert "note" in evaluation.metadata
@@ -106,15 +124,12 @@ def test_a_quality_job_looks_alone_at_what_is_stored_with_all_rules_and_makes_no
 
 
 def test_a_broken_guarantee_fails_the_run_and_the_other_checks_are_reported_all_the_same(
-    small: SmallHome,
+    broken: dg.ExecuteInProcessResult, ranked: Path
 ) -> None:
-    path = Path(str(partition_path(small.home.tables, "accounting", "panel", "first")))
-    accounts = read_table(ACCOUNTING, path)
-    store_unchecked(ACCOUNTING, accounts.assign(balanced=accounts.index != 0), path)
-    result = quality(small, "quality_of_result", **PANEL_FIRST)
-    assert not result.success
-    assert names(result) == expected(*tables_of_job("fit"), *tables_of_job("expand"))
-    failed = {e.check_name: e for e in result.get_asset_check_evaluations() if not e.passed}
+    accounts = read_table(ACCOUNTING, partition_path(ranked / "tables", "accounting", "panel", "first"))
+    assert not broken.success
+    assert names(broken) == expected(*tables_of_job("fit"), *tables_of_job("expand"))
+    failed = {e.check_name: e for e in broken.get_asset_check_evaluations() if not e.passed}
     assert set(failed) == {"accounts_balance", "expectations"}
     assert failed["accounts_balance"].blocking
     assert accounts["study_id"].iloc[0] in str(failed["expectations"].metadata["report"].value)
@@ -224,12 +239,15 @@ def test_a_ranking_that_its_matches_do_not_give_fails_the_comparison_with_the_pa
     assert "remedy" in failing.metadata
 
 
-def test_no_check_metadata_carries_report_text(small: SmallHome) -> None:
-    findings = read_table(TABLES["findings"], partition_path(small.home.tables, "findings", "first"))
+def test_no_check_metadata_carries_report_text(
+    looked_at: dg.ExecuteInProcessResult, broken: dg.ExecuteInProcessResult, ranked: Path
+) -> None:
+    findings = read_table(TABLES["findings"], partition_path(ranked / "tables", "findings", "first"))
     sentences = {sentence for sentence in findings["sent"] if len(sentence) > 20}
     assert sentences
-    shown = ""
-    for job, keys in (("quality_of_batch", {"report_batch": "first"}), ("quality_of_result", PANEL_FIRST)):
-        result = quality(small, job, **keys)
-        shown += repr([evaluation.metadata for evaluation in result.get_asset_check_evaluations()])
+    shown = "".join(
+        repr([evaluation.metadata for evaluation in result.get_asset_check_evaluations()])
+        for result in (looked_at, broken)
+    )
+    assert shown
     assert not [sentence for sentence in sentences if sentence in shown]
