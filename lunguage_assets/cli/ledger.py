@@ -40,8 +40,11 @@ def _opened(home: Path, place: str | None) -> Ledger:
 @_LEDGER_OPTION
 def ledger_stats(home: Path, place: str | None) -> None:
     """Attempts, tokens and US dollars per judge, stage and model."""
-    frame = _opened(home, place).statistics()
+    opened = _opened(home, place)
+    in_flight = opened.in_flight()  # counts the losses of dead processes
+    frame = opened.statistics()
     click.echo(frame.to_string(index=False) if len(frame) else "the ledger is empty")
+    click.echo(f"sent, answer lost: {opened.lost()}; in flight: {in_flight}")
 
 
 @ledger.command("export")
