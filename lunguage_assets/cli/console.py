@@ -152,14 +152,18 @@ def _signs_of_life(display: RunDisplay) -> Iterator[None]:
         teller.join()
 
 
-def print_outcome(folder: Path, home: Home, outcome: Outcome, spent: Sequence[Standing] = ()) -> None:
-    """The summary of the release in `folder`, checks, what language models cost, and where everything is."""
+def print_outcome(
+    folder: Path, home: Home, outcome: Outcome, spent: Sequence[Standing] = (), lost: int = 0
+) -> None:
+    """The summary of the release in `folder`, checks, what language models cost, how many answers the ledger
+    counts as lost, and where everything is.
+    """
     evaluated = outcome.checks_passed + len(outcome.checks_failed) + len(outcome.warnings)
     warnings = [
         ("  warns" if number == 0 else "", warning) for number, warning in enumerate(outcome.warnings)
     ]
     checks = ("checks passed", f"{outcome.checks_passed} of {evaluated}")
-    print_release(folder, home, [checks, *warnings, *_spending(spent)])
+    print_release(folder, home, [checks, *warnings, *_spending(spent, lost)])
 
 
 def print_release(folder: Path, home: Home, more: Sequence[tuple[str, str]] = ()) -> None:
@@ -245,9 +249,10 @@ def _measured(row: Mapping[Any, Any]) -> str:
     return f"{row['value']:.3f}{interval}"
 
 
-def _spending(spent: Sequence[Standing]) -> list[tuple[str, str]]:
+def _spending(spent: Sequence[Standing], lost: int) -> list[tuple[str, str]]:
     if not spent:
         return []
+    losses = [("  sent, answer lost", f"{lost:,} since the ledger began, to killed processes")] * bool(lost)
     calls, hits, failures = (
         sum(s.calls for s in spent),
         sum(s.hits for s in spent),
@@ -260,7 +265,8 @@ def _spending(spent: Sequence[Standing]) -> list[tuple[str, str]]:
             "language models",
             f"{calls:,} calls ({failures:,} failed), {hits:,} answers from the ledger, "
             f"${cost:.4f} ({by_judge})",
-        )
+        ),
+        *losses,
     ]
 
 
@@ -401,8 +407,7 @@ def _estimate_remarks(estimate: Estimate, judges_file: Path) -> list[str]:
     dates = sorted({price.as_of for price in estimate.prices})
     learnt = sorted({line.judge for line in estimate.lines if line.basis == "ledger"})
     return [
-        f"Minutes by stage: {stages}. Judges of a fit are asked at the same time, otherwise one "
-        "after the other.",
+        f"Minutes by stage: {stages}. Judges are asked at the same time; the slowest counts.",
         f"Prices: {judges_file}, as of {', '.join(dates) or 'no date: it gives none'}. Look them "
         "up before you rely on them.",
         "Tokens and seconds of a call: "

@@ -137,6 +137,13 @@ class Chosen:
         """Where paid answers are kept."""
         return os.environ.get("LUNGUAGE_LEDGER") or str(self.home.root / "ledger.sqlite")
 
+    def lost_answers(self) -> int:
+        """Calls of language models that were sent and not answered before their process was killed."""
+        from lunguage_assets.judges.ledger.reading import LedgerReader
+
+        ledger = LedgerReader.at(self.ledger)
+        return ledger.lost() if ledger is not None else 0
+
     def judges(self, ranker: str | None = None) -> JudgesConfiguration:
         """The judges configuration in force.
 

@@ -96,7 +96,8 @@ _FREE: Mapping[str, Any] = {"input": 0.0, "output": 0.0, "as_of": date(2026, 11,
 class Limits(Part):
     """What a judge's service and its user allow.
 
-    Rates are per sliding minute (None: no limit) and hold within one process. `timeout_s` bounds one answer,
+    Rates are per sliding minute (None: no limit); they and `in_flight` hold for all processes that share a
+    ledger. `timeout_s` bounds one answer,
     `deadline_s` all answers that one partition, or one round of a fit, needs: after it nothing more is sent.
     After a failure a request waits a random time up to `backoff_s`, doubled for every failure before it, at
     most `longest_backoff_s`, or as long as Retry-After says; a service that asks for more than

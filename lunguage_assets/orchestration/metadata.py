@@ -9,6 +9,7 @@ import io
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import dagster as dg
@@ -158,20 +159,30 @@ class Spending:
     """What the language models of a partition were asked and what it cost; rule-based judges leave nothing to
     show.
 
-    Counts go to the run's log now and then, and to whoever listens in this process.
+    Counts go to the run's log now and then, and to whoever listens in this process. `ahead`: rounds in which
+    the partition's one judge was asked before (`runs/ahead.py`); what they answered is not counted again.
     """
 
     def __init__(
-        self, context: dg.AssetExecutionContext, clock: Callable[[], float] = time.monotonic
+        self,
+        context: dg.AssetExecutionContext,
+        clock: Callable[[], float] = time.monotonic,
+        ahead: Sequence[Progress] = (),
     ) -> None:
         self._log, self._clock = context.log, clock
         self._meter = Meter(clock)
         self._last: dict[str, float] = {}
+        self._ahead = sum(progress.settled for progress in ahead)
+        for progress in ahead:
+            self._meter.note(replace(progress, questions=progress.settled))
 
     def note(self, progress: Progress) -> None:
         """Take note of where a judge stands; a line in the log at its first report and then every half
         minute.
         """
+        if self._ahead:
+            counts = {name: getattr(progress, name) for name in ("questions", "hits", "settled")}
+            progress = replace(progress, **{name: max(0, n - self._ahead) for name, n in counts.items()})
         self._meter.note(progress)
         announce(progress)
         now = self._clock()

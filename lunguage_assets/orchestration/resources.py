@@ -21,11 +21,9 @@ from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.files import sheet_frame, write_csv
 from lunguage_assets.home.home import Home
 from lunguage_assets.judges.asking.budget import Budget
-from lunguage_assets.judges.asking.daily_budget import DailyBudget
 from lunguage_assets.judges.asking.progress import Progress
 from lunguage_assets.judges.binding_record import BindingRecord, BoundJudge
 from lunguage_assets.judges.configuration import JudgesConfiguration, load_judges
-from lunguage_assets.judges.ledger.attempts import moment
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.opening import Surroundings, open_judge
 from lunguage_assets.judges.protocol import Judge
@@ -163,7 +161,7 @@ class HomeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         return Surroundings(
             data_class=corpus.data_class if corpus is not None else "credentialed",
             open_ledger=lambda: open_ledger(self.ledger_place),
-            budget=_budget(_value(self.budget), _value(self.daily_budget), self.ledger_place),
+            budget=_budget(_value(self.budget), _value(self.daily_budget)),
             prompts=self.prompts,
             progress=progress,
         )
@@ -201,12 +199,12 @@ def _value(field: str) -> str:
 
 
 @lru_cache(maxsize=4)
-def _budget(of_run: str, of_day: str, ledger: str) -> Budget | None:
-    run = Budget(_dollars("budget", of_run)) if of_run else None
-    if not of_day:
-        return run
-    return DailyBudget(
-        _dollars("daily_budget", of_day), lambda since: open_ledger(ledger).spent_since(moment(since)), run
+def _budget(of_run: str, of_day: str) -> Budget | None:
+    """One for all judges of the process."""
+    if not of_run and not of_day:
+        return None
+    return Budget(
+        _dollars("budget", of_run) if of_run else None, _dollars("daily_budget", of_day) if of_day else None
     )
 
 

@@ -1,5 +1,5 @@
 """One run of 2,000 questions against a fake model, in a process of its own, to be killed: LEDGER LOG
-IN_FLIGHT LATENCY.
+IN_FLIGHT LATENCY. Half a second after its last sign of life its claims end.
 """
 
 from __future__ import annotations
@@ -19,4 +19,5 @@ if __name__ == "__main__":
     place, log, in_flight, latency = sys.argv[1:]
     model = FakeModel(0.1, latency=float(latency), log=Path(log))
     limiter = Limiter(Limits(in_flight=int(in_flight), backoff_s=0.001))
-    asyncio.run(ask(questions(2000), model, Ledger.open(place), limiter, None, read_label, judge="one"))
+    ledger = Ledger.open(place, lease_s=0.5)
+    asyncio.run(ask(questions(2000), model, ledger, limiter, None, read_label, judge="one"))

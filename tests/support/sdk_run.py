@@ -1,5 +1,5 @@
 """A judge behind a real SDK, for the tests of faults; run as a program it asks 400 questions and is there to
-be killed: LEDGER URL.
+be killed: LEDGER URL. Half a second after its last sign of life its claims end.
 """
 
 from __future__ import annotations
@@ -46,4 +46,4 @@ def judge_of(wire: str, url: str, ledger: Ledger, **fields: Any) -> ModelJudge:
 
 
 if __name__ == "__main__":
-    judge_of("openai", sys.argv[2], Ledger.open(Path(sys.argv[1]))).compare(pairs(400))
+    judge_of("openai", sys.argv[2], Ledger.open(Path(sys.argv[1]), lease_s=0.5)).compare(pairs(400))

@@ -55,8 +55,8 @@ def doctor(home: Path, preset: str | None, structurer: str | None, data_class: A
         click.echo(f"refusal  other accounts can read {place.root}: chmod -R go-rwx '{place.root}'")
     if configuration.models:
         click.echo(
-            "ok       rate limits and --budget hold within one process; LUNGUAGE_DAILY_BUDGET "
-            "holds for all that share the ledger"
+            "ok       --budget holds within one process; rate limits and LUNGUAGE_DAILY_BUDGET "
+            "hold for all that share the ledger"
         )
     refused = shared + sum(severity == "refusal" for severity, _ in lines)
     if refused:

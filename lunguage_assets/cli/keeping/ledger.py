@@ -47,12 +47,14 @@ def ledger_stats(home: Path, place: str | None) -> None:
     """Count attempts, tokens and US dollars per judge, stage and model."""
     from lunguage_assets.judges.ledger.reading import LedgerReader
 
-    found = LedgerReader.at(_place(home, place))
-    frame = None if found is None else found.statistics()
-    if frame is None or not len(frame):
+    if LedgerReader.at(_place(home, place)) is None:
         click.echo("the ledger is empty")
-    else:
-        click.echo(frame.to_string(index=False))
+        return
+    opened = _opened(home, place)
+    in_flight = opened.in_flight()  # counts the losses of dead processes
+    frame = opened.statistics()
+    click.echo(frame.to_string(index=False) if len(frame) else "the ledger is empty")
+    click.echo(f"sent, answer lost: {opened.lost()}; in flight: {in_flight}")
 
 
 @ledger.command("export", short_help="Export all attempts to a Parquet file.")

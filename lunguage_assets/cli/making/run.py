@@ -128,7 +128,8 @@ def run(
         outcome = runner_of(chosen.resource(out), instance, processes).run(
             wanted, progress=display.stage, stages=stages
         )
-    print_outcome(folder, place, outcome, display.spent())
+    spent = display.spent()
+    print_outcome(folder, place, outcome, spent, chosen.lost_answers() if spent else 0)
     require_checks(outcome)
 
 

@@ -1,4 +1,4 @@
-"""Money: what a call costs, what it may cost at most, and the ceiling that a run does not pass.
+"""Money: what a call costs, what it may cost at most, and the ceilings that are not passed.
 
 Prices come from the judges file; nothing here knows a provider.
 """
@@ -103,18 +103,25 @@ class Reservation:
 
 
 class Budget:
-    """A ceiling in US dollars shared by all judges of a run, from any thread. Answers from the ledger cost
-    nothing.
+    """A ceiling in US dollars shared by all judges of a run, from any thread, and one for everybody who
+    shares the ledger. Answers from the ledger cost nothing.
 
     A call is reserved at its worst case before it is sent and settled at its cost afterwards. A call that may
     have been billed though no reply came (time-out, broken connection) is settled at its worst case: the
-    ceiling holds even so.
+    ceiling holds even so. What the run spends is added up here, what everybody spends in the ledger, where a
+    call is claimed (`ledger/claims.py`).
+
+    Args:
+        ceiling_usd: of this run, in this process; None: any.
+        of_day_usd: of the last 24 hours, for all who share the ledger; None: any.
     """
 
-    def __init__(self, ceiling_usd: float) -> None:
-        if not 0 <= ceiling_usd < math.inf:
-            raise ConfigurationError("a budget is not possible; expected US dollars, zero or more.")
-        self.ceiling_usd = ceiling_usd
+    def __init__(self, ceiling_usd: float | None, of_day_usd: float | None = None) -> None:
+        for ceiling in (ceiling_usd, of_day_usd):
+            if ceiling is not None and not 0 <= ceiling < math.inf:
+                raise ConfigurationError("a budget is not possible; expected US dollars, zero or more.")
+        self.ceiling_usd = math.inf if ceiling_usd is None else ceiling_usd
+        self.of_day_usd = of_day_usd
         self._lock = threading.Lock()
         self._spent = 0.0
         self._reserved: list[float] = []
@@ -149,6 +156,15 @@ class Budget:
                 return None
             self._reserved.append(worst_usd)
             return Reservation(self, worst_usd)
+
+    def of_day_exceeded(self, judge: str, spent_usd: float) -> BudgetExceeded:
+        """What is told when the day's ceiling leaves no room for a call of this judge."""
+        return BudgetExceeded(
+            f"daily budget of ${self.of_day_usd or 0.0:.2f}: ${spent_usd:.4f} were spent in the last 24 "
+            f"hours by all that share the ledger, and the next call of judge {judge!r} could pass it. All "
+            "answers are kept; run again later, or with a higher LUNGUAGE_DAILY_BUDGET, and only the rest is "
+            "asked."
+        )
 
     def _settle(self, worst_usd: float, cost_usd: float) -> None:
         with self._lock:

@@ -13,7 +13,7 @@ import math
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Generic, TypeVar
+from typing import Generic, Literal, TypeVar
 
 from lunguage_assets.errors import LunguageError, MethodError
 from lunguage_assets.judges.asking.budget import (
@@ -24,10 +24,12 @@ from lunguage_assets.judges.asking.budget import (
     estimated_input_tokens,
     output_limit,
 )
+from lunguage_assets.judges.asking.desk import Desk
 from lunguage_assets.judges.asking.limiter import Leave, Limiter
 from lunguage_assets.judges.asking.progress import Calls, Progress
 from lunguage_assets.judges.asking.recording import Parse, Recording
 from lunguage_assets.judges.ledger.attempts import Attempt, Entry, request_key
+from lunguage_assets.judges.ledger.claims import Terms, Verdict, Wish
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.requests import Provider, ProviderFailure, Reply, Request
 
@@ -39,6 +41,9 @@ they come.
 """
 
 _BUDGET_LOOK_S = 0.05
+_FIRST_LOOK_S, _LONGEST_LOOK_S, _GROWTH = 0.1, 5.0, 1.5
+"""Questions that others ask are looked for in the ledger so often, more seldom while none is answered."""
+
 _ROUNDS = itertools.count(1)
 
 
@@ -90,15 +95,16 @@ async def ask(
     (explicit.md section 5).
 
     An answer that `parse` cannot read is asked for again, up to `attempts.tries_of` its task, then invalid
-    for good. A call that fails is tried again as `limiter` says. `progress` is called in this event loop
-    after every recorded attempt.
+    for good. A call that fails is tried again as `limiter` says. A question that another asks at the moment,
+    here or in another process that shares the ledger, is waited for and not sent. `progress` is called in
+    this event loop after every recorded attempt.
 
     Args:
         requests: in any number.
         provider: the model; not touched when the ledger has everything.
         ledger: where attempts are found and recorded.
-        limiter: this judge's flow control.
-        budget: ceiling of the run, or None.
+        limiter: this judge's flow control; what others send counts against its limits too.
+        budget: ceilings of the run and of the day, or None.
         parse: reads a reply.
         judge: the slot's name, for the record and for messages.
         price: for costs; without it they are null, and a budget refuses.
@@ -106,9 +112,9 @@ async def ask(
 
     Raises:
         JudgeIncomplete: some questions have no answer: given up, deadline, or the judge failed altogether.
-        BudgetExceeded: the next call could pass the ceiling.
+        BudgetExceeded: the next call could pass a ceiling.
         WrongModel: another model answered.
-        LedgerError: an attempt could not be recorded.
+        LedgerError: a question could not be claimed, or an attempt not recorded.
     """
     keys = [request_key(provider.binding, request) for request in requests]
     run = _Run(provider, ledger, limiter, budget, parse, judge, price, progress)
@@ -149,6 +155,8 @@ class _Run(Generic[T]):
         self.output_limit = output_limit(provider.binding)
         self.underestimated = 1.0
         self.entries: dict[str, Entry] = {}
+        self.elsewhere: dict[str, Request] = {}
+        self.looking, self.look_s = asyncio.Lock(), _FIRST_LOOK_S
         self.given_up: Counter[str] = Counter()
         self.error: Exception | None = None
         self.halted = asyncio.Event()
@@ -165,7 +173,7 @@ class _Run(Generic[T]):
             self.limiter.begin()
             limit = self.limiter.limits.deadline_s
             self.deadline = self.limiter.clock() + limit if limit is not None else math.inf
-            self.recorder = _Recorder(self.ledger)
+            self.desk = Desk(self.ledger, self._terms())
             # Twice the calls in flight: while some requests wait after a failure, others keep the judge busy.
             await self._drain(
                 [
@@ -175,6 +183,18 @@ class _Run(Generic[T]):
             )
             self._raise_if_incomplete()
         return self.entries
+
+    def _terms(self) -> Terms:
+        limits = self.limiter.limits
+        return Terms(
+            self.judge,
+            self.provider.binding.model,
+            self.limiter.name,
+            limits.in_flight,
+            limits.requests_per_minute,
+            limits.tokens_per_minute,
+            self.budget.of_day_usd if self.budget is not None else None,
+        )
 
     async def _drain(self, workers: Sequence[asyncio.Task[None]]) -> None:
         """Wait for all; when interrupted, send nothing more, and give the calls in flight a moment to be
@@ -193,14 +213,38 @@ class _Run(Generic[T]):
         finally:
             for worker in workers:
                 worker.cancel()
-            await self.recorder.close()
+            await self.desk.close()
 
     async def _work(self, open_: deque[tuple[str, Request]]) -> None:
-        while open_ and not self._stopped():
+        while (open_ or self.elsewhere) and not self._stopped():
             try:
-                await self._settle_one(*open_.popleft())
+                if open_:
+                    await self._settle_one(*open_.popleft())
+                else:
+                    await self._look_elsewhere(open_)
             except Exception as error:
                 self._stop(error)
+
+    async def _look_elsewhere(self, open_: deque[tuple[str, Request]]) -> None:
+        """Wait a moment, take what others have answered meanwhile, and what they ask no more; one worker at a
+        time.
+        """
+        async with self.looking:
+            if open_ or not self.elsewhere:
+                return
+            await self._pause(self.look_s)
+            if self._stopped():
+                return
+            entries, claimed = await self.desk.look(list(self.elsewhere))
+            free = [key for key in self.elsewhere if key not in entries and key not in claimed]
+            moved = bool(entries or free)
+            self.look_s = _FIRST_LOOK_S if moved else min(_GROWTH * self.look_s, _LONGEST_LOOK_S)
+            open_.extend((key, self.elsewhere.pop(key)) for key in free)
+            for key in entries:
+                del self.elsewhere[key]
+            self.entries |= entries
+            self.hits += len(entries)
+            self._report()
 
     async def _settle_one(self, key: str, request: Request) -> None:
         failures = unusable = 0
@@ -210,6 +254,11 @@ class _Run(Generic[T]):
                 self.entries[key] = result
                 self._report()
                 return
+            if result == "elsewhere":
+                self.elsewhere[key] = request
+                return
+            if result == "later":
+                continue
             self._report()
             if isinstance(result, ProviderFailure):
                 failures += 1
@@ -223,33 +272,62 @@ class _Run(Generic[T]):
             else:
                 unusable += 1
 
-    async def _attempt(self, key: str, request: Request) -> Entry | ProviderFailure | None:
+    async def _attempt(
+        self, key: str, request: Request
+    ) -> Entry | ProviderFailure | Literal["later", "elsewhere"] | None:
         """One call, recorded. The entry that settles the question, the failure, or None: an answer that is
-        not used, or stopped.
+        not used. Nothing was sent when another asks the question, or when it has to wait for later.
         """
         expected = math.ceil(estimated_input_tokens(request.prompt) * self.underestimated)
-        leave = await self.limiter.acquire(expected + (self.output_limit or 0), self._stopped)
+        tokens = expected + (self.output_limit or 0)
+        leave = await self.limiter.acquire(tokens, self._stopped)
         if leave is None:
-            return None
+            return "later"
         reservation: Reservation | None = None
         try:
-            reservation = await self._reserve(expected)
+            worst_usd = self._worst_usd(expected)
+            reservation = await self._reserve(worst_usd)
             if reservation is None:
-                return None
-            attempt, result = await self._call(key, request)
-            reservation.settle(attempt.cost_usd)
-            entry = await self.recorder.record(attempt)
-            self.calls.add(attempt)
-            self._end(leave, result, request)
-            return result if isinstance(result, ProviderFailure) else entry
+                return "later"
+            attempt = self.recording.blank(key, request)
+            verdict = await self.desk.claim(
+                Wish(key, attempt.receipt, attempt.stage, attempt.time, tokens, worst_usd or 0.0)
+            )
+            if verdict.kind != "go":
+                reservation.settle(0.0)
+                leave.put_off(verdict.wait_s)
+                return self._unsent(verdict)
+            return await self._sent(attempt, request, leave, reservation)
         finally:
             leave.lost()
             if reservation is not None:
                 reservation.settle(None)
 
-    async def _call(self, key: str, request: Request) -> tuple[Attempt, Reply | ProviderFailure]:
+    def _unsent(self, verdict: Verdict) -> Entry | Literal["later", "elsewhere"]:
+        """What follows from a claim that was not granted."""
+        if verdict.kind == "spent" and self.budget is not None:
+            raise self.budget.of_day_exceeded(self.judge, verdict.spent_usd)
+        if verdict.entry is not None:
+            self.hits += 1
+            return verdict.entry
+        return "elsewhere" if verdict.kind == "taken" else "later"
+
+    async def _sent(
+        self, attempt: Attempt, request: Request, leave: Leave, reservation: Reservation
+    ) -> Entry | ProviderFailure | None:
+        try:
+            attempt, result = await self._call(attempt, request)
+        except LunguageError:  # nothing was sent
+            await self.desk.give_back(attempt.receipt)
+            raise
+        reservation.settle(attempt.cost_usd)
+        entry = await self.desk.record(attempt)
+        self.calls.add(attempt)
+        self._end(leave, result, request)
+        return result if isinstance(result, ProviderFailure) else entry
+
+    async def _call(self, attempt: Attempt, request: Request) -> tuple[Attempt, Reply | ProviderFailure]:
         """Send; what came, and its record, which holds what is known even of a failure."""
-        attempt = self.recording.blank(key, request)
         started = self.limiter.clock()
         result: Reply | ProviderFailure
         try:
@@ -283,18 +361,22 @@ class _Run(Generic[T]):
             self.underestimated, result.input_tokens / estimated_input_tokens(request.prompt)
         )
 
-    async def _reserve(self, expected: int) -> Reservation | None:
-        """Leave to spend the worst case; None when the run stops, also while it waits for calls in flight to
-        be settled.
-        """
-        worst = (
+    def _worst_usd(self, expected: int) -> float | None:
+        return (
             None
             if self.price is None or self.output_limit is None
             else self.price.cost(expected, self.output_limit)
         )
+
+    async def _reserve(self, worst_usd: float | None) -> Reservation | None:
+        """Leave of the run to spend the worst case; None when the run stops, also while it waits for calls in
+        flight to be settled. Leave of the day comes with the claim.
+        """
         while not self._stopped():
             reservation = (
-                self.budget.reserve(self.judge, worst) if self.budget is not None else Reservation(None, 0.0)
+                self.budget.reserve(self.judge, worst_usd)
+                if self.budget is not None
+                else Reservation(None, 0.0)
             )
             if reservation is not None:
                 return reservation
@@ -338,53 +420,10 @@ class _Run(Generic[T]):
             raise self.error
         if missing:
             reasons = [f"{count} x {failure}" for failure, count in sorted(self.given_up.items())]
+            if self.elsewhere:
+                reasons.append(f"{len(self.elsewhere)} are being asked by another process")
             if self.limiter.broken:
                 reasons.append("its service kept failing")
             if self.limiter.clock() >= self.deadline:
                 reasons.append(f"deadline of {self.limiter.limits.deadline_s:g} s")
             raise JudgeIncomplete(self.judge, missing, self.questions, ", ".join(reasons) or "stopped")
-
-
-class _Recorder:
-    """Commits attempts in the order of arrival, many in one transaction when many wait: a disk does few
-    commits a second.
-    """
-
-    def __init__(self, ledger: Ledger) -> None:
-        self._ledger = ledger
-        self._waiting: list[tuple[Attempt, asyncio.Future[Entry | None]]] = []
-        self._wake = asyncio.Event()
-        self._closing = False
-        self._task = asyncio.create_task(self._work())
-
-    async def record(self, attempt: Attempt) -> Entry | None:
-        """What settles the question now. Cancelling the waiting does not undo the recording."""
-        future: asyncio.Future[Entry | None] = asyncio.get_running_loop().create_future()
-        self._waiting.append((attempt, future))
-        self._wake.set()
-        return await asyncio.shield(future)
-
-    async def close(self) -> None:
-        """Everything handed in is recorded, or has failed, when this returns."""
-        self._closing = True
-        self._wake.set()
-        await asyncio.shield(self._task)
-
-    async def _work(self) -> None:
-        while self._waiting or not self._closing:
-            await self._wake.wait()
-            self._wake.clear()
-            batch, self._waiting = self._waiting, []
-            if batch:
-                await self._commit(batch)
-
-    async def _commit(self, batch: Sequence[tuple[Attempt, asyncio.Future[Entry | None]]]) -> None:
-        try:
-            entries = await asyncio.to_thread(self._ledger.record_all, [attempt for attempt, _ in batch])
-        except Exception as error:
-            for _, future in batch:
-                future.set_exception(error)
-                future.exception()  # seen, even where nobody waits any more
-            return
-        for (_, future), entry in zip(batch, entries, strict=True):
-            future.set_result(entry)

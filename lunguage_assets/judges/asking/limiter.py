@@ -1,7 +1,8 @@
 """When a judge's next call may be sent: its rate limits, its calls in flight, its pauses after failures.
 
-Knows nothing of prompts, answers or money. Clock and sleep are given, so that tests do not wait. Limits hold
-within one process.
+Knows nothing of prompts, answers or money. Clock and sleep are given, so that tests do not wait. What this
+process sends is counted here; that all who share a ledger keep to the limits together is seen to where a call
+is claimed (`ledger/claims.py`).
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
+import uuid
 from collections import deque
 from collections.abc import Awaitable, Callable
 
@@ -108,10 +110,11 @@ class _Breaker:
 
 
 class Leave:
-    """Leave to send one call; ends with exactly one of `succeeded`, `failed` or `lost`."""
+    """Leave to send one call; ends with exactly one of `succeeded`, `failed`, `put_off` or `lost`."""
 
-    def __init__(self, limiter: Limiter, tokens: list[float], probe: bool) -> None:
-        self._limiter, self._tokens, self._probe, self._ended = limiter, tokens, probe, False
+    def __init__(self, limiter: Limiter, request: list[float], tokens: list[float], probe: bool) -> None:
+        self._limiter, self._probe, self._ended = limiter, probe, False
+        self._request, self._tokens = request, tokens
 
     def succeeded(self, tokens: int | None) -> None:
         """A reply came that used `tokens` in all; None: it did not say, and the estimate stands."""
@@ -122,6 +125,14 @@ class Leave:
         """No reply. A refusal to serve used no tokens; otherwise the estimate stands."""
         self._end(0 if failure.kind in ("rate_limited", "overloaded", "rejected", "authentication") else None)
         self._limiter._note_failure(failure, self._probe)
+
+    def put_off(self, wait_s: float) -> None:
+        """The call is not sent; the judge's next one goes in `wait_s` seconds at the earliest."""
+        limiter = self._limiter
+        limiter._requests.correct(self._request, 0, limiter.clock())
+        limiter._paused_until = max(limiter._paused_until, limiter.clock() + wait_s)
+        self._end(0)
+        limiter._breaker.lost(self._probe)
 
     def lost(self) -> None:
         """Nothing is known of the call; harmless when it ended otherwise."""
@@ -142,6 +153,7 @@ class Limiter:
     ) -> None:
         self.limits = limits if limits is not None else Limits()
         self.clock, self.sleep = clock, sleep
+        self.name = uuid.uuid4().hex
         self._requests = _SlidingSum(self.limits.requests_per_minute)
         self._tokens = _SlidingSum(self.limits.tokens_per_minute)
         self._breaker = _Breaker(self.limits)
@@ -182,8 +194,8 @@ class Limiter:
                     delay = self._delay(tokens)
                     if delay <= 0:
                         now = self.clock()
-                        self._requests.note(1, now)
-                        leave = Leave(self, self._tokens.note(tokens, now), self._breaker.sent())
+                        noted = self._requests.note(1, now), self._tokens.note(tokens, now)
+                        leave = Leave(self, *noted, self._breaker.sent())
                         break
                     await self.sleep(min(delay, _LOOK_AGAIN_S))
         finally:

@@ -90,8 +90,10 @@ async def ask_in_batches(
     answer is sent.
 
     Batches of an earlier run, or of another process, that hold some of the questions are collected instead of
-    sent again. What failed or could not be read goes into a further batch. The worst case of all batches of a
-    round is reserved before the first is sent; a batch counts against the budget of the run that sends it.
+    sent again, and questions that somebody asks by single calls are waited for. What failed or could not be
+    read goes into a further batch. The worst case of all batches of a round is reserved before the first is
+    sent; a batch counts against the budget of the run that sends it, and against the day's for as long as it
+    is out.
     There is no deadline: every provider ends a batch after a day or two. When interrupted, batches that are
     out stay out, and the next run collects them.
 
@@ -101,7 +103,7 @@ async def ask_in_batches(
         binding: the model.
         ledger: where attempts and batches are recorded.
         limiter: its waiting after failures is used, not its rates: batches have limits of their own.
-        budget: ceiling of the run, or None.
+        budget: ceilings of the run and of the day, or None.
         parse: reads a reply.
         judge: the slot's name, for the record and for messages.
         progress: told after every batch that was collected.
@@ -243,6 +245,7 @@ class _BatchRun(Generic[T]):
         known = [value for value in worst if value is not None]
         total = sum(known) if len(known) == len(worst) else None
         try:
+            await asyncio.to_thread(self.submissions.require_room, self.budget, self.judge, total or 0.0)
             while (reservation := self.budget.reserve(self.judge, total)) is None:
                 await self.limiter.sleep(_BUDGET_LOOK_S)
         except BudgetExceeded as error:
@@ -261,8 +264,9 @@ class _BatchRun(Generic[T]):
         intended = Submission(
             self.judge, self.task, self.binding.provider, self.binding.model, owner=self.owner
         )
-        keys = await asyncio.to_thread(self.submissions.claim, intended, chunk)
-        if not keys:
+        keys = await asyncio.to_thread(self.submissions.claim, intended, chunk, worst or 0.0, self.budget)
+        if not keys:  # others are answering these very questions
+            await self.limiter.sleep(self.batching.rules.first_look_s)
             return
         self.sent.update(keys)
         spent[number] = (

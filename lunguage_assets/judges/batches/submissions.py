@@ -1,7 +1,8 @@
 """Batches that are out with a provider, kept beside the attempts in the ledger: which questions wait in which
 batch.
 
-A batch is recorded before it is sent, so that no second process and no later run sends its questions again.
+A batch is recorded before it is sent, so that no second process and no later run sends its questions again;
+its money is reserved for as long as it is out.
 How batches are sent, watched and collected is in `batching.py`. Questions are known by their keys only.
 """
 
@@ -24,11 +25,14 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    delete,
     insert,
     select,
     update,
 )
 
+from lunguage_assets.judges.asking.budget import Budget
+from lunguage_assets.judges.ledger import claims
 from lunguage_assets.judges.ledger.attempts import Attempt, now
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.ledger.reading import CHUNK, OPEN_BATCHES, settled
@@ -126,21 +130,47 @@ class Submissions:
         """Those of `keys` that wait in an open batch."""
         return set(self._ledger.transaction(lambda connection: _holding(connection, keys)))
 
-    def claim(self, intended: Submission, keys: Sequence[str]) -> list[str]:
-        """Record a batch of those keys that are neither settled nor in an open batch, in their order; with
-        none left it is not recorded.
+    def require_room(self, budget: Budget, judge: str, worst_usd: float) -> None:
+        """Assert that batches of that cost at most fit under the day's ceiling.
+
+        Raises:
+            BudgetExceeded: they do not.
+        """
+        self._ledger.transaction(lambda connection: _require_room(connection, budget, judge, worst_usd))
+
+    def claim(
+        self,
+        intended: Submission,
+        keys: Sequence[str],
+        worst_usd: float = 0.0,
+        budget: Budget | None = None,
+    ) -> list[str]:
+        """Record a batch of those keys that are neither settled, nor in an open batch, nor being asked by
+        single calls, in their order, and reserve its cost; with none left it is not recorded.
+
+        `worst_usd`: what all of `keys` can cost at most.
+
+        Raises:
+            BudgetExceeded: the batch does not fit under the day's ceiling.
         """
 
         def write(connection: Connection) -> list[str]:
+            self._ledger.end_dead(connection)
             taken = settled(connection, keys).keys() | _holding(connection, keys).keys()
+            taken |= claims.claimed(connection, keys)
             free = [key for key in keys if key not in taken]
             if free:
+                part_usd = worst_usd * len(free) / len(keys)
+                if budget is not None:
+                    _require_room(connection, budget, intended.judge, part_usd)
                 connection.execute(insert(_BATCHES), asdict(intended) | {"questions": len(free)})
                 questions = [
                     {"batch": intended.name, "position": position, "key": key}
                     for position, key in enumerate(free)
                 ]
                 connection.execute(insert(_QUESTIONS), questions)
+                reserved = {"batch": intended.name, "worst": claims.billionths(part_usd)}
+                connection.execute(insert(claims.RESERVED).values(**reserved))
             return free
 
         return self._ledger.transaction(write)
@@ -192,6 +222,7 @@ class Submissions:
             if connection.execute(ended).rowcount != 1:
                 return False
             self._ledger.add(connection, attempts)
+            _release(connection, name, attempts)
             return True
 
         return self._ledger.transaction(write)
@@ -205,6 +236,21 @@ class Submissions:
         ]
         change = update(_BATCHES).where(*conditions).values(**values)
         return self._ledger.transaction(lambda connection: connection.execute(change).rowcount == 1)
+
+
+def _require_room(connection: Connection, budget: Budget, judge: str, worst_usd: float) -> None:
+    gone = claims.over_day(connection, budget.of_day_usd, worst_usd)
+    if gone is not None:
+        raise budget.of_day_exceeded(judge, gone)
+
+
+def _release(connection: Connection, name: str, attempts: Sequence[Attempt]) -> None:
+    """A batch's money is no longer reserved; answers of unknown cost have cost their part of it."""
+    of_batch = claims.RESERVED.c.batch == name
+    worst = connection.scalar(select(claims.RESERVED.c.worst).where(of_batch)) or 0
+    connection.execute(delete(claims.RESERVED).where(of_batch))
+    unknown = [attempt.time for attempt in attempts if attempt.cost_usd is None]
+    claims.spend(connection, [(time, int(worst) // len(attempts)) for time in unknown])
 
 
 def _holding(connection: Connection, keys: Sequence[str]) -> dict[str, str]:

@@ -149,12 +149,15 @@ def line(asked: Asked) -> Line:
 def stage_minutes(asked: Sequence[Asked]) -> float:
     """Minutes of one stage, without what waits for a batch endpoint.
 
-    Judges follow one another, but in a fit each round asks all at once and waits for the slowest.
+    Judges are asked at the same time, and the slowest counts; in a fit the slowest of each round.
     """
     at_once = [one for one in asked if not one.waits]
-    if not at_once or at_once[0].stage != "fitted_probabilities":
-        return sum(max(_latency_s([one]), _rate_limit_s(one)) for one in at_once) / 60.0
-    return max(_latency_s(at_once), *map(_rate_limit_s, at_once)) / 60.0
+    if not at_once:
+        return 0.0
+    rates = max(map(_rate_limit_s, at_once))
+    if at_once[0].stage == "fitted_probabilities":
+        return max(_latency_s(at_once), rates) / 60.0
+    return max(rates, *(_latency_s([one]) for one in at_once)) / 60.0
 
 
 def expected_reasoning(slot: ModelSlot) -> float:

@@ -33,6 +33,11 @@ def tries_of(stage: str) -> int:
 Flaw = Literal["unreadable", "refused", "wrong_model"]
 """What is wrong with a reply that came, and was paid, but is not used."""
 
+Lost = Literal["lost"]
+"""The call was claimed, and its process ended before an answer was recorded: it may have been sent and
+billed.
+"""
+
 COUNTED: frozenset[str] = frozenset({"unreadable", "refused"})
 """Flaws that use up a try. A reply of another model than the requested one says nothing about the requested
 one.
@@ -45,6 +50,7 @@ FAILURES: tuple[str, ...] = (
     "unreadable",
     "refused",
     "wrong_model",
+    "lost",
 )
 """Every value of the failure column; null there is a valid answer."""
 
@@ -142,7 +148,7 @@ class Attempt:
     """One attempt as it is recorded.
 
     `failure` is null for a valid answer, a `Flaw` for a reply that is not used, a `FailureKind` when no reply
-    came. `cost_usd` is null
+    came, `lost` when nobody was left to receive one. `cost_usd` is null
     when it cannot be known: no price, or a failure that may have been billed. Tokens are those billed;
     `output_tokens` includes `reasoning_tokens`. `receipt` names the attempt itself: recording or importing it
     twice stores it once.
@@ -153,7 +159,7 @@ class Attempt:
     stage: str
     model: str
     answer: str | None = field(default=None, repr=False)
-    failure: FailureKind | Flaw | None = None
+    failure: FailureKind | Flaw | Lost | None = None
     returned_model: str | None = None
     input_tokens: int = 0
     output_tokens: int = 0
@@ -167,6 +173,17 @@ class Attempt:
     @property
     def valid(self) -> bool:
         return self.failure is None
+
+
+def lost(call: Mapping[str, Any]) -> Attempt:
+    """The record of a claimed call (a row of `claims.CLAIMS`) whose answer nobody will record."""
+    named = {name: call[name] for name in ("key", "judge", "stage", "model", "time")}
+    return Attempt(**named, failure="lost", receipt=lost_receipt(call["receipt"]))
+
+
+def lost_receipt(receipt: str) -> str:
+    """Names the loss of a call, as `receipt` names the call."""
+    return hashlib.sha256(f"lost {receipt}".encode("ascii")).hexdigest()[:32]
 
 
 def adopted(attempt: Attempt, failure: Flaw | None) -> Attempt:

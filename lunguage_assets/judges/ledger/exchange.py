@@ -83,6 +83,7 @@ STATISTICS = Table(
             "invalid", "int", "Replies that are not used: unreadable, refused, or of a wrong model", minimum=0
         ),
         Column("failures", "int", "Attempts without a reply", minimum=0),
+        Column("lost", "int", "Of these, sent and not answered before the process was killed", minimum=0),
         Column("input_tokens", "int", "Tokens of prompts", minimum=0),
         Column("output_tokens", "int", "Tokens of answers, reasoning included", minimum=0),
         Column("reasoning_tokens", "int", "Tokens of reasoning", minimum=0),

@@ -13,11 +13,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Engine, func, insert, inspect, select
+from sqlalchemy import Connection, Engine, delete, func, insert, inspect, select
 from sqlalchemy.exc import InterfaceError, OperationalError
 
-from lunguage_assets.judges.ledger import exchange
-from lunguage_assets.judges.ledger.attempts import Attempt, Entry, storable
+from lunguage_assets.judges.ledger import claims, exchange
+from lunguage_assets.judges.ledger.attempts import Attempt, Entry, lost, lost_receipt, storable
 from lunguage_assets.judges.ledger.ledger_place import LedgerError as LedgerError
 from lunguage_assets.judges.ledger.ledger_place import (
     is_lasting,
@@ -37,16 +37,21 @@ _ADVISORY_LOCK = 0x6C756E67  # "lung": one writer at a time, as in SQLite
 class Ledger(LedgerReader):
     """Recorded attempts at a place, to be read and added to; made by `Ledger.open`."""
 
-    def __init__(self, engine: Engine, place: str, *, store_prompts: bool = False) -> None:
+    def __init__(
+        self, engine: Engine, place: str, *, store_prompts: bool = False, lease_s: float = claims.LEASE_S
+    ) -> None:
         super().__init__(engine, place)
-        self._store_prompts = store_prompts
+        self._store_prompts, self._lease_s = store_prompts, lease_s
 
     @classmethod
-    def open(cls, where: str | Path, *, store_prompts: bool = False) -> Ledger:
+    def open(
+        cls, where: str | Path, *, store_prompts: bool = False, lease_s: float = claims.LEASE_S
+    ) -> Ledger:
         """The ledger in an SQLite file (a path or `sqlite:///path`) or in PostgreSQL (`postgresql://...`),
         made when it is not there.
 
-        `store_prompts` also stores system and user text with each attempt: report text, in plain.
+        `store_prompts` also stores system and user text with each attempt: report text, in plain. `lease_s`:
+        so long after its last sign of life a process counts as dead, and others ask what it had claimed.
 
         Raises:
             LedgerError: no driver, no permission, not a ledger, or a file system without SQLite's write-ahead
@@ -56,9 +61,14 @@ class Ledger(LedgerReader):
         place = shown_place(url)
         if url.get_backend_name() == "sqlite":
             make_private(Path(str(url.database)))
-        ledger = cls(ledger_engine(url), place, store_prompts=store_prompts)
+        ledger = cls(ledger_engine(url), place, store_prompts=store_prompts, lease_s=lease_s)
         ledger._create()
         return ledger
+
+    @property
+    def lease_s(self) -> float:
+        """Seconds from a sign of life of this process to its claims' end."""
+        return self._lease_s
 
     @property
     def stores_prompts(self) -> bool:
@@ -79,16 +89,50 @@ class Ledger(LedgerReader):
             LedgerError: nothing was stored.
         """
 
-        def write(connection: Connection) -> list[Entry | None]:
-            self.add(connection, attempts)
-            entries = settled(connection, sorted({attempt.key for attempt in attempts}))
-            return [entries.get(attempt.key) for attempt in attempts]
+        return self._write(lambda connection: self.add_all(connection, attempts))
 
-        return self._write(write) if attempts else []
+    def add_all(self, connection: Connection, attempts: Sequence[Attempt]) -> list[Entry | None]:
+        """As `record_all`, as part of a `transaction`."""
+        if not attempts:
+            return []
+        self.add(connection, attempts)
+        entries = settled(connection, sorted({attempt.key for attempt in attempts}))
+        return [entries.get(attempt.key) for attempt in attempts]
 
     def add(self, connection: Connection, attempts: Sequence[Attempt]) -> int:
-        """Store attempts as part of a `transaction`; how many of them were not there."""
+        """Store attempts as part of a `transaction`, and end their claims; how many of them were not
+        there.
+        """
         return self._add(connection, [self._row(attempt) for attempt in attempts])
+
+    def end_dead(self, connection: Connection, owners: Sequence[str] | None = None) -> None:
+        """End the claims of owners without a sign of life, as part of a `transaction`: their calls are lost.
+
+        `owners`: who they are, where that is known.
+        """
+        if owners is None:
+            now, askers = claims.askers(connection)
+            owners = [asker.owner for asker in askers if asker.is_dead(now)]
+        if owners:
+            self.lose(connection, claims.forget(connection, owners))
+
+    def lose(self, connection: Connection, calls: Sequence[Mapping[str, Any]]) -> None:
+        """Count claimed calls as sent without an answer, as part of a `transaction`; each has cost its
+        worst.
+        """
+        self.add(connection, [lost(call) for call in calls])
+        claims.spend(connection, [(call["time"], call["worst"]) for call in calls])
+
+    def in_flight(self) -> int:
+        """How many calls are claimed and not answered yet, after those of dead processes were counted as
+        lost.
+        """
+
+        def count(connection: Connection) -> int:
+            self.end_dead(connection)
+            return int(connection.scalar(select(func.count()).select_from(claims.CLAIMS)) or 0)
+
+        return self._write(count)
 
     def transaction(self, work: Callable[[Connection], T]) -> T:
         """What `work` returns, done in one transaction, alone among all writers; for tables that stand beside
@@ -162,10 +206,15 @@ class Ledger(LedgerReader):
                 new.append({**row, "attempt": last[row["key"]]})
         if new:
             connection.execute(insert(ATTEMPTS), new)
+            after_all = [lost_receipt(receipt) for receipt in claims.end(connection, new)]
+            for start in range(0, len(after_all), CHUNK):
+                those = ATTEMPTS.c.receipt.in_(after_all[start : start + CHUNK])
+                connection.execute(delete(ATTEMPTS).where(those))
         return len(new)
 
     def _create(self) -> None:
         def create(connection: Connection) -> None:
+            before = inspect(connection).has_table(claims.SPENDING.name)
             METADATA.create_all(connection)
             found = {column["name"] for column in inspect(connection).get_columns(ATTEMPTS.name)}
             if missing := {column.name for column in ATTEMPTS.columns} - found:
@@ -174,6 +223,8 @@ class Ledger(LedgerReader):
                     f"{sorted(missing)}; expected a ledger of this version."
                     " Name another place, or import an export of it."
                 )
+            if not before:
+                claims.seed(connection)
 
         self._write(create)
 

@@ -50,7 +50,7 @@ CHUNK = 500
 OPEN_BATCHES: frozenset[str] = frozenset({"intended", "submitted"})
 """States of a batch of which answers may still come."""
 
-_BILLIONTHS = 1_000_000_000  # dollars are added up as whole billionths: the same sum in any order
+BILLIONTHS = 1_000_000_000  # dollars are added up as whole billionths: the same sum in any order
 
 METADATA = MetaData()
 ATTEMPTS = Table(
@@ -211,6 +211,7 @@ class LedgerReader:
             func.count().filter(c.valid).label("valid"),
             func.count().filter(replied & ~c.valid).label("invalid"),
             func.count().filter(~replied).label("failures"),
+            func.count().filter(c.failure == "lost").label("lost"),
             *(
                 func.sum(c[name]).label(name)
                 for name in ("input_tokens", "output_tokens", "reasoning_tokens")
@@ -237,7 +238,7 @@ class LedgerReader:
             func.count().label("answers"),
             func.sum(c.input_tokens).label("input_tokens"),
             func.sum(c.output_tokens).label("output_tokens"),
-            func.coalesce(func.sum(cast(func.round(c.cost_usd * _BILLIONTHS), BigInteger)), 0).label("cost"),
+            func.coalesce(func.sum(cast(func.round(c.cost_usd * BILLIONTHS), BigInteger)), 0).label("cost"),
             func.sum(case((c.cost_usd.is_(None), 1), else_=0)).label("unpriced"),
         )
         query = (
@@ -250,18 +251,14 @@ class LedgerReader:
             found = [dict(row) for row in connection.execute(query).mappings()]
         for row in found:
             row |= {count.name: int(row[count.name]) for count in counts}
-            row["cost_usd"] = row.pop("cost") / _BILLIONTHS
+            row["cost_usd"] = row.pop("cost") / BILLIONTHS
         return sorted(found, key=lambda row: (row["judge"], row["stage"], row["model"]))
 
-    def spent_since(self, moment: str) -> float:
-        """US dollars of all attempts, by anybody, at this time (see `attempts.moment`) or later; what is not
-        known counts as nothing.
-        """
+    def lost(self) -> int:
+        """How many calls were sent and not answered before their process was killed."""
         with self._reading() as connection:
-            found = connection.scalar(
-                select(func.coalesce(func.sum(ATTEMPTS.c.cost_usd), 0.0)).where(ATTEMPTS.c.time >= moment)
-            )
-        return float(found or 0.0)
+            found = select(func.count()).select_from(ATTEMPTS).where(ATTEMPTS.c.failure == "lost")
+            return int(connection.scalar(found) or 0)
 
     def close(self) -> None:
         """Give back the connections; opening anew is possible."""

@@ -26,6 +26,7 @@ from lunguage_assets.orchestration.checks.explicit import VERIFIED, verification
 from lunguage_assets.orchestration.metadata import Spending, counts, picture, probability_bars
 from lunguage_assets.orchestration.partitions import Partitions, partition_frames, store_keys
 from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.orchestration.runs.ahead import asked_ahead
 from lunguage_assets.tables import HEDGE_PHRASES
 
 GROUP = "explicit"
@@ -108,7 +109,7 @@ def comparing(
     """Have one judge play all comparisons of the vocabulary."""
     retained = set(hedge_vocabulary.loc[hedge_vocabulary["retained"], "phrase"])
     home.require_anchors(retained)
-    spending = Spending(context)
+    spending = Spending(context, ahead=asked_ahead(home.root, context.partition_key))
     judge = home.judge(context.partition_key, spending.note)
     frame = play_matches(hedge_vocabulary, judge, home.settings.explicit)
     valid = frame["answer"] != "invalid"

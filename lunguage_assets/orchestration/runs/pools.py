@@ -5,6 +5,6 @@ a time.
 from __future__ import annotations
 
 JUDGES_POOL = "judges"
-"""Ops that ask judges. A judge's rate limits hold within a process, so that of the runs in the queue one at a
-time asks, unless configured otherwise.
+"""Ops that ask judges. A budget holds, and a model in the process is loaded, by process: of the runs in the
+queue one at a time asks, unless configured otherwise.
 """

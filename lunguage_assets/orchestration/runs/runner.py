@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import takewhile
 from typing import Any
 
 import dagster as dg
@@ -28,6 +29,7 @@ from lunguage_assets.orchestration.io_manager import build_catalog
 from lunguage_assets.orchestration.jobs import tables_of_job
 from lunguage_assets.orchestration.partitions import REPORT_BATCH, forget_removed, partition_key
 from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.orchestration.runs.ahead import COMPARE, AskingAhead, asking_ahead
 from lunguage_assets.orchestration.runs.backfill import plan_backfill
 from lunguage_assets.orchestration.runs.command_lock import command_at_work
 from lunguage_assets.orchestration.runs.instance import close_abandoned_runs
@@ -193,10 +195,19 @@ class Runner:
         current.
         """
         outcome = Outcome()
-        for done, stage in enumerate(stages):
-            progress(stage, done, len(stages))
-            self.carry_on(stage, stages[:done], outcome, wanted)
+        with asking_ahead(self._home) as ahead:
+            for done, stage in enumerate(stages):
+                progress(stage, done, len(stages))
+                if stage.job == COMPARE:
+                    ahead.begin(self._next_to_compare(stages, done, wanted))
+                    _waited(ahead, stage)
+                self.carry_on(stage, stages[:done], outcome, wanted)
         return outcome
+
+    def _next_to_compare(self, stages: Sequence[Stage], done: int, wanted: Request) -> list[Stage]:
+        """Behind the present stage, those that make comparisons and will not be left out."""
+        behind = takewhile(lambda stage: stage.job == COMPARE, stages[done + 1 :])
+        return [stage for stage in behind if not (done and self._is_current_by_now(stage, wanted))]
 
     def carry_on(self, stage: Stage, before: Sequence[Stage], outcome: Outcome, wanted: Request) -> None:
         """Execute a stage of a plan, behind those before it; note in the outcome what it came to.
@@ -285,6 +296,13 @@ class Runner:
             self._instance.report_run_canceling(run, message="The process was asked to stop.")
             self._instance.report_run_canceled(run, message="Interrupted. What was finished is stored.")
         return asked
+
+
+def _waited(ahead: AskingAhead, stage: Stage) -> None:
+    try:
+        ahead.wait_for(stage)
+    except KeyboardInterrupt:
+        raise RunInterrupted("", cancelled=False) from None
 
 
 def _reason(result: dg.ExecuteInProcessResult) -> str:

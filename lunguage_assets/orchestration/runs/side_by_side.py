@@ -4,7 +4,7 @@ Dagster executes a run in one process, and Python computes on one core; batches 
 other. Consecutive stages of batches are dealt out to processes, all stages of a batch to the same one, in
 their order; everything else stays in this process. Each process opens the home's instance for itself, so
 that in the UI and on disk nothing differs from runs one after the other. Only where no judge is a language
-model: rate limits and budgets hold within a process.
+model: `--budget` holds within a process, and a model in the process is loaded by each.
 
 A process ends with the connection to this one, so that none outlives a killed command for longer than its
 batch takes. A signal to this process is passed on to all.
@@ -92,8 +92,8 @@ class SideBySideRunner(Runner):
         if models := home.judges.models:
             raise ConfigurationError(
                 f"--processes {processes}: the preset {home.judges.preset!r} asks language models "
-                f"({', '.join(models)}), whose limits and budget hold within one process. Leave the option "
-                "out."
+                f"({', '.join(models)}), whose budget holds within one process. Leave the option out: they "
+                "are asked at the same time anyway."
             )
         self._processes = processes
 

@@ -174,6 +174,7 @@ def test_killed_with_a_real_sdk_at_most_the_calls_in_flight_are_paid_twice(tmp_p
         assert 0 <= paid - kept <= IN_FLIGHT
         answers = judge_of("openai", server.url, ledger).compare(pairs(400))
         assert server.answered == paid + 400 - kept
+        assert paid - kept <= totals(ledger)["lost"] <= IN_FLIGHT
     assert [answer.answer for answer in answers] == clean(400)
     assert totals(ledger)["valid"] == 400
 

@@ -1,0 +1,439 @@
+"""Which questions are on their way to a model, for all processes that share a ledger: who asks them, what
+they may cost, and how many were sent of late.
+
+A question is claimed in the transaction that reserves its money and counts it against the rates, and its
+claim ends in the one that records what came. Whoever asks gives signs of life; without one the claim ends
+by the database's clock. Functions on a connection, each part of a transaction that is alone among all
+writers (`Ledger.transaction`); who waits for what is decided in `asking/desk.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    ColumnElement,
+    Connection,
+    Double,
+    Index,
+    PrimaryKeyConstraint,
+    String,
+    Table,
+    Text,
+    bindparam,
+    case,
+    delete,
+    func,
+    insert,
+    literal,
+    literal_column,
+    select,
+    text,
+    update,
+)
+
+from lunguage_assets.judges.ledger.attempts import Entry
+from lunguage_assets.judges.ledger.reading import ATTEMPTS, BILLIONTHS, CHUNK, METADATA, settled
+
+LEASE_S = 60.0
+"""A claim lasts so long after its owner's last sign of life."""
+
+LONGEST_LEASE_S = 600.0
+"""An end farther away than this was set by a clock that has been set back since."""
+
+WINDOW_S = 60.0
+LOOK_AGAIN_S = 0.25
+_LONGEST_WAIT_S = 5.0
+
+_MINUTE = len("2026-03-01T12:00")
+_DAY_S = 24 * 3600.0
+
+ASKERS = Table(
+    "judge_askers",
+    METADATA,
+    Column("owner", String(32), primary_key=True),
+    Column("limiter", String(32), nullable=False),
+    Column("judge", Text, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("until", Double, nullable=False),
+)
+"""Rounds of questions that are being asked, and whose limiter they keep to; `until` in seconds of the
+database's clock.
+"""
+
+CLAIMS = Table(
+    "judge_claims",
+    METADATA,
+    Column("key", String(64), primary_key=True),
+    Column("receipt", String(32), nullable=False, unique=True),
+    Column("owner", String(32), nullable=False),
+    Column("limiter", String(32), nullable=False),
+    Column("judge", Text, nullable=False),
+    Column("stage", Text, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("worst", BigInteger, nullable=False),
+    Column("rated", Boolean, nullable=False),
+    Column("time", String(27), nullable=False),
+)
+"""Calls in flight; `worst` is the reserved cost in billionths of a dollar, `rated`: it is in `SENT`.
+"""
+
+SENT = Table(
+    "judge_sent",
+    METADATA,
+    Column("receipt", String(32), primary_key=True),
+    Column("limiter", String(32), nullable=False),
+    Column("judge", Text, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("at", Double, nullable=False),
+    Column("tokens", BigInteger, nullable=False),
+    Index("judge_sent_at", "judge", "model", "at"),
+)
+"""Calls of the last minute of judges that have a rate limit."""
+
+SPENDING = Table(
+    "judge_spending",
+    METADATA,
+    Column("minute", String(_MINUTE), nullable=False),
+    Column("spent", BigInteger, nullable=False),
+    PrimaryKeyConstraint("minute"),
+)
+"""Billionths of dollars by minute; what nobody knows at its worst."""
+
+RESERVED = Table(
+    "judge_reserved",
+    METADATA,
+    Column("batch", String(32), primary_key=True),
+    Column("worst", BigInteger, nullable=False),
+)
+"""Money of batches that are out with a provider."""
+
+_CLOCKS: Mapping[str, ColumnElement[float]] = {
+    "sqlite": literal_column("(julianday('now') - 2440587.5) * 86400.0", Double()),
+    "postgresql": literal_column("extract(epoch FROM clock_timestamp())", Double()),
+}
+_MINUTES = {
+    "sqlite": text("SELECT strftime('%Y-%m-%dT%H:%M', :at, 'unixepoch')"),
+    "postgresql": text("SELECT to_char(to_timestamp(:at) AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI')"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What holds for the calls of one round of questions: the judge's limits, which one limiter of this
+    process keeps to by itself, and the dollars that all who share the ledger may spend in 24 hours (None:
+    any).
+    """
+
+    judge: str
+    model: str
+    limiter: str
+    in_flight: int
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+    daily_usd: float | None = None
+
+    @property
+    def whose(self) -> dict[str, str]:
+        """Columns that say whose limits count."""
+        return {"limiter": self.limiter, "judge": self.judge, "model": self.model}
+
+    @property
+    def rated(self) -> bool:
+        """Whether there is a limit by the minute."""
+        return self.requests_per_minute is not None or self.tokens_per_minute is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """One call that would go out now: `receipt` names it, `tokens` is an estimate, `worst_usd` its cost at
+    most (0: unknown, and no budget asks).
+    """
+
+    key: str
+    receipt: str
+    stage: str
+    time: str
+    tokens: int = 0
+    worst_usd: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`go`: claimed, send it; `settled`: the ledger has `entry`; `taken`: another asks it; `wait`: not before
+    `wait_s`; `spent`: `spent_usd` of the day are gone, and no call in flight can mend that.
+    """
+
+    kind: Literal["go", "settled", "taken", "wait", "spent"]
+    entry: Entry | None = None
+    wait_s: float = 0.0
+    spent_usd: float = 0.0
+
+
+def clock(connection: Connection) -> float:
+    """Seconds since 1970 by the database's clock, which all processes share."""
+    return float(connection.scalar(select(_CLOCKS[connection.dialect.name])) or 0.0)
+
+
+def billionths(usd: float) -> int:
+    """Dollars as they are added up here: the same sum in any order."""
+    return round(usd * BILLIONTHS)
+
+
+# --- who asks
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """A round of questions that is being asked; see `ASKERS`."""
+
+    owner: str
+    limiter: str
+    judge: str
+    model: str
+    until: float
+
+    def is_dead(self, now: float) -> bool:
+        """Whether its time is over."""
+        return self.until < now or self.until > now + LONGEST_LEASE_S
+
+
+def askers(connection: Connection) -> tuple[float, list[Asker]]:
+    """The database's time, and everybody who asks."""
+    rows = connection.execute(select(_CLOCKS[connection.dialect.name], ASKERS)).all()
+    found = [Asker(*row[1:]) for row in rows]
+    return (float(rows[0][0]) if rows else clock(connection)), found
+
+
+def signed(
+    connection: Connection, owner: str, terms: Terms, until: float, others: Sequence[Asker]
+) -> list[Asker]:
+    """Everybody who asks, the owner among them, who asks anew or was taken for dead where it is missing."""
+    if any(asker.owner == owner for asker in others):
+        return list(others)
+    new = Asker(owner, terms.limiter, terms.judge, terms.model, until)
+    connection.execute(insert(ASKERS).values(**asdict(new)))
+    return [*others, new]
+
+
+def prolong(connection: Connection, owner: str, until: float) -> None:
+    """A sign of life of an owner that asks; nothing when it was taken for dead."""
+    connection.execute(update(ASKERS).where(ASKERS.c.owner == owner).values(until=until))
+
+
+def forget(connection: Connection, owners: Sequence[str]) -> list[dict[str, Any]]:
+    """End owners and their claims; the claims that were open, for whoever knows what became of them."""
+    mine = CLAIMS.c.owner.in_(owners)
+    open_ = [dict(row) for row in connection.execute(select(CLAIMS).where(mine)).mappings()]
+    connection.execute(delete(CLAIMS).where(mine))
+    connection.execute(delete(ASKERS).where(ASKERS.c.owner.in_(owners)))
+    return open_
+
+
+# --- claiming
+
+
+def claim(
+    connection: Connection,
+    owner: str,
+    terms: Terms,
+    wishes: Sequence[Wish],
+    now: float,
+    among: Sequence[Asker],
+) -> list[Verdict]:
+    """One verdict per wish, in their order; those that may go are claimed and their money is reserved."""
+    keys = [wish.key for wish in wishes]
+    entries, taken = settled(connection, list(dict.fromkeys(keys))), claimed(connection, keys)
+    room = _Room(connection, terms, now, among)
+    verdicts, granted = list[Verdict](), list[Wish]()
+    for wish in wishes:
+        if (entry := entries.get(wish.key)) is not None:
+            verdicts.append(Verdict("settled", entry))
+        elif wish.key in taken:
+            verdicts.append(Verdict("taken"))
+        else:
+            verdicts.append(room.verdict(wish))
+            if verdicts[-1].kind == "go":
+                granted.append(wish)
+                taken.add(wish.key)
+    if granted:
+        _insert(connection, owner, terms, granted, now)
+    return verdicts
+
+
+def claimed(connection: Connection, keys: Sequence[str]) -> set[str]:
+    """Those of `keys` that somebody asks."""
+    found: set[str] = set()
+    for start in range(0, len(keys), CHUNK):
+        those = CLAIMS.c.key.in_(keys[start : start + CHUNK])
+        found.update(connection.scalars(select(CLAIMS.c.key).where(those)))
+    return found
+
+
+def give_back(connection: Connection, receipts: Sequence[str]) -> None:
+    """End claims whose calls were never sent: they count for nothing."""
+    connection.execute(delete(CLAIMS).where(CLAIMS.c.receipt.in_(receipts)))
+    connection.execute(delete(SENT).where(SENT.c.receipt.in_(receipts)))
+
+
+def _insert(connection: Connection, owner: str, terms: Terms, granted: Sequence[Wish], now: float) -> None:
+    calls = [
+        {"owner": owner, "key": wish.key, "receipt": wish.receipt, "stage": wish.stage, "time": wish.time}
+        | {"worst": billionths(wish.worst_usd), "rated": terms.rated, **terms.whose}
+        for wish in granted
+    ]
+    connection.execute(insert(CLAIMS), calls)
+    if terms.rated:
+        sent = [
+            {"receipt": wish.receipt, "at": now, "tokens": wish.tokens, **terms.whose} for wish in granted
+        ]
+        connection.execute(insert(SENT), sent)
+
+
+class _Room:
+    """What a judge may still send now, over all who ask it; each of several gets an equal part of its limits,
+    so that none waits for another's end.
+    """
+
+    def __init__(self, connection: Connection, terms: Terms, now: float, among: Sequence[Asker]) -> None:
+        self._terms, self._now = terms, now
+        same = {asker.limiter for asker in among if (asker.judge, asker.model) == (terms.judge, terms.model)}
+        self._askers = len(same | {terms.limiter})
+        own = func.sum(case((CLAIMS.c.limiter == terms.limiter, 1), else_=0))
+        row = connection.execute(select(func.count(), own).where(_of(CLAIMS, terms))).one()
+        self._open, self._own = int(row[0]), int(row[1] or 0)
+        self._calls = self._tokens = (0.0, 0.0)
+        self._oldest = now
+        if terms.rated:
+            self._read_minute(connection)
+        self._spent = spent(connection, now) if terms.daily_usd is not None else 0
+        self._reserved = _reserved(connection) if terms.daily_usd is not None else 0
+
+    def verdict(self, wish: Wish) -> Verdict:
+        """Go, wait or spent; what may go is counted at once."""
+        worst = billionths(wish.worst_usd)
+        if (ceiling := self._terms.daily_usd) is not None:
+            if self._spent + worst > billionths(ceiling):
+                return Verdict("spent", spent_usd=self._spent / BILLIONTHS)
+            if self._spent + self._reserved + worst > billionths(ceiling):
+                return Verdict("wait", wait_s=LOOK_AGAIN_S)
+        if (wait_s := self._wait_s(wish.tokens)) > 0:
+            return Verdict("wait", wait_s=wait_s)
+        self._open, self._own, self._reserved = self._open + 1, self._own + 1, self._reserved + worst
+        self._calls = self._calls[0] + 1, self._calls[1] + 1
+        self._tokens = self._tokens[0] + wish.tokens, self._tokens[1] + wish.tokens
+        return Verdict("go")
+
+    def _wait_s(self, tokens: int) -> float:
+        terms = self._terms
+        if self._open >= terms.in_flight or self._own >= max(1, terms.in_flight // self._askers):
+            return LOOK_AGAIN_S
+        for limit, (all_, own), amount in (
+            (terms.requests_per_minute, self._calls, 1),
+            (terms.tokens_per_minute, self._tokens, tokens),
+        ):
+            # a judge that nobody else asks keeps to its limits by itself; what is larger than all of one
+            # goes alone
+            alone = self._askers == 1 and all_ == own
+            part = own > 0 and own + amount > (limit or 0) / self._askers
+            if limit is not None and not alone and (part or (all_ > 0 and all_ + amount > limit)):
+                return min(max(self._oldest + WINDOW_S - self._now, LOOK_AGAIN_S), _LONGEST_WAIT_S)
+        return 0.0
+
+    def _read_minute(self, connection: Connection) -> None:
+        c = SENT.c
+        own = case((c.limiter == self._terms.limiter, 1), else_=0)
+        sums = (func.count(), func.sum(own), func.sum(c.tokens), func.sum(own * c.tokens), func.min(c.at))
+        of_minute = _of(SENT, self._terms) & (c.at > self._now - WINDOW_S)
+        row = connection.execute(select(*sums).where(of_minute)).one()
+        self._calls = float(row[0] or 0), float(row[1] or 0)
+        self._tokens = float(row[2] or 0), float(row[3] or 0)
+        self._oldest = float(row[4]) if row[4] is not None else self._now
+
+
+def _of(table: Table, terms: Terms) -> ColumnElement[bool]:
+    """Rows of the same judge and model, by whomever."""
+    return (table.c.judge == terms.judge) & (table.c.model == terms.model)
+
+
+# --- money
+
+
+def spent(connection: Connection, now: float) -> int:
+    """Billionths of dollars of the last 24 hours, by anybody, batches that are out at their worst."""
+    since = connection.scalar(_MINUTES[connection.dialect.name], {"at": now - _DAY_S})
+    of_day = select(func.sum(SPENDING.c.spent)).where(SPENDING.c.minute >= since)
+    return int(connection.scalar(of_day) or 0) + int(
+        connection.scalar(select(func.sum(RESERVED.c.worst))) or 0
+    )
+
+
+def _reserved(connection: Connection) -> int:
+    return int(connection.scalar(select(func.sum(CLAIMS.c.worst))) or 0)
+
+
+def over_day(connection: Connection, daily_usd: float | None, worst_usd: float) -> float | None:
+    """Dollars that are spent or reserved, when a batch of that worst cost does not fit under the ceiling."""
+    if daily_usd is None:
+        return None
+    gone = spent(connection, clock(connection)) + _reserved(connection)
+    return gone / BILLIONTHS if gone + billionths(worst_usd) > billionths(daily_usd) else None
+
+
+def spend(connection: Connection, by_time: Iterable[tuple[str, int]]) -> None:
+    """Add billionths of dollars to the minutes of these times (see `attempts.moment`)."""
+    minutes: dict[str, int] = {}
+    for time, amount in by_time:
+        minutes[time[:_MINUTE]] = minutes.get(time[:_MINUTE], 0) + amount
+    for minute, amount in minutes.items():
+        more = update(SPENDING).where(SPENDING.c.minute == minute).values(spent=SPENDING.c.spent + amount)
+        if amount and connection.execute(more).rowcount == 0:
+            connection.execute(insert(SPENDING).values(minute=minute, spent=amount))
+
+
+def end(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Attempts have been recorded: their claims end, and what they cost is spent; the receipts of those that
+    had none.
+    """
+    receipts = [row["receipt"] for row in rows]
+    ended: dict[str, tuple[int, bool]] = {}
+    c = CLAIMS.c
+    for start in range(0, len(receipts), CHUNK):
+        those = delete(CLAIMS).where(c.receipt.in_(receipts[start : start + CHUNK]))
+        found = connection.execute(those.returning(c.receipt, c.worst, c.rated))
+        ended.update((receipt, (worst, rated)) for receipt, worst, rated in found)
+    costs = ((row["time"], row["cost_usd"], ended.get(row["receipt"], (0, False))[0]) for row in rows)
+    spend(connection, ((time, worst if cost is None else billionths(cost)) for time, cost, worst in costs))
+    used = [
+        {"of": row["receipt"], "used": row["input_tokens"] + row["output_tokens"]}
+        for row in rows
+        if row["receipt"] in ended and ended[row["receipt"]][1] and row["input_tokens"]
+    ]
+    if used:
+        correct = update(SENT).where(SENT.c.receipt == bindparam("of")).values(tokens=bindparam("used"))
+        connection.execute(correct, used)
+    return [receipt for receipt in receipts if receipt not in ended]
+
+
+def prune(connection: Connection, now: float) -> None:
+    """Drop what no limit asks for any more."""
+    connection.execute(delete(SENT).where(SENT.c.at < now - WINDOW_S))
+    since = connection.scalar(_MINUTES[connection.dialect.name], {"at": now - 2 * _DAY_S})
+    connection.execute(delete(SPENDING).where(SPENDING.c.minute < since))
+
+
+def seed(connection: Connection) -> None:
+    """A ledger from before has spent what its attempts say."""
+    now = clock(connection)
+    since = connection.scalar(_MINUTES[connection.dialect.name], {"at": now - _DAY_S})
+    rows = connection.execute(
+        select(ATTEMPTS.c.time, ATTEMPTS.c.cost_usd).where(
+            ATTEMPTS.c.time >= literal(since), ATTEMPTS.c.cost_usd.is_not(None)
+        )
+    )
+    spend(connection, [(row[0], billionths(row[1])) for row in rows])

@@ -1,0 +1,138 @@
+"""Several processes that share a ledger: nothing is asked twice, no ceiling and no limit is passed by all
+together, and what a killed one had claimed is asked by another.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loopback import LoopbackServer
+from sdk_run import PRICE, pairs
+from shared_run import LEASE_S, Asking, judge_of, started
+
+from lunguage_assets.judges.ledger.ledger import Ledger
+from lunguage_assets.judges.rules.cues import CuesJudge
+
+pytest.importorskip("openai", reason="needs the extra 'llm': pip install 'lunguage-assets[llm]'")
+
+COUNT = 60
+
+
+def each(server: LoopbackServer) -> Counter[str]:
+    """How often the server saw each question."""
+    return Counter(call.prompt for call in server.calls)
+
+
+def said(askers: Sequence[Asking]) -> list[dict[str, Any]]:
+    return [one.said() for one in askers]
+
+
+def until_seen(server: LoopbackServer, calls: int) -> None:
+    deadline = time.monotonic() + 60
+    while len(server.calls) < calls:
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def clean(count: int) -> list[str]:
+    return [answer.answer for answer in CuesJudge.bundled("loopback").compare(pairs(count))]
+
+
+def test_two_processes_with_one_new_ledger_ask_every_question_once_and_get_the_same_answers(
+    place: str,
+) -> None:
+    with LoopbackServer(latency=0.01) as server:
+        first, second = said([started(place, server.url, count=COUNT) for _ in range(2)])
+        assert first["answers"] == second["answers"] == clean(COUNT)
+        assert set(each(server).values()) == {1}
+        assert len(server.calls) == COUNT == int(Ledger.open(place).statistics()["attempts"].sum())
+
+
+def test_two_processes_share_the_work(tmp_path: Path) -> None:
+    with LoopbackServer(latency=0.05) as server:
+        place = str(tmp_path / "ledger.sqlite")
+        processes = [started(place, server.url, count=COUNT, limits={"in_flight": 4}) for _ in range(2)]
+        for one in said(processes):
+            assert one["answers"] == clean(COUNT)
+        assert server.most_in_flight <= 4, "the judge's limit holds for both together"
+        assert len(server.calls) == COUNT
+
+
+def test_two_processes_together_do_not_pass_the_daily_budget(place: str) -> None:
+    daily = 0.01
+    with LoopbackServer(latency=0.02) as server:
+        told = said(
+            [
+                started(place, server.url, count=COUNT, start=number * COUNT, daily=daily)
+                for number in range(2)
+            ]
+        )
+        assert all("daily budget of $0.01" in one["error"] for one in told)
+        spent = float(Ledger.open(place).statistics()["cost_usd"].sum())
+        assert len(server.calls) == int(Ledger.open(place).statistics()["attempts"].sum())
+        worst = PRICE.cost(700, 100)
+        assert daily - 2 * worst < spent <= daily
+
+
+def test_two_processes_together_do_not_send_more_than_the_judges_rate(tmp_path: Path) -> None:
+    with LoopbackServer() as server:
+        limits = {"requests_per_minute": 30, "deadline_s": 2}
+        processes = [
+            started(str(tmp_path / "ledger.sqlite"), server.url, count=60, start=number * 60, limits=limits)
+            for number in range(2)
+        ]
+        assert all("deadline of 2 s" in one["error"] for one in said(processes))
+        assert 28 <= len(server.calls) <= 30
+
+
+def test_what_a_killed_process_had_claimed_is_asked_by_the_other_and_its_losses_are_counted(
+    place: str,
+) -> None:
+    with LoopbackServer(latency=0.3) as server:
+        killed = started(place, server.url, count=60)
+        until_seen(server, 20)
+        killed.signal(signal.SIGKILL)
+        ledger = Ledger.open(place)
+        assert ledger.in_flight() > 0, "it is not known to be dead yet"
+        other = started(place, server.url, count=60).said()
+        assert other["answers"] == clean(60)
+        row = ledger.statistics().iloc[0]
+        twice = sum(count - 1 for count in each(server).values())
+        assert 0 < twice <= row["lost"] <= 16
+        assert (row["valid"], row["attempts"], ledger.in_flight()) == (60, 60 + row["lost"], 0)
+        assert row["unpriced"] == row["lost"] == ledger.lost()
+
+
+def test_a_process_that_was_taken_for_dead_and_wakes_up_loses_nothing(tmp_path: Path) -> None:
+    with LoopbackServer(latency=1.0) as server:
+        place = str(tmp_path / "ledger.sqlite")
+        asleep = started(place, server.url, count=30)
+        until_seen(server, 16)  # nothing is written now: the answers take their time
+        asleep.signal(signal.SIGSTOP)
+        try:
+            other = started(place, server.url, count=30).said()
+        finally:
+            asleep.signal(signal.SIGCONT)
+        assert other["answers"] == asleep.said()["answers"] == clean(30)
+        row = Ledger.open(place).statistics().iloc[0]
+        assert row["attempts"] == len(server.calls), "what came after all is no loss"
+        assert row["lost"] == 0
+
+
+def test_a_second_asker_in_the_same_process_waits_for_the_first(ledger: Ledger) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    with LoopbackServer(latency=0.1) as server, ThreadPoolExecutor(2) as pool:
+        judges = [judge_of(ledger, server.url) for _ in range(2)]
+        first, second = pool.map(lambda judge: judge.compare(pairs(40)), judges)
+        for judge in judges:
+            judge.close()
+        assert first == second
+        assert set(each(server).values()) == {1}
+    assert ledger.lease_s > LEASE_S

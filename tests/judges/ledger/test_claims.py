@@ -1,0 +1,272 @@
+"""A question is claimed by one at a time, its money is reserved with it, and no claim outlives its owner for
+longer than its lease.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import tempfile
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from lunguage_assets.judges.ledger import claims
+from lunguage_assets.judges.ledger.attempts import Attempt, moment, now
+from lunguage_assets.judges.ledger.claims import Terms, Verdict, Wish
+from lunguage_assets.judges.ledger.ledger import Ledger
+
+LEASE_S = 50.0
+
+
+def key_of(number: int) -> str:
+    return f"{number:064x}"
+
+
+def wish(number: int, receipt: str = "", worst_usd: float = 0.0, tokens: int = 0) -> Wish:
+    return Wish(key_of(number), receipt or f"{number:032x}", "compare", now(), tokens, worst_usd)
+
+
+class Asked:
+    """Claims as a desk makes them, at a time that the test sets."""
+
+    def __init__(self, ledger: Ledger, time: float = 1e9) -> None:
+        self.ledger, self.time = ledger, time
+
+    def claim(self, owner: str, *wishes: Wish, **terms: Any) -> list[Verdict]:
+        held = Terms("one", "m", owner, **{"in_flight": 100, **terms})
+
+        def work(connection: Any) -> list[Verdict]:
+            _, askers = claims.askers(connection)
+            dead = [asker.owner for asker in askers if asker.is_dead(self.time)]
+            self.ledger.end_dead(connection, dead)
+            among = claims.signed(
+                connection,
+                owner,
+                held,
+                self.time + LEASE_S,
+                [asker for asker in askers if asker.owner not in dead],
+            )
+            return claims.claim(connection, owner, held, wishes, self.time, among)
+
+        return self.ledger.transaction(work)
+
+    def kinds(self, owner: str, *wishes: Wish, **terms: Any) -> list[str]:
+        return [verdict.kind for verdict in self.claim(owner, *wishes, **terms)]
+
+    def beat(self, owner: str) -> None:
+        self.ledger.transaction(lambda c: claims.prolong(c, owner, self.time + LEASE_S))
+
+    def leave(self, owner: str) -> None:
+        self.ledger.transaction(lambda c: claims.forget(c, [owner]))
+
+
+def answered(number: int, receipt: str = "", **fields: Any) -> Attempt:
+    values = {"answer": "A", "returned_model": "m", "cost_usd": 0.25, "receipt": receipt or f"{number:032x}"}
+    return Attempt(key_of(number), "one", "compare", "m", **{**values, **fields})
+
+
+def test_a_question_is_claimed_by_one_until_it_is_answered(place: str) -> None:
+    asked = Asked(Ledger.open(place))
+    assert asked.kinds("a", wish(1), wish(2)) == ["go", "go"]
+    assert asked.kinds("b", wish(2, "x"), wish(3, "y")) == ["taken", "go"]
+    asked.ledger.record(answered(2))
+    (verdict,) = asked.claim("b", wish(2, "z"))
+    assert (verdict.kind, verdict.entry.answer if verdict.entry else None) == ("settled", "A")
+
+
+def test_a_failure_or_giving_back_frees_a_question_at_once(place: str) -> None:
+    asked = Asked(Ledger.open(place))
+    asked.claim("a", wish(1), wish(2))
+    asked.ledger.record(answered(1, answer=None, failure="overloaded", cost_usd=0.0))
+    asked.ledger.transaction(lambda connection: claims.give_back(connection, [wish(2).receipt]))
+    assert asked.kinds("b", wish(1, "x"), wish(2, "y")) == ["go", "go"]
+
+
+def test_the_claims_of_a_silent_owner_end_with_its_lease_and_are_counted_as_lost(place: str) -> None:
+    asked = Asked(Ledger.open(place))
+    asked.claim("a", wish(1, worst_usd=0.5), wish(2))
+    asked.time += LEASE_S - 1
+    assert asked.kinds("b", wish(1, "x")) == ["taken"]
+    asked.beat("a")
+    asked.time += LEASE_S - 1
+    assert asked.kinds("b", wish(1, "x")) == ["taken"], "a sign of life prolongs"
+    asked.time += 2
+    asked.beat("b")
+    assert asked.kinds("b", wish(1, "x")) == ["go"]
+    row = asked.ledger.statistics().iloc[0]
+    assert (row["attempts"], row["failures"], row["lost"], row["unpriced"]) == (2, 2, 2, 2)
+
+
+def test_an_answer_that_comes_after_all_takes_the_place_of_the_loss(place: str) -> None:
+    asked = Asked(Ledger.open(place))
+    asked.claim("a", wish(1))
+    asked.time += LEASE_S + 1
+    assert asked.kinds("b", wish(1, "x")) == ["go"]
+    asked.ledger.record(answered(1))
+    asked.ledger.record(answered(1, "x"))
+    row = asked.ledger.statistics().iloc[0]
+    assert (row["attempts"], row["valid"], row["lost"]) == (2, 2, 0)
+
+
+def test_a_clock_that_was_set_back_does_not_keep_the_dead_alive(place: str) -> None:
+    asked = Asked(Ledger.open(place))
+    asked.claim("a", wish(1))
+    asked.time -= 86400.0
+    assert asked.kinds("b", wish(1, "x")) == ["go"]
+
+
+def test_the_days_money_is_reserved_with_the_claim_and_unknown_costs_count_at_their_worst(place: str) -> None:
+    ledger = Ledger.open(place)
+    asked = Asked(ledger, ledger.transaction(claims.clock))
+    day = {"daily_usd": 1.0}
+    assert asked.kinds("a", wish(1, worst_usd=0.75), **day) == ["go"]
+    assert asked.kinds("b", wish(2, worst_usd=0.5), **day) == ["wait"]
+    ledger.record(answered(1, cost_usd=0.25))
+    assert asked.kinds("b", wish(2, worst_usd=0.5), **day) == ["go"]
+    ledger.record(answered(2, answer=None, failure="timeout", cost_usd=None))
+    (verdict,) = asked.claim("a", wish(3, worst_usd=0.5), **day)
+    assert (verdict.kind, verdict.spent_usd) == ("spent", 0.75)
+    assert asked.kinds("c", wish(3, worst_usd=0.5)) == ["go"], "who has no ceiling is not held"
+    asked.time += LEASE_S + 1
+    (verdict,) = asked.claim("a", wish(4, worst_usd=0.25), **day)
+    assert verdict.spent_usd == 1.25, "a lost call has cost its worst"
+
+
+def test_yesterday_does_not_count(place: str) -> None:
+    ledger = Ledger.open(place)
+    for hours, number in ((25, 1), (23, 2)):
+        ledger.record(answered(number, time=moment(datetime.now(UTC) - timedelta(hours=hours))))
+    asked = Asked(ledger, ledger.transaction(claims.clock))
+    (verdict,) = asked.claim("a", wish(3, worst_usd=0.5), daily_usd=0.5)
+    assert verdict.spent_usd == 0.25
+
+
+def test_each_of_several_gets_its_part_of_the_limits_and_all_together_keep_to_them(place: str) -> None:
+    asked = Asked(Ledger.open(place))
+    one, two = [wish(n) for n in range(10)], [wish(n) for n in range(10, 20)]
+    assert asked.kinds("a", *one, in_flight=4).count("go") == 4
+    assert asked.kinds("b", *two, in_flight=4).count("go") == 0, "none is free"
+    for number in range(4):
+        asked.ledger.record(answered(number))
+    assert asked.kinds("a", *one[4:], in_flight=4).count("go") == 2, "half, now that two ask"
+    assert asked.kinds("b", *two, in_flight=4).count("go") == 2
+
+
+@pytest.mark.parametrize("limit", ["requests_per_minute", "tokens_per_minute"])
+def test_the_rates_of_a_minute_hold_for_all_and_begin_anew_with_the_next(place: str, limit: str) -> None:
+    asked = Asked(Ledger.open(place))
+    rate, tokens = {limit: 60}, 10 if limit == "tokens_per_minute" else 0
+    most = 6 if tokens else 60
+    wishes = [wish(n, tokens=tokens) for n in range(200)]
+    assert asked.kinds("a", *wishes[: most // 2], **rate).count("go") == most // 2
+    (verdict, *_), kinds = asked.claim("b", *wishes[100:], **rate), asked.kinds("b", *wishes[150:], **rate)
+    assert verdict.kind == "go"
+    assert kinds.count("go") == 0
+    assert len(asked.ledger.transaction(lambda c: claims.claimed(c, [w.key for w in wishes]))) == most
+    asked.time += claims.WINDOW_S + 1
+    asked.claim("a", **rate)
+    asked.time += 0.1
+    assert (
+        asked.kinds("b", *[wish(n, f"{n}x", tokens=tokens) for n in range(200, 300)], **rate).count("go") > 0
+    )
+
+
+def test_a_ledger_from_before_gets_its_tables_and_knows_what_the_last_day_has_cost(tmp_path: Path) -> None:
+    place = tmp_path / "ledger.sqlite"
+    ledger = Ledger.open(place)
+    ledger.record_all([answered(1), answered(2)])
+    ledger.close()
+    with sqlite3.connect(place) as old:
+        for table in (claims.ASKERS, claims.CLAIMS, claims.SENT, claims.SPENDING, claims.RESERVED):
+            old.execute(f"DROP TABLE {table.name}")
+    ledger = Ledger.open(place)
+    assert ledger.transaction(lambda c: claims.spent(c, claims.clock(c))) == claims.billionths(0.5)
+    assert Asked(ledger).kinds("a", wish(1), wish(3)) == ["settled", "go"]
+
+
+class Claiming(RuleBasedStateMachine):
+    """Owners claim, answer, fail, fall silent and leave in any order, beside a model of who may hold what."""
+
+    KEYS, OWNERS = st.integers(0, 4), st.sampled_from("abc")
+
+    @initialize()
+    def open(self) -> None:
+        self.folder = tempfile.TemporaryDirectory()
+        self.asked = Asked(Ledger.open(Path(self.folder.name) / "ledger.sqlite"))
+        self.held: dict[int, tuple[str, str]] = {}
+        self.until: dict[str, float] = {}
+        self.answers: set[int] = set()
+        self.sent = self.lost = 0
+
+    def teardown(self) -> None:
+        self.folder.cleanup()
+
+    def _end_dead(self) -> None:
+        for owner in [owner for owner, until in self.until.items() if until < self.asked.time]:
+            mine = [number for number, (holder, _) in self.held.items() if holder == owner]
+            self.lost += len(mine)
+            for number in mine:
+                del self.held[number]
+            del self.until[owner]
+
+    @rule(owner=OWNERS, number=KEYS)
+    def claims(self, owner: str, number: int) -> None:
+        self.sent += 1
+        receipt = f"{self.sent:032x}"
+        (kind,) = self.asked.kinds(owner, wish(number, receipt))
+        self._end_dead()
+        self.until.setdefault(owner, self.asked.time + LEASE_S)
+        if number in self.answers:
+            assert kind == "settled"
+        elif number in self.held:
+            assert kind == "taken"
+        else:
+            assert kind == "go"
+            self.held[number] = (owner, receipt)
+
+    @precondition(lambda self: self.held)
+    @rule(data=st.data(), fails=st.booleans())
+    def ends(self, data: st.DataObject, fails: bool) -> None:
+        number = data.draw(st.sampled_from(sorted(self.held)))
+        _, receipt = self.held.pop(number)
+        if fails:
+            failed = answered(number, receipt, answer=None, failure="overloaded", cost_usd=0.0)
+            self.asked.ledger.record(failed)
+        else:
+            self.asked.ledger.record(answered(number, receipt))
+            self.answers.add(number)
+
+    @rule(owner=OWNERS)
+    def shows_life(self, owner: str) -> None:
+        self.asked.beat(owner)
+        if owner in self.until:
+            self.until[owner] = self.asked.time + LEASE_S
+
+    @rule(seconds=st.sampled_from([1.0, LEASE_S / 2, LEASE_S + 1]))
+    def passes(self, seconds: float) -> None:
+        self.asked.time += seconds
+
+    @rule(owner=OWNERS)
+    def leaves(self, owner: str) -> None:
+        self.asked.leave(owner)
+        self.until.pop(owner, None)
+        self.held = {number: held for number, held in self.held.items() if held[0] != owner}
+
+    @invariant()
+    def what_is_claimed_is_what_somebody_holds(self) -> None:
+        if hasattr(self, "held"):
+            keys = [key_of(number) for number in range(5)]
+            found = self.asked.ledger.transaction(lambda c: claims.claimed(c, keys))
+            assert found == {key_of(number) for number in self.held}
+            assert self.asked.ledger.lost() == self.lost
+
+
+TestClaiming = Claiming.TestCase
+TestClaiming.settings = settings(
+    max_examples=15, stateful_step_count=25, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
