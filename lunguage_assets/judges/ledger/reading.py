@@ -254,6 +254,16 @@ class LedgerReader:
             row["cost_usd"] = row.pop("cost") / BILLIONTHS
         return sorted(found, key=lambda row: (row["judge"], row["stage"], row["model"]))
 
+    def spent_since(self, moment: str) -> float:
+        """US dollars of all attempts, by anybody, at this time (see `attempts.moment`) or later; what is not
+        known counts as nothing.
+        """
+        with self._reading() as connection:
+            found = connection.scalar(
+                select(func.coalesce(func.sum(ATTEMPTS.c.cost_usd), 0.0)).where(ATTEMPTS.c.time >= moment)
+            )
+        return float(found or 0.0)
+
     def lost(self) -> int:
         """How many calls were sent and not answered before their process was killed."""
         with self._reading() as connection:
