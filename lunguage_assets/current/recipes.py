@@ -139,7 +139,7 @@ RECIPES: Mapping[str, Recipe] = {
         ("pathway_matches", "expansions"),
         (Input("terms", side=True), Input("deduplicated_findings")),
         ("pathways", "labels", "statements"),
-        code="2",
+        code="3",
     ),
     "resolution": Recipe(
         ("lunguage_plus_plus", "resolution_log", "conflicts", "accounting"),
@@ -154,7 +154,7 @@ RECIPES: Mapping[str, Recipe] = {
             Input("expansions"),
         ),
         ("pathways", "blacklist", "labels", "statements"),
-        code="3",
+        code="4",
     ),
     "structuring_agreement": Recipe(
         ("structuring_agreement",),
@@ -250,7 +250,7 @@ RECIPES: Mapping[str, Recipe] = {
             Input("finding_courses", side=True, optional=True),
         ),
         ("release settings", "labels", "statements"),
-        code="3",
+        code="4",
         by_query=True,
     ),
 }

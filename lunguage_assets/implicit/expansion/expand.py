@@ -6,7 +6,7 @@ contradictions go, is `resolve.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -31,7 +31,7 @@ from lunguage_assets.implicit.rows import (
 from lunguage_assets.implicit.statements.against import Statements, is_present
 from lunguage_assets.implicit.statements.keys import Key, key_of
 from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
-from lunguage_assets.implicit.statements.places import place_parts
+from lunguage_assets.implicit.statements.places import anatomy
 from lunguage_assets.implicit.words import tokens, united_cells, word_forms
 from lunguage_assets.tables import DEDUPLICATED_FINDINGS, EXPANSIONS, PATHWAY_MATCHES
 
@@ -118,15 +118,27 @@ class _StudyExpander:
 
     @cached_property
     def _stated(self) -> dict[tuple[str, str, bool], list[Row]]:
-        """The study's stated rows, merged ones included.
+        """The study's stated rows, merged ones included, by canonical name and by that of their wording.
 
         Only a study with a matched diagnosis needs them.
         """
         stated: dict[tuple[str, str, bool], list[Row]] = {}
         for row in self._study:
             if row.disposition != "excluded" and not self._only_shares_the_name(row):
-                stated.setdefault((row.name, row.currency, row.positive), []).append(row)
+                worded = row.name if row.mode == PAPER else self._vocabulary.finding(row.ent)
+                for name in {row.name, worded}:
+                    stated.setdefault((name, row.currency, row.positive), []).append(row)
         return stated
+
+    @cached_property
+    def _labelled(self) -> dict[tuple[int, str], list[Row]]:
+        """The stated rows that say that a label is present, by label."""
+        labelled: dict[tuple[int, str], list[Row]] = {}
+        for row in self._study:
+            if row.disposition != "excluded" and is_present(row):
+                for label in self._listed.present(row):
+                    labelled.setdefault((label, row.currency), []).append(row)
+        return labelled
 
     def _only_shares_the_name(self, row: Row) -> bool:
         """Whether the row is another condition of the same name.
@@ -145,7 +157,7 @@ class _StudyExpander:
         edge_of = found.matched.edges
         for child in self._distinct_children(parent, found.matched, root_id, depth):
             child_match = match(child, self._dictionary)
-            child.outcome, child.linked_to = self._outcome(child, edge_of[child.edge])
+            child.outcome, child.linked_to = self._outcome(child, edge_of[child.edge], parent)
             if child.outcome != "generated":
                 yield child
                 continue
@@ -219,12 +231,17 @@ class _StudyExpander:
             )
         return found
 
-    def _outcome(self, child: _Child, edge: Edge) -> tuple[str, str | None]:
+    def _outcome(self, child: _Child, edge: Edge, parent: Row) -> tuple[str, str | None]:
         """Whether a child is generated, and the stated row that it is linked to or that speaks against it."""
-        stating = self._stating(child, edge)
         if child.mode == PAPER:
-            first = min(stating, key=claim_preference, default=None)
+            named = self._stated.get((child.name, child.currency, child.positive), ())
+            first = min(
+                self._survivors(filter(_as_published(child, self._dictionary), named)),
+                key=claim_preference,
+                default=None,
+            )
             return ("already stated", first.finding_id) if first is not None else ("generated", None)
+        stating = self._survivors(self._stating(child, edge, parent))
         as_sure = [row for row in stating if row.support >= child.support]
         if as_sure:
             return "already stated", min(as_sure, key=claim_preference).finding_id
@@ -236,31 +253,72 @@ class _StudyExpander:
             return "generated", None
         return ("generated" if key_of(child) not in self._keys else "already stated"), weaker.finding_id
 
-    def _stating(self, child: _Child, edge: Edge) -> list[Row]:
-        """The rows that state the child, however surely; a merged row counts through its survivor."""
-        found = {}
-        for row in self._stated.get((child.name, child.currency, child.positive), ()):
-            if self._states(row, child, edge):
-                stating = self._by_id[row.merged_into] if row.merged_into is not None else row
-                found[stating.finding_id] = stating
-        return list(found.values())
+    def _survivors(self, rows: Iterable[Row]) -> list[Row]:
+        """The rows, each once; a merged row counts through its survivor."""
+        kept = (self._by_id[row.merged_into] if row.merged_into is not None else row for row in rows)
+        return list({row.finding_id: row for row in kept}.values())
 
-    def _states(self, row: Row, child: _Child, edge: Edge) -> bool:
-        if self._dictionary.contradictory(row.measurement, child.measurement):
-            return False
-        if child.mode == PAPER:
-            return compatible_places(frozenset(row.location_parts), frozenset(child.location_parts))
+    def _stating(self, child: _Child, edge: Edge, parent: Row) -> Iterator[Row]:
+        """The rows that state the child, however surely: by its name, or by another that means the same."""
+        for row in self._stated.get((child.name, child.currency, child.positive), ()):
+            if self._has_what_defines(row, edge) and (_near(row, child) or _gives_reason(row, parent)):
+                yield row
+        if child.positive:
+            yield from self._meaning(child, edge, parent)
+
+    def _meaning(self, child: _Child, edge: Edge, parent: Row) -> Iterator[Row]:
+        """The rows that mean a label which the child means: "enlargement" of the heart its increased size,
+        "haziness" an opacity, "nodule" a nodular one. What names the parent itself does not state its signs.
+        """
+        own = self._listed.present(child)
+        nodular = f"{edge.attributes.get('morphology', '')} {edge.ent}".strip()
+        composed = {label: True for label in self._listed.of_wording(nodular) if label not in own}
+        diagnosis = self._listed.diagnosis(parent)
+        for label in {**own, **composed}:
+            in_words = label in composed or self._listed.is_diagnosis(label)
+            for row in self._labelled.get((label, child.currency), ()):
+                if diagnosis and self._listed.diagnosis(row) == diagnosis:
+                    continue
+                placeless = self._listed.present(row)[label]
+                if in_words or self._has_what_defines(row, edge):
+                    if placeless or _near(row, child) or _gives_reason(row, parent):
+                        yield row
+
+    def _has_what_defines(self, row: Row, edge: Edge) -> bool:
+        """Whether a row is there now and has the attributes that define the pathway's sign."""
+        wanted = edge.attributes.get("measurement", "")
         return (
-            is_present(row) == row.positive
-            and compatible_places(
-                frozenset(place_parts(row.location_parts)), frozenset(place_parts(child.location_parts))
-            )
+            not self._dictionary.contradictory(row.measurement, wanted)
+            and is_present(row) == row.positive
             and all(
                 defines(getattr(row, name), cell)
                 or (name == "measurement" and self._dictionary.agree(row.measurement, cell))
                 for name, cell in edge.attributes.items()
             )
         )
+
+
+def _as_published(child: Row, dictionary: PathwayDictionary) -> Callable[[Row], bool]:
+    """Mode `paper`: what states a child is decided by places and measurement alone."""
+    place = frozenset(child.location_parts)
+    return lambda row: (
+        not dictionary.contradictory(row.measurement, child.measurement)
+        and compatible_places(frozenset(row.location_parts), place)
+    )
+
+
+def _near(row: Row, child: Row) -> bool:
+    """Whether the place of a row is compatible with a child's. The whole lung is no narrower than a row
+    without a place.
+    """
+    existing, place = (anatomy().place(of.location_parts) for of in (row, child))
+    parts = place.parts if existing.regions else anatomy().without_wholes(place)
+    return compatible_places(frozenset(existing.parts), frozenset(parts))
+
+
+def _gives_reason(row: Row, parent: Row) -> bool:
+    """Whether the report itself names the row as evidence of the parent."""
+    return row.finding_id in parent.evidence or row.merged_into in parent.evidence
 
 
 def defines(stated: str, wanted: str) -> bool:
@@ -277,7 +335,8 @@ def compatible_places(existing: frozenset[str], child: frozenset[str]) -> bool:
 def _inherit_attributes(child: Row, parent: Row, edge: Edge) -> None:
     """Unite the parent's attributes with the pathway's.
 
-    A negative sub-finding has the pathway's alone, a symptom no clinical ones.
+    A negative sub-finding has the pathway's alone, a symptom no clinical ones. Where the report says how the
+    parent is distributed, the pathway does not know better: no lucency is upper lobe predominant and diffuse.
     """
     for name, own in edge.attributes.items():
         setattr(child, name, own)
@@ -285,4 +344,5 @@ def _inherit_attributes(child: Row, parent: Row, edge: Edge) -> None:
         return
     for name, inherited in zip(ATTRIBUTE_NAMES, _ATTRIBUTES_OF(parent), strict=True):
         if inherited and not (edge.is_symptom and name in CLINICAL_ATTRIBUTES):
-            setattr(child, name, united_cells([inherited, getattr(child, name)]))
+            own = "" if name == "distribution" and parent.mode != PAPER else getattr(child, name)
+            setattr(child, name, united_cells([inherited, own]))

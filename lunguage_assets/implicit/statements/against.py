@@ -78,7 +78,8 @@ class Statements:
     def _asserted(self, row: Row) -> Iterator[Asserted]:
         """What a wording says, whoever says it."""
         present, place = is_present(row), row.location_parts
-        yield row.name, present, place, frozenset()
+        name = f"{row.name} of a device" if self._listed.is_of_device(row) else row.name
+        yield name, present, place, frozenset()
         diagnosis = self._listed.diagnosis(row)
         for meaning in self._listed.diagnosing(row.name, row.ent, diagnosis):
             if not meaning.holds_at(", ".join((row.location, *row.location_parts))):

@@ -6,6 +6,7 @@ What a study says of a label is decided in `release/labels/labels.py`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -18,15 +19,18 @@ from lunguage_assets.data_files import resource
 from lunguage_assets.implicit.pathways.annotated_yaml import AnnotatedYaml, read_annotated
 from lunguage_assets.implicit.pathways.match import diagnosis_of
 from lunguage_assets.implicit.pathways.pathways import PathwayDictionary, load_dictionary
-from lunguage_assets.implicit.rows import Row
+from lunguage_assets.implicit.rows import Row, attribute_values
 from lunguage_assets.implicit.words import tokens, word_forms
 from lunguage_assets.tables import TERMS
 
 REFINING = ("morphology", "distribution", "severity", "onset")
 """Attributes that may name a refinement of a diagnosis."""
 
+_PRESENT = attribute_values(
+    ("name", "ent", "location", "location_parts", "status", "measurement", "morphology")
+)
 _BORDERLINE = frozenset({"upper", "top", "borderline"})
-Reading = Literal["presence", "size", "denial"]
+Reading = Literal["presence", "kind", "size", "denial"]
 
 
 class _Entry(BaseModel):
@@ -69,7 +73,7 @@ class Meaning:
 
     @property
     def placeless(self) -> bool:
-        return bool(self.at) or self.reads != "presence"
+        return bool(self.at) or self.reads in ("size", "denial")
 
     def holds_at(self, location: str) -> bool:
         """Whether the place of a row admits this meaning."""
@@ -112,6 +116,7 @@ class LabelList:
         self.asserted: dict[tuple[object, ...], tuple[Asserted, ...]] = {}
         """What wordings assert, as far as it was asked (`against.py`)."""
         self._diagnosing: dict[tuple[str, str, str], tuple[Meaning, ...]] = {}
+        self._present: dict[tuple[object, ...], Mapping[int, bool]] = {}
 
     @property
     def names(self) -> list[str]:
@@ -124,12 +129,10 @@ class LabelList:
         asked = name, ent, diagnosis
         found = self._meanings.get(asked)
         if found is None:
-            listed = (
-                *self._of_diagnosis.get(diagnosis, ()),
-                *self._of_name.get(name, ()),
-                *self._of_name.get(self._vocabulary.finding(ent), ()),
-            )
-            found = self._meanings[asked] = tuple(dict.fromkeys(listed))
+            by_name = (*self._of_name.get(name, ()), *self._of_name.get(self._vocabulary.finding(ent), ()))
+            kinds = {meaning.label for meaning in by_name if meaning.reads == "kind"}
+            general = (one for one in self._of_diagnosis.get(diagnosis, ()) if one.label not in kinds)
+            found = self._meanings[asked] = tuple(dict.fromkeys((*general, *by_name)))
         return found
 
     def diagnosing(self, name: str, ent: str, diagnosis: str) -> tuple[Meaning, ...]:
@@ -142,9 +145,47 @@ class LabelList:
             )
         return found
 
+    def of_wording(self, wording: str) -> frozenset[int]:
+        """Labels that a finding in these words is, wherever it is."""
+        name = self._vocabulary.finding(wording)
+        return frozenset(meaning.label for meaning in self.meanings(name, wording, "") if not meaning.at)
+
+    def is_diagnosis(self, label: int) -> bool:
+        """Whether a label is one of the diagnoses, so that all its wordings mean one thing; else it is a
+        family of findings.
+        """
+        listed = self.labels[label]
+        return listed.name in listed.diagnoses
+
+    def present(self, row: Row) -> Mapping[int, bool]:
+        """Labels that a row says are present, each with whether its place belongs to the finding itself."""
+        wording = _PRESENT(row)
+        found = self._present.get(wording)
+        if found is None:
+            found = self._present[wording] = dict(self._said_present(row))
+        return found
+
+    def _said_present(self, row: Row) -> Iterator[tuple[int, bool]]:
+        place = ", ".join((row.location, *row.location_parts))
+        for meaning in self.meanings(row.name, row.ent, self.diagnosis(row)):
+            if meaning.reads != "denial" and meaning.holds_at(place):
+                reading = read_as(meaning, row.status, f"{row.measurement}, {row.morphology}", self)
+                if reading is not None and (row.status[1] == "p") == reading:
+                    yield meaning.label, meaning.placeless
+
     def diagnosis(self, row: Row) -> str:
-        """The diagnosis that a row names at its place, or empty."""
-        return diagnosis_of(row, self._dictionary) or ""
+        """The diagnosis that a row names at its place, or empty; a device has none."""
+        found = diagnosis_of(row, self._dictionary)
+        return found if found is not None and not self._is_of_device(row, found) else ""
+
+    def is_of_device(self, row: Row) -> bool:
+        """Whether a device has the condition that a row names ("fracture" of a lead), and not the patient."""
+        found = diagnosis_of(row, self._dictionary)
+        return found is not None and self._is_of_device(row, found)
+
+    def _is_of_device(self, row: Row, diagnosis: str) -> bool:
+        cells = (row.name, plain(row.ent), row.location, *row.location_parts)
+        return self._dictionary.rules[diagnosis].names_device(cells)
 
     def refinements(
         self, diagnosis: str, name: str, ent: str, location: tuple[str, ...], attributes: tuple[str, ...]
@@ -193,6 +234,8 @@ def read_as(meaning: Meaning, status: str, measured: str, listed: LabelList) -> 
         measured: its measurement and morphology, comma-separated.
         listed: the labels.
     """
+    if meaning.reads == "kind":
+        return True if status[1] == "p" else None
     if meaning.reads != "size":
         return meaning.reads == "presence"
     enlarged = listed.is_enlarged(measured)

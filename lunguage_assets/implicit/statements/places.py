@@ -119,6 +119,10 @@ class Anatomy:
     def _parts(self, location_parts: tuple[str, ...]) -> tuple[str, ...]:
         return self.place(location_parts).parts
 
+    def without_wholes(self, place: Place) -> tuple[str, ...]:
+        """The parts of a place but for the wholes, which are no narrower than no place."""
+        return tuple(part for part in place.parts if part not in self._whole)
+
     def _region(self, words: tuple[str, ...]) -> str | None:
         """The region with this wording; the last word may be a plural."""
         if not words:

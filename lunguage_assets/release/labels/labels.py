@@ -5,7 +5,9 @@ A label asks whether something is present anywhere in the study, so the rules of
 
 - A row at one place and a denial of another do not contradict each other. A denial contradicts a claim when
   its place contains that of the claim; no place contains every place (`implicit/statements`).
-- Where the report itself says both, the label is contradictory, without any target: also what rule 2 removed.
+- Where the report itself says both, the label is contradictory, without any target: also where resolution
+  removed one of the two, or both.
+- Of a label that is a family of findings (lung lesion), the denial of one is no denial of another.
 - Of a claim and a denial of other sources, the report outranks what was generated (rule 1), else the higher
   support decides (rule 3), and a tie goes to the status that rule 3 prefers.
 - What the report calls resolved is absent now, and denied.
@@ -27,7 +29,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lunguage_assets.implicit.resolution.conflict_rules import RULES
 from lunguage_assets.implicit.rows import CLAIM_DECIMALS, collector_paused, column_values
 from lunguage_assets.implicit.statements.label_file import (
     REFINING,
@@ -78,6 +79,8 @@ class Claim:
     """"No other fracture", "heart size at the upper limit of normal": denies nothing stated elsewhere."""
     by_other: bool = False
     """Concluded from another label."""
+    member: str = ""
+    """Which finding it is of a label that is a family of them: no hamartoma is no denial of a nodule."""
 
     @property
     def present(self) -> bool:
@@ -105,6 +108,8 @@ class Claim:
         """Whether this denial is about what the claim says, at its place."""
         if self.denies_only_more or not self.refinements <= claim.refinements:
             return False
+        if self.member and claim.member and self.member != claim.member:
+            return False
         return anatomy().covers(self.place, claim.place)
 
 
@@ -118,7 +123,7 @@ class Said:
     denied: list[Claim] = field(default_factory=list)
     past: bool = False
     both: bool = False
-    """Whether rule 2 removed a presence and its denial."""
+    """Whether a stated row was removed because the report states the opposite too."""
 
     def add(self, claim: Claim) -> None:
         (self.present if claim.present else self.denied).append(claim)
@@ -189,7 +194,7 @@ def study_labels(
     log: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """LUNGUAGE_PLUS_PLUS, PATHWAY_MATCHES, REPORTS and RESOLUTION_LOG of the same studies to LABELS, one row
-    per study and label, sorted. Without the log nothing is known of what rule 2 removed.
+    per study and label, sorted. Without the log nothing is known of what was removed.
 
     Studies without any row have all their labels unmentioned. Linear in the rows; independent of their order.
     """
@@ -225,8 +230,10 @@ def _diagnoses(matches: pd.DataFrame) -> dict[str, str]:
 def _note_both(
     said: SaidOfLabels, log: pd.DataFrame, diagnosis: Mapping[str, str], listed: LabelList
 ) -> None:
-    """Mark the labels of which the report says both, so that rule 2 removed the rows."""
-    gone = log[(log["rule"] == RULES[1][0]) & (log["source"] == "original")]
+    """Mark the labels of which the report says both, so that rows were removed; what is generated never
+    outranks what is stated (rule 1), so a stated row loses to a stated one.
+    """
+    gone = log[(log["event"] == "removed") & (log["source"] == "original")]
     names = ("study_id", "finding_id", "name", "location_parts")
     for study, own, name, parts in zip(*(column_values(gone, one) for one in names), strict=True):
         for meaning in listed.meanings(name, name, diagnosis.get(own, "")):
@@ -257,8 +264,10 @@ def _said(rows: pd.DataFrame, diagnosis: Mapping[str, str], listed: LabelList) -
                 continue
             taken.add(meaning.label)
             about = said.setdefault((study, meaning.label), Said())
-            if meaning.reads == "presence" and status[1] == "p" and says_resolved(improved):
-                reading = not reading
+            if status[1] == "p" and says_resolved(improved):
+                if meaning.reads == "kind":
+                    continue
+                reading = reading != (meaning.reads == "presence")
             if currency != "current dx":
                 about.past |= (status[1] == "p") == reading
             else:
@@ -267,6 +276,8 @@ def _said(rows: pd.DataFrame, diagnosis: Mapping[str, str], listed: LabelList) -
                 claim.denies_only_more = denies_only_more(sent) or (
                     meaning.reads == "size" and is_borderline(measurement)
                 )
+                if meaning.reads == "presence" and not listed.is_diagnosis(meaning.label):
+                    claim.member = name
                 about.add(claim)
     return said
 

@@ -122,7 +122,10 @@ class Phrases:
     def _take(self, chunk: list[Unit], between: list[Unit], after: _Step) -> None:
         kinds = {unit.kind for unit in between}
         heads = any(unit.kind == ANATOMY for unit in chunk)
-        if any(unit.kind == FINDING for unit in chunk):
+        if self._is_what_broke(chunk, between):
+            self._last[-1].places = self._last[-1].places + chunk
+            self._role = "place"
+        elif any(unit.kind == FINDING for unit in chunk):
             self._finding(chunk, kinds)
         elif heads or (any(unit.kind == PLACE for unit in chunk) and not self._is_said(chunk, kinds)):
             self._place([*(unit for unit in between if unit.form in _LEVELS), *chunk], kinds, after)
@@ -134,6 +137,13 @@ class Phrases:
                 self.drafts.append(again)
                 self._last = [again]
             self._words(chunk, kinds)
+
+    def _is_what_broke(self, chunk: list[Unit], between: list[Unit]) -> bool:
+        """Whether a device is the place of the fracture before it ("fracture of the pacemaker lead")."""
+        of = bool(between) and all(unit.form in ("of", "in", "the") for unit in between)
+        found = [unit for unit in chunk if unit.kind == FINDING]
+        broken = bool(self._last) and self._last[-1].unit.term.name == "fracture"
+        return of and broken and bool(found) and all(unit.code == _DEVICE for unit in found)
 
     def _finding(self, chunk: list[Unit], kinds: set[str]) -> None:
         drafts: list[Draft] = []

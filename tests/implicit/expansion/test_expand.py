@@ -135,10 +135,56 @@ def test_a_symptom_takes_no_place_and_no_clinical_attributes() -> None:
     assert fever["other_source"] == "nurse"
 
 
+@pytest.mark.parametrize(
+    ("parent", "statement", "number"),
+    [
+        (said("COPD", "tp", p=0.4), said("hyperinflation"), 0),  # of the lungs: of no narrower place
+        (said("consolidation", location="RLL"), said("airspace opacity", location="RLL"), 0),
+        (said("pneumonia", "tp", p=0.4, location="left base"), said("haziness", location="left base"), 0),
+        (said("lung cancer", location="RUL"), said("nodule", location="RUL"), 0),
+        (said("cardiomegaly", "tp", p=0.6), said("enlargement", location="cardiac silhouette"), 0),
+        (said("CHF"), said("heart size", measurement="increased"), 0),
+        (said("pulmonary edema"), said("pleural fluid"), 1),
+        (
+            said("pneumothorax", "tp", p=0.3, location="right", evidence=(identity(1),)),
+            said("lucency", location="right apex"),
+            0,
+        ),
+    ],
+)
+def test_a_sign_that_the_report_states_in_other_words_is_not_generated_beside_them(
+    parent: Any, statement: Any, number: int
+) -> None:
+    outcome = run([parent, statement])
+    child = outcome.child(identity(0) + f"/{number}")
+    assert (child["outcome"], child["linked_to"]) == ("already stated", identity(1))
+
+
+@pytest.mark.parametrize(
+    ("parent", "statement", "number"),
+    [
+        (said("pneumonia", location="left base"), said("haziness", location="right base"), 0),
+        (said("lung cancer", location="RUL"), said("opacity", location="RUL", morphology="hazy"), 0),
+        (said("effusion", view="supine"), said("haziness", location="right lower lobe"), 0),
+        (said("pneumothorax", location="right"), said("lucency", location="right apex"), 0),
+        (said("tuberculosis"), said("mass", location="bilateral upper lung"), 0),  # no calcified nodule
+    ],
+)
+def test_what_lies_elsewhere_or_says_less_or_names_the_diagnosis_states_no_sign(
+    parent: Any, statement: Any, number: int
+) -> None:
+    assert run([parent, statement]).child(identity(0) + f"/{number}")["outcome"] == "generated"
+
+
+def test_a_diagnosis_that_is_named_twice_does_not_state_its_own_sign() -> None:
+    outcome = run([said("cardiomegaly"), said("cardiomegaly", section="impr")])
+    assert [row["outcome"] for _, row in outcome.expansion.expansions.iterrows()] == ["generated"]
+
+
 def test_attributes_are_united_without_repeats_parents_first() -> None:
     outcome = run([said("effusion", morphology="Hazy, dense", distribution="basal", view="ap")])
     opacity = outcome.child(identity(0) + "/0")
-    assert (opacity["morphology"], opacity["distribution"]) == ("Hazy, dense", "basal, diffuse")
+    assert (opacity["morphology"], opacity["distribution"]) == ("Hazy, dense", "basal")
 
 
 def test_a_place_named_by_parent_and_pathway_is_named_once() -> None:

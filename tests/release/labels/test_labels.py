@@ -144,6 +144,38 @@ def test_a_label_that_rule_2_emptied_is_contradictory() -> None:
     assert label("pleural effusion", *elsewhere, denied)["source"] == "contradictory"
 
 
+def test_a_claim_that_lost_to_a_denial_of_the_same_place_leaves_the_label_contradictory() -> None:
+    found = label("pneumonia", said("pneumonia", "dn"), said("pneumonia", "tp", p=0.7, section="impr"))
+    assert found["source"] == "contradictory"
+
+
+def test_of_a_family_of_findings_the_denial_of_one_denies_no_other() -> None:
+    nodule = said("nodule", location="LLL")
+    assert label("lung lesion", nodule, said("hamartoma", "tn", p=0.2))["source"] == "stated"
+    assert label("lung lesion", nodule, said("mass", "dn"))["source"] == "stated"
+    assert label("lung lesion", said("mass", "dn"))["source"] == "denied"
+    assert label("lung lesion", nodule, said("nodule", "dn"))["source"] == "contradictory"
+
+
+@pytest.mark.parametrize("name", ["pleural effusion", "pneumothorax"])
+def test_no_hydropneumothorax_denies_neither_of_its_parts_and_one_states_both(name: str) -> None:
+    assert label(name, said("hydropneumothorax", "dn"))["source"] == "unmentioned"
+    assert label(name, said("hydropneumothorax", improved="resolved"))["source"] == "unmentioned"
+    assert label(name, said("hydropneumothorax"))["source"] == "stated"
+
+
+def test_a_broken_lead_is_no_fracture_and_contradicts_none() -> None:
+    lead = said("fracture", location="pacemaker lead")
+    assert label("fracture", lead)["source"] == "unmentioned"
+    assert label("fracture", lead, said("fracture", "dn"))["source"] == "denied"
+    conflicts = run([lead, said("fracture", "dn")]).resolution.conflicts
+    assert conflicts.empty
+
+
+def test_an_opaque_vertebra_is_no_lung_opacity() -> None:
+    assert label("lung opacity", said("compression fracture", location="L1"))["source"] == "unmentioned"
+
+
 def test_what_has_resolved_is_denied() -> None:
     found = label("pulmonary edema", said("edema", improved="resolved"))
     assert (found["source"], found["p"], found["uncertain_as_one"]) == ("denied", 0.0, 0)
