@@ -85,6 +85,7 @@ RECIPES: Mapping[str, Recipe] = {
         ("structured_findings", "sentence_accounts", "refused_values"),
         (Input("report_texts"), Input("report_sentences")),
         ("delivery", "structurer"),
+        code="2",
         asks_judges=True,
     ),
     "intake": Recipe(

@@ -271,18 +271,18 @@ class _StudyExpander:
         "haziness" an opacity, "nodule" a nodular one. What names the parent itself does not state its signs.
         """
         own = self._listed.present(child)
-        nodular = f"{edge.attributes.get('morphology', '')} {edge.ent}".strip()
-        composed = {label: True for label in self._listed.of_wording(nodular) if label not in own}
+        wording = f"{edge.attributes.get('morphology', '')} {edge.ent}".strip()
+        composed = self._listed.of_wording(wording, ", ".join((child.location, *child.location_parts)))
         diagnosis = self._listed.diagnosis(parent)
-        for label in {**own, **composed}:
-            in_words = label in composed or self._listed.is_diagnosis(label)
+        for label in dict.fromkeys((*own, *sorted(composed))):
+            in_words = label not in own or self._listed.is_diagnosis(label)
             for row in self._labelled.get((label, child.currency), ()):
                 if diagnosis and self._listed.diagnosis(row) == diagnosis:
                     continue
                 placeless = self._listed.present(row)[label]
-                if in_words or self._has_what_defines(row, edge):
-                    if placeless or _near(row, child) or _gives_reason(row, parent):
-                        yield row
+                near = placeless or _near(row, child) or _gives_reason(row, parent)
+                if near and (in_words or self._has_what_defines(row, edge)):
+                    yield row
 
     def _has_what_defines(self, row: Row, edge: Edge) -> bool:
         """Whether a row is there now and has the attributes that define the pathway's sign."""

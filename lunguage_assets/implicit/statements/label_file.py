@@ -145,10 +145,10 @@ class LabelList:
             )
         return found
 
-    def of_wording(self, wording: str) -> frozenset[int]:
-        """Labels that a finding in these words is, wherever it is."""
+    def of_wording(self, wording: str, place: str) -> frozenset[int]:
+        """Labels that a finding in these words is at a place."""
         name = self._vocabulary.finding(wording)
-        return frozenset(meaning.label for meaning in self.meanings(name, wording, "") if not meaning.at)
+        return frozenset(one.label for one in self.meanings(name, wording, "") if one.holds_at(place))
 
     def is_diagnosis(self, label: int) -> bool:
         """Whether a label is one of the diagnoses, so that all its wordings mean one thing; else it is a

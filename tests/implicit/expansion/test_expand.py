@@ -166,6 +166,7 @@ def test_a_sign_that_the_report_states_in_other_words_is_not_generated_beside_th
         (said("pneumonia", location="left base"), said("haziness", location="right base"), 0),
         (said("lung cancer", location="RUL"), said("opacity", location="RUL", morphology="hazy"), 0),
         (said("effusion", view="supine"), said("haziness", location="right lower lobe"), 0),
+        (said("effusion", view="supine"), said("opacity"), 0),  # of the lung, not of the pleural space
         (said("pneumothorax", location="right"), said("lucency", location="right apex"), 0),
         (said("tuberculosis"), said("mass", location="bilateral upper lung"), 0),  # no calcified nodule
     ],
