@@ -29,20 +29,29 @@ def calibrate(outcomes: Path, out: Path, home: Path, ranker: str) -> None:
     """
     place = chosen_home(home)
     from lunguage_assets.documents import markdown_table
-    from lunguage_assets.explicit.fit.probability import load_anchors
+    from lunguage_assets.explicit.fit.anchors import chosen_anchors
     from lunguage_assets.implicit.statements.label_file import load_label_list
-    from lunguage_assets.release.outcomes.calibrating import calibration, judged, refitted_anchors
+    from lunguage_assets.release.outcomes.calibrating import (
+        Readers,
+        calibration,
+        judged,
+        refitted_anchors,
+    )
     from lunguage_assets.release.outcomes.files import read_outcomes
     from lunguage_assets.release.outcomes.pages import write_calibration
     from lunguage_assets.release.outcomes.released_labels import fitted_of, released_labels
+    from lunguage_assets.settings import load_settings
 
     given = read_outcomes(outcomes, load_label_list())
     released = released_labels(place, ranker)
     labels = released.labels[released.labels["study_id"].isin(set(given["study_id"]))]
     fitted = fitted_of(place, ranker, set(labels["finding_id"].dropna()))
     found = judged(labels, fitted, given)
-    table = calibration(found)
-    anchors, why_none = refitted_anchors(found, load_anchors(place.anchor_ratings))
+    used = chosen_anchors(
+        load_settings(place.settings_file).explicit.anchors, place.anchor_ratings, place.root
+    )
+    table = calibration(found, Readers.of(used))
+    anchors, why_none = refitted_anchors(found, used.anchors)
     written = write_calibration(
         out, outcomes.name, (ranker, released.version), found, table, anchors, why_none
     )

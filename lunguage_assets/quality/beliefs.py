@@ -150,17 +150,11 @@ def _generated_rules(rows: pd.DataFrame) -> list[Rule]:
         _is(rows, "source", "expansion"),
         rows["status"].isin(["dp", "tp"]).to_numpy(dtype=bool),
     )
-    by_id = dict(zip(rows["finding_id"].tolist(), support.tolist(), strict=True))
-    of_parent = np.array(
-        [by_id.get(parent, np.nan) for parent in rows["parent_id"].tolist()], dtype=np.float64
-    )
+    of_parent = _of_parent(rows, support)
     as_the_paper = _is(rows, "mode", PAPER)
     denied = generated & ~positive & ~as_the_paper
     bounds = _near(p, (1.0 - support) / 2.0) & _near(low, 0.0) & (high >= 1.0 - support - TOLERANCE)
-    low_by_id = dict(zip(rows["finding_id"].tolist(), low.tolist(), strict=True))
-    low_of_parent = np.array(
-        [low_by_id.get(parent, np.nan) for parent in rows["parent_id"].tolist()], dtype=np.float64
-    )
+    p_of_parent, low_of_parent = _of_parent(rows, p), _of_parent(rows, low)
     return [
         (
             "a generated row has p by its pathway, and says that it is a bound",
@@ -175,11 +169,21 @@ def _generated_rules(rows: pd.DataFrame) -> list[Rule]:
             generated & (positive | as_the_paper) & ~_near(p, support),
         ),
         (
+            "an implied finding is not above its parent, not by a last digit either",
+            generated & positive & (p > p_of_parent),
+        ),
+        (
             "the lower end of an implied finding is not above its parent's",
             generated & positive & (low > low_of_parent + TOLERANCE),
         ),
         ("a sign that is implied to be absent has p half way from 0 to 1 - support", denied & ~bounds),
     ]
+
+
+def _of_parent(rows: pd.DataFrame, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The value of each row's parent; not a number without one."""
+    by_id = dict(zip(rows["finding_id"].tolist(), values.tolist(), strict=True))
+    return np.array([by_id.get(parent, np.nan) for parent in rows["parent_id"].tolist()], dtype=np.float64)
 
 
 def _columns(rows: pd.DataFrame) -> tuple[NDArray[np.float64], ...]:

@@ -82,6 +82,8 @@ CALIBRATION = Table(
         probability("observed_high", "Upper end of its 95% interval (Wilson)"),
         probability("brier", "Mean of (p - outcome) squared; 0 is perfect"),
         probability("ece", "Expected calibration error over bins of equally many cells"),
+        probability("reader_brier", "Brier score with p as a distribution over readers"),
+        probability("reader_ece", "Expected calibration error with p as a distribution over readers"),
         Column("slope", "float", "Of logit p in a logistic regression of the outcome, 0 < p < 1; 1 is "
                "perfect; null where it is not determined", nullable=True),
         Column("slope_low", "float", "Lower end of its 95% interval", nullable=True),

@@ -29,9 +29,10 @@ def derive_belief(child: Row, parent: Row, strength: float | None) -> None:
     child.status = parent.status[0] + child.status[1]
     child.support = _rounded(parent.support * (1.0 if strength is None else strength))
     bound = strength if strength is not None else 1.0 if as_the_paper else KEPT_ABOVE
-    low = _rounded(parent.p_low * bound)
+    low = min(_rounded(parent.p_low * bound), parent.p_low)
     if child.positive:  # present at least as surely as the parent implies: it may be there for other reasons
-        child.prob, child.p_low, child.p_high = child.support, low, 1.0
+        # Not above the parent's, not by a last digit either: printed, both are rounded.
+        child.prob, child.p_low, child.p_high = min(child.support, parent.prob), low, 1.0
     elif as_the_paper:  # the parent's p, although the sign is denied
         child.prob, child.p_low, child.p_high = child.support, low, _rounded(parent.p_high * bound)
     else:

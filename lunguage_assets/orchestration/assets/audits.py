@@ -23,7 +23,7 @@ from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.release.bundle.newest import NewestStudies, Tables
 from lunguage_assets.release.labels.labels import study_labels
 from lunguage_assets.release.outcomes.audited import audited_labels, implied_cells
-from lunguage_assets.release.outcomes.calibrating import Judged, judged
+from lunguage_assets.release.outcomes.calibrating import Judged, Readers, judged
 from lunguage_assets.release.outcomes.calibrating import calibration as held_against_outcomes
 from lunguage_assets.release.outcomes.files import read_outcomes
 from lunguage_assets.tables import CALIBRATION, FITTED_PROBABILITIES, TERMS
@@ -78,7 +78,7 @@ def calibration(context: dg.AssetExecutionContext, home: HomeResource) -> Iterat
     outcomes = read_outcomes(home.home.outcomes, listed)
     with _newest(home, context.partition_key) as studies:
         found = _judged(studies, listed, outcomes)
-    frame = held_against_outcomes(found)
+    frame = held_against_outcomes(found, Readers.of(home.anchor_set()))
     yield dg.Output(
         frame,
         "calibration",

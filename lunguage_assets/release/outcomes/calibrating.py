@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.special import expit
 
+from lunguage_assets.explicit.fit.anchors import AnchorSet
 from lunguage_assets.explicit.fit.probability import Z95, Anchor
+from lunguage_assets.explicit.fit.readers import ratings_of, reader_means
 from lunguage_assets.explicit.hedges.shown import shown_phrase
 from lunguage_assets.release.outcomes.measures import (
     Bin,
@@ -19,7 +21,10 @@ from lunguage_assets.release.outcomes.measures import (
     brier,
     calibration_in_the_large,
     coverage,
+    distribution_brier,
+    distribution_ece,
     expected_calibration_error,
+    readers_around,
     recalibration,
     wilson,
 )
@@ -64,12 +69,46 @@ def judged(labels: pd.DataFrame, fitted: pd.DataFrame, outcomes: pd.DataFrame) -
     )
 
 
-def calibration(found: Judged) -> pd.DataFrame:
+@dataclass(frozen=True)
+class Readers:
+    """What readers take a hedge for: where a phrase was rated by two readers or more, their p; else spread
+    around p with a `deviation` in logits.
+    """
+
+    deviation: float
+    rated: Mapping[str, Floats] = field(default_factory=dict)
+
+    @staticmethod
+    def of(anchors: AnchorSet) -> Readers:
+        """The readers that the anchors in use tell of."""
+        if not anchors.is_own or anchors.file.suffix.lower() != ".csv":
+            return Readers(anchors.spread.sd)
+        means = reader_means(ratings_of(anchors.file))
+        rated = {phrase: expit(np.array(list(of.values()))) for phrase, of in means.items() if len(of) > 1}
+        return Readers(anchors.spread.sd, rated)
+
+    def of_cells(self, cells: pd.DataFrame) -> list[Floats]:
+        """For each cell the p of its readers."""
+        alone = (phrases[0] if len(phrases) == 1 else "" for phrases in _phrases(cells))
+        known = (self.rated.get(phrase) for phrase in alone)
+        around = (readers_around(p, self.deviation) for p in cells["p"].tolist())
+        return [spread if rated is None else rated for rated, spread in zip(known, around, strict=True)]
+
+
+def _phrases(cells: pd.DataFrame) -> list[Sequence[str]]:
+    """The hedging phrases of each cell whose p they are about."""
+    listed = zip(cells["phrases"].tolist(), cells["direct"].tolist(), strict=True)
+    return [phrases if direct else () for phrases, direct in listed]
+
+
+def calibration(found: Judged, readers: Readers) -> pd.DataFrame:
     """CALIBRATION: all cells, by label, by source, by source of p, and by hedging phrase where it is the only
     one of its finding.
+
+    As arXiv 2410.04315 has it, a hedge is a distribution over readers besides being a number.
     """
     return CALIBRATION.frame(
-        {"by": by, "group": group, **_measured(cells)} for by, group, cells in _groups(found.cells)
+        {"by": by, "group": group, **_measured(cells, readers)} for by, group, cells in _groups(found.cells)
     )
 
 
@@ -95,8 +134,9 @@ def reliability(cells: pd.DataFrame) -> list[Bin]:
     return bins(p, low, high, outcome)
 
 
-def _measured(cells: pd.DataFrame) -> dict[str, Any]:
+def _measured(cells: pd.DataFrame, readers: Readers) -> dict[str, Any]:
     p, outcome = _values(cells, "p"), _values(cells, "outcome")
+    read = readers.of_cells(cells)
     found = reliability(cells)
     observed, low, high = wilson(int(outcome.sum()), len(outcome))
     covered, possible = coverage(found)
@@ -112,6 +152,8 @@ def _measured(cells: pd.DataFrame) -> dict[str, Any]:
         "observed_high": high,
         "brier": brier(p, outcome),
         "ece": expected_calibration_error(found),
+        "reader_brier": distribution_brier(read, outcome),
+        "reader_ece": distribution_ece(read, outcome),
         "slope": slope,
         "slope_low": slope - Z95 * slope_error,
         "slope_high": slope + Z95 * slope_error,

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logit
+from scipy.special import expit, logit, ndtri
 
 Floats = NDArray[np.float64]
 
 BINS = 10
+READERS = 21
+"""Readings by which a distribution over readers is represented."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +88,37 @@ def expected_calibration_error(found: list[Bin]) -> float:
     """Mean distance of a bin's mean p from its observed share, by cells."""
     cells = sum(one.cells for one in found)
     return sum(one.cells * abs(one.mean_p - one.observed) for one in found) / cells
+
+
+def readers_around(p: float, deviation: float) -> Floats:
+    """What `READERS` readers would take a p for: evenly spaced quantiles of a distribution around it that is
+    normal in logits. 0 and 1 leave nothing to read.
+    """
+    if not 0.0 < p < 1.0:
+        return np.array([p])
+    return np.asarray(expit(logit(p) + deviation * ndtri((np.arange(READERS) + 0.5) / READERS)))
+
+
+def distribution_brier(readers: Sequence[Floats], outcome: Floats) -> float:
+    """The Brier score of distributions: mean over cells of the squared error of a reader drawn at random.
+
+    Args:
+        readers: for each cell what each reader takes its p for.
+        outcome: of each cell.
+    """
+    return float(np.mean([np.mean((p - y) ** 2) for p, y in zip(readers, outcome, strict=True)]))
+
+
+def distribution_ece(readers: Sequence[Floats], outcome: Floats) -> float:
+    """The expected calibration error of distributions (arXiv 2410.04315): every reader of a cell puts an
+    equal part of it into the bin of that reader's p; a bin's error is the distance of its mean p from its
+    share of outcomes, weighted by its mass. Bins are equally wide.
+    """
+    p = np.concatenate(readers)
+    weight = np.concatenate([np.full(len(one), 1.0 / len(one)) for one in readers])
+    seen = np.repeat(outcome, [len(one) for one in readers])
+    at = np.minimum((p * BINS).astype(np.int64), BINS - 1)
+    return float(np.abs(np.bincount(at, weight * (p - seen), minlength=BINS)).sum() / weight.sum())
 
 
 def coverage(found: list[Bin]) -> tuple[float, float]:

@@ -399,6 +399,12 @@ def beyond_its_parent(tables: Stored) -> None:
     child |= dict.fromkeys(("prob", "support"), rows[child["parent_id"]]["support"] + 0.05)
 
 
+def above_by_a_digit(tables: Stored) -> None:
+    rows = by_id(tables)
+    child = next(row for row in rows_where(tables, **POSITIVE) if rows[row["parent_id"]]["support"] < 0.9)
+    child["prob"] = rows[child["parent_id"]]["prob"] + 1e-11
+
+
 def not_as_supported(tables: Stored) -> None:
     child = rows_where(tables, **POSITIVE)[0]
     child["prob"] = (child["p_low"] + child["prob"]) / 2
@@ -481,6 +487,7 @@ BELIEVED = {
     ),
     NO_BETTER: beyond_its_parent,
     "an implied finding is at least as probable as its parent is supported: p = support": not_as_supported,
+    "an implied finding is not above its parent, not by a last digit either": above_by_a_digit,
     "the lower end of an implied finding is not above its parent's": low_above_its_parent,
     "a sign that is implied to be absent has p half way from 0 to 1 - support": changed(
         GENERATED | {"status": {"dn", "tn"}}, prob=lambda p: p / 2
@@ -504,7 +511,7 @@ TOGETHER = {
 }
 ALSO = {
     NO_CLASH: {ONE_ROW_PER_KEY},
-    NO_BETTER: {NO_SURER},
+    NO_BETTER: {NO_SURER, "an implied finding is not above its parent, not by a last digit either"},
     "a tentative finding has p by its fit, its phrases or nothing": {FIT},
     SURE: {FIT},
 }

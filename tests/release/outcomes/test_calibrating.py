@@ -10,11 +10,13 @@ import pandas as pd
 import pytest
 from scipy.special import expit, logit
 
+from lunguage_assets.explicit.fit.anchors import chosen_anchors
 from lunguage_assets.explicit.fit.probability import Anchor, anchors_from_ratings
 from lunguage_assets.files import write_csv
 from lunguage_assets.release.outcomes.audited import audited_labels, implied_cells
 from lunguage_assets.release.outcomes.calibrating import (
     Judged,
+    Readers,
     as_ratings,
     calibration,
     judged,
@@ -26,6 +28,7 @@ from lunguage_assets.tables import CALIBRATION
 
 ANCHORS = (Anchor("less likely", 0.17, 0.156, 0.185), Anchor("most likely", 0.839, 0.818, 0.86))
 SIZE = 6_000
+READERS = Readers(0.0)
 
 
 def hedged(truth: Any = None, size: int = SIZE) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
@@ -60,9 +63,37 @@ def hedged(truth: Any = None, size: int = SIZE) -> tuple[pd.DataFrame, pd.DataFr
 
 
 def measured(truth: Any = None) -> pd.DataFrame:
-    frame = calibration(judged(*hedged(truth)))
+    frame = calibration(judged(*hedged(truth)), READERS)
     CALIBRATION.to_arrow(frame)
     return frame.set_index(["by", "group"])
+
+
+def test_without_differences_between_readers_their_scores_are_those_of_p() -> None:
+    frame = measured()
+    assert frame["reader_brier"].to_numpy() == pytest.approx(frame["brier"].to_numpy())
+
+
+def test_a_phrase_that_readers_rated_is_scored_by_their_ratings_and_others_by_the_spread() -> None:
+    found = judged(*hedged())
+    rated = {"probable": np.array([0.2, 0.9])}
+    frame = calibration(found, Readers(0.5, rated)).set_index(["by", "group"])
+    probable = frame.loc[("phrase", "probable")]
+    outcome = probable["observed"]
+    expected = np.mean([(1 - outcome) * r**2 + outcome * (1 - r) ** 2 for r in rated["probable"]])
+    assert probable["reader_brier"] == pytest.approx(expected)
+    others = calibration(found, Readers(0.5)).set_index(["by", "group"]).loc[("all", "")]
+    assert others["reader_brier"] > others["brier"]
+
+
+def test_the_ratings_of_the_home_give_the_readers_of_its_phrases(tmp_path: Path) -> None:
+    file = tmp_path / "anchor_ratings.csv"
+    ratings = [("a", "likely", 70), ("b", "likely", 90), ("a", "maybe", 50), ("b", "unlikely", 20)]
+    rows = [f"{rater},{phrase},s,{rating}" for rater, phrase, rating in ratings]
+    file.write_text("\n".join(["rater,phrase,sentence,rating", *rows]) + "\n")
+    known = Readers.of(chosen_anchors("", file))
+    assert list(known.rated) == ["likely"]
+    assert sorted(known.rated["likely"].tolist()) == pytest.approx([0.7, 0.9])
+    assert Readers.of(chosen_anchors("")).rated == {}
 
 
 def test_calibrated_p_is_found_calibrated_in_every_group() -> None:
@@ -97,7 +128,7 @@ def test_what_is_in_no_group_is_counted() -> None:
 
 def test_no_outcome_gives_an_empty_table() -> None:
     labels, fitted, outcomes = hedged(size=3)
-    assert calibration(judged(labels, fitted, outcomes.iloc[:0])).empty
+    assert calibration(judged(labels, fitted, outcomes.iloc[:0]), READERS).empty
 
 
 def test_outcomes_on_another_line_move_the_anchors_onto_it() -> None:

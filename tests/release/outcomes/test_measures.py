@@ -16,7 +16,10 @@ from lunguage_assets.release.outcomes.measures import (
     brier,
     calibration_in_the_large,
     coverage,
+    distribution_brier,
+    distribution_ece,
     expected_calibration_error,
+    readers_around,
     recalibration,
 )
 
@@ -112,3 +115,30 @@ def test_the_area_under_the_curve_is_that_of_the_rank_sum_test(given_cells: list
         assert found == pytest.approx(mannwhitneyu(ones, zeros).statistic / (len(ones) * len(zeros)))
     else:
         assert found is None
+
+
+readers = st.lists(st.floats(0.0, 1.0), min_size=1, max_size=6).map(np.array)
+
+
+@given(st.lists(st.tuples(readers, st.booleans()), min_size=1, max_size=30))
+def test_the_score_of_readers_is_that_of_their_mean_and_their_variance_in_any_order(
+    listed: list[tuple[Floats, bool]],
+) -> None:
+    p, y = [one for one, _ in listed], np.array([float(present) for _, present in listed])
+    apart = np.mean([(one.mean() - present) ** 2 + one.var() for one, present in zip(p, y, strict=True)])
+    assert distribution_brier(p, y) == pytest.approx(float(apart))
+    assert 0.0 <= distribution_ece(p, y) <= 1.0
+    assert distribution_ece(p[::-1], y[::-1]) == pytest.approx(distribution_ece(p, y))
+
+
+def test_readers_who_disagree_are_not_calibrated_though_their_mean_is_right() -> None:
+    p, outcome = [np.array([0.2, 0.8])] * 10, np.array([1.0] * 5 + [0.0] * 5)
+    assert distribution_ece(p, outcome) == pytest.approx(0.3)
+
+
+def test_readers_lie_around_p_as_far_as_they_differ_and_nothing_is_read_into_certainty() -> None:
+    around = logit(readers_around(0.7, 0.5))
+    assert np.median(around) == pytest.approx(logit(0.7))
+    assert around.std() == pytest.approx(0.5, abs=0.05)
+    assert readers_around(1.0, 0.5).tolist() == [1.0]
+    assert readers_around(0.7, 0.0) == pytest.approx(0.7)
