@@ -134,7 +134,7 @@ RECIPES: Mapping[str, Recipe] = {
         ("deduplicated_findings",),
         (Input("findings"), Input("terms", side=True), Input("fitted_probabilities")),
         ("merge settings", "encoder", "blacklist"),
-        code="2",
+        code="3",
     ),
     "expansion": Recipe(
         ("pathway_matches", "expansions"),

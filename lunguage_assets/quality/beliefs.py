@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from lunguage_assets.errors import InvalidTable
 from lunguage_assets.explicit.fit.probability import Anchor, calibrate
+from lunguage_assets.implicit.expansion.belief import KEPT_ABOVE
 
 TOLERANCE = 1e-9
 PAPER = "paper"
@@ -155,6 +156,8 @@ def _generated_rules(rows: pd.DataFrame) -> list[Rule]:
     denied = generated & ~positive & ~as_the_paper
     bounds = _near(p, (1.0 - support) / 2.0) & _near(low, 0.0) & (high >= 1.0 - support - TOLERANCE)
     p_of_parent, low_of_parent = _of_parent(rows, p), _of_parent(rows, low)
+    passed_on = support / of_parent  # below 1 where the pathway file gives the edge a strength
+    edge = np.where(as_the_paper, 1.0, np.where(passed_on < 1.0 - TOLERANCE, passed_on, KEPT_ABOVE))
     return [
         (
             "a generated row has p by its pathway, and says that it is a bound",
@@ -173,8 +176,10 @@ def _generated_rules(rows: pd.DataFrame) -> list[Rule]:
             generated & positive & (p > p_of_parent),
         ),
         (
-            "the lower end of an implied finding is not above its parent's",
-            generated & positive & (low > low_of_parent + TOLERANCE),
+            "no edge is certain: the interval of a generated row is wider than its parent's",
+            generated
+            & (positive | ~as_the_paper)
+            & (np.where(positive, low, 1.0 - high) > low_of_parent * edge + TOLERANCE),
         ),
         ("a sign that is implied to be absent has p half way from 0 to 1 - support", denied & ~bounds),
     ]

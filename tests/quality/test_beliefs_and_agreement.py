@@ -109,8 +109,8 @@ CHILD = {
     "p_source": "pathway",
     "support": 0.4,
 }
-IMPLIED = {**CHILD, "status": "tp", "prob": 0.4, "p_low": 0.3, "p_high": 1.0}
-ABSENT = {**CHILD, "status": "tn", "prob": 0.3, "p_low": 0.0, "p_high": 0.6}
+IMPLIED = {**CHILD, "status": "tp", "prob": 0.4, "p_low": 0.24, "p_high": 1.0}
+ABSENT = {**CHILD, "status": "tn", "prob": 0.3, "p_low": 0.0, "p_high": 0.76}
 AS_THE_PAPER = {**CHILD, "status": "tn", "prob": 0.4, "p_low": 0.3, "p_high": 0.5, "mode": "paper"}
 HONEST = [DEFINITE, DENIED, TENTATIVE, DOUBTED, IMPLIED, ABSENT, AS_THE_PAPER]
 
@@ -141,6 +141,9 @@ def test_honest_beliefs_break_no_rule() -> None:
         (6, {"prob": 0.3}, "p = support"),
         (5, {"prob": 0.4}, "half way"),
         (5, {"p_low": 0.1}, "half way"),
+        (5, {"p_high": 0.7}, "no edge is certain"),
+        (4, {"p_low": 0.3}, "no edge is certain"),
+        (4, {"prob": 0.4 + 1e-11}, "by a last digit"),
     ],
 )
 def test_a_belief_that_is_not_what_the_method_says_is_named(

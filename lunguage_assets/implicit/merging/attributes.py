@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 
 from lunguage_assets.implicit.merging.distinctions import course, marks
 from lunguage_assets.implicit.rows import ATTRIBUTE_NAMES, PAPER, Row, attribute_values
+from lunguage_assets.implicit.statements.places import says_resolved
 from lunguage_assets.implicit.words import collapsed, united_cells
 
 COURSES = ("improved", "no_change", "worsened")
@@ -68,7 +69,8 @@ def unite_attributes(survivor: Row, other: Row, apart: Apart) -> list[tuple[str,
 def _excluded(survivor: Row, other: Row, apart: Apart) -> set[str]:
     excluded: set[str] = set()
     courses = [course(row.improved, row.no_change, row.worsened) for row in (survivor, other)]
-    if courses[0].differs(courses[1]):
+    gone = [says_resolved(row.improved) for row in (survivor, other)]
+    if courses[0].differs(courses[1]) or gone[0] != gone[1]:  # what is there has not resolved
         excluded.update(COURSES)
     for name in ATTRIBUTE_NAMES:
         one, cell = getattr(survivor, name), getattr(other, name)

@@ -28,6 +28,7 @@ from lunguage_assets.implicit.rows import (
     read_rows,
     write_rows,
 )
+from lunguage_assets.implicit.statements.places import says_resolved
 from lunguage_assets.implicit.words import united_tokens
 from lunguage_assets.settings import ImplicitSettings
 from lunguage_assets.tables import DEDUPLICATED_FINDINGS, FINDING_COLUMNS
@@ -108,11 +109,14 @@ def _assign_beliefs(rows: Iterable[Row], probabilities: pd.DataFrame) -> None:
 
 
 def _blocks(study: Sequence[Row]) -> list[list[Row]]:
-    """Groups of rows of one study with equal polarity and currency, in report order."""
-    blocks: dict[tuple[bool, str], list[Row]] = {}
+    """Groups of rows of one study with equal polarity and currency, in report order; what has resolved is no
+    duplicate of what is there.
+    """
+    blocks: dict[tuple[bool, bool, str], list[Row]] = {}
     for row in study:
         if row.disposition == "kept":
-            blocks.setdefault((row.positive, row.currency), []).append(row)
+            gone = row.mode != PAPER and says_resolved(row.improved)
+            blocks.setdefault((row.positive, gone, row.currency), []).append(row)
     return [block for block in blocks.values() if len(block) > 1]
 
 

@@ -41,7 +41,7 @@ class SubFinding(_Entry):
     status: Literal["dp", "dn"]
     location: str = ""
     attributes: dict[str, str] = {}
-    strength: float | None = Field(default=None, gt=0.0, le=1.0)
+    strength: float | None = Field(default=None, gt=0.0, lt=1.0)
 
     @field_validator("attributes")
     @classmethod

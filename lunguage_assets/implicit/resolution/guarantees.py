@@ -14,7 +14,7 @@ import pandas as pd
 from lunguage_assets.errors import InvalidTable
 from lunguage_assets.implicit.resolution.accounting import balance, explained_studies
 from lunguage_assets.implicit.rows import BARE, PAPER, Row, by_study, collector_paused, read_rows
-from lunguage_assets.implicit.statements.against import Statements
+from lunguage_assets.implicit.statements.against import Statements, is_present
 from lunguage_assets.implicit.statements.keys import grouped
 from lunguage_assets.implicit.statements.label_file import LabelList, load_label_list
 from lunguage_assets.tables import FINDING_COLUMNS
@@ -142,12 +142,17 @@ def _contradictions(study: list[Row], listed: LabelList) -> list[Violation]:
     ]
 
 
+def _implies(parent: Row) -> bool:
+    """Whether a row can have sub-findings: it is there, and has not resolved."""
+    return parent.positive if parent.mode == PAPER else is_present(parent)
+
+
 def _root(row: Row, by_id: dict[str, Row]) -> str | None:
-    """The original behind a row, through living, positive parents; None without one."""
+    """The original behind a row, through living parents that imply it; None without one."""
     seen = set()
     while row.source == "expansion":
         parent = by_id.get(row.parent_id or "")
-        if parent is None or not parent.positive or row.finding_id in seen:
+        if parent is None or not _implies(parent) or row.finding_id in seen:
             return None
         seen.add(row.finding_id)
         row = parent

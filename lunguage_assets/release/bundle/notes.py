@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from lunguage_assets.explicit.rating.trueskill import BETA
 from lunguage_assets.release.bundle.disclosure import Disclosure
 from lunguage_assets.release.bundle.material import Material
 from lunguage_assets.release.bundle.provenance import Origin
@@ -98,6 +99,7 @@ def readme(version: str, against: Mapping[str, Any] | None, material: Material) 
             "- The judges are rule-based, not language models: probabilities for research need "
             "language models as judges.\n"
         )
+    more += _how_far_apart(material)
     if (structurer := provenance["structurer"]) is not None:
         more += (
             f"- Findings were read in raw reports by a program, not by people: structurer "
@@ -114,6 +116,18 @@ def readme(version: str, against: Mapping[str, Any] | None, material: Material) 
         more=more,
         counts=_counts(origin, disclosure),
         against=_against(against, disclosure),
+    )
+
+
+def _how_far_apart(material: Material) -> str:
+    """How far judges lie apart in reading a sentence, which makes the intervals of p wide or narrow."""
+    apart = float(material.ranking["reading_sd"].iloc[0])
+    measured = material.has_own_ruler and len(material.provenance["members"]) > 1
+    told = "as measured in their comparisons" if measured else "an assumed value: nothing could be measured"
+    most = ", the most that the method allows: they do not agree, and the intervals say so"
+    return (
+        f"- Intervals of p contain that judges place one sentence {apart:.1f} points of mu apart "
+        f"({told}{most if apart >= BETA - 0.05 else ''}).\n"
     )
 
 

@@ -202,6 +202,7 @@ def test_the_minimal_file_loads(tmp_path: Path) -> None:
         ("[[pa]]", "[[sideways]]", 11, "projections"),
         ("strength: 0.5", "strength: 1.5", 13, "strength"),
         ("strength: 0.5", "strength: 0", 13, "strength"),
+        ("strength: 0.5", "strength: 1", 13, "strength"),  # no edge is certain
         ("status: dn", "status: tn", 13, "status"),
         ("finding: redness", "diagnosis: redness", 13, "diagnosis"),
         ("finding: redness", "finding: flu", 13, "finding"),

@@ -364,6 +364,12 @@ def test_idx11_is_not_idx1() -> None:
     assert lost_references(outcome) == {(identity(12), identity(1))}
 
 
+def test_what_has_resolved_never_lends_its_course_to_what_is_there() -> None:
+    rows = [said("pulmonary edema", improved="resolved"), said("pulmonary edema", section="impr")]
+    kept = run(rows).rows.set_index("finding_id").loc[identity(1)]
+    assert kept["improved"] == ""
+
+
 def test_references_to_excluded_history_rows_go_and_are_logged() -> None:
     outcome = run([said("cancer", section="hist"), said("scar", evidence=[0, "s00000001:99"])])
     assert outcome.row(identity(1))["evidence"] == []

@@ -410,12 +410,6 @@ def not_as_supported(tables: Stored) -> None:
     child["prob"] = (child["p_low"] + child["prob"]) / 2
 
 
-def low_above_its_parent(tables: Stored) -> None:
-    rows = by_id(tables)
-    child = next(row for row in rows_where(tables, **POSITIVE) if rows[row["parent_id"]]["support"] < 0.9)
-    child["p_low"] = child["prob"]
-
-
 def fitted_and_stated(tables: Stored, fit: Mapping[str, Any]) -> None:
     """Change a fit and the row that has it alike."""
     row = rows_where(tables, **TENTATIVE | {"status": {"tp"}})[0]
@@ -462,6 +456,7 @@ def of_other(name: str, value: str, table: str = "lunguage_plus_plus") -> Callab
 
 FIT = "a tentative finding has the probability and the interval of its fit"
 SURE = "a tentative finding is never certain: 0 < p < 1"
+CERTAIN_EDGE = "no edge is certain: the interval of a generated row is wider than its parent's"
 NO_BETTER = "a generated row is supported no better than its parent"
 
 GUARANTEED = {
@@ -488,7 +483,7 @@ BELIEVED = {
     NO_BETTER: beyond_its_parent,
     "an implied finding is at least as probable as its parent is supported: p = support": not_as_supported,
     "an implied finding is not above its parent, not by a last digit either": above_by_a_digit,
-    "the lower end of an implied finding is not above its parent's": low_above_its_parent,
+    CERTAIN_EDGE: changed(POSITIVE | {"status": {"dp"}}, p_low=1.0),
     "a sign that is implied to be absent has p half way from 0 to 1 - support": changed(
         GENERATED | {"status": {"dn", "tn"}}, prob=lambda p: p / 2
     ),
