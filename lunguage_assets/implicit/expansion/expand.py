@@ -308,12 +308,14 @@ def _as_published(child: Row, dictionary: PathwayDictionary) -> Callable[[Row], 
 
 
 def _near(row: Row, child: Row) -> bool:
-    """Whether the place of a row is compatible with a child's. The whole lung is no narrower than a row
-    without a place.
+    """Whether the place of a row, as its location and its name tell it ("peribronchial opacity"), is
+    compatible with a child's. The whole lung is no narrower than a row without a place.
     """
-    existing, place = (anatomy().place(of.location_parts) for of in (row, child))
-    parts = place.parts if existing.regions else anatomy().without_wholes(place)
-    return compatible_places(frozenset(existing.parts), frozenset(parts))
+    place_of = anatomy().place
+    existing, place = place_of(row.location_parts), place_of(child.location_parts)
+    regions = existing.regions | place_of((row.ent,)).regions
+    parts = place.parts if regions else anatomy().without_wholes(place)
+    return compatible_places(regions.union(existing.parts), frozenset(parts))
 
 
 def _gives_reason(row: Row, parent: Row) -> bool:

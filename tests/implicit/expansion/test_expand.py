@@ -145,6 +145,7 @@ def test_a_symptom_takes_no_place_and_no_clinical_attributes() -> None:
         (said("cardiomegaly", "tp", p=0.6), said("enlargement", location="cardiac silhouette"), 0),
         (said("CHF"), said("heart size", measurement="increased"), 0),
         (said("pulmonary edema"), said("pleural fluid"), 1),
+        (said("bronchitis"), said("peribronchial opacity", location="both lower lobes"), 0),
         (
             said("pneumothorax", "tp", p=0.3, location="right", evidence=(identity(1),)),
             said("lucency", location="right apex"),
