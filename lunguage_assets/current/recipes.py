@@ -256,7 +256,7 @@ RECIPES: Mapping[str, Recipe] = {
             Input("finding_courses", side=True, optional=True),
         ),
         ("release settings", "labels", "statements", "split"),
-        code="5",
+        code="6",
         by_query=True,
     ),
 }

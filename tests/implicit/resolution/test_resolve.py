@@ -10,9 +10,7 @@ from invented_reports import STUDY, AlikeEmbedder, Outcome, dictionary, identity
 from resolved_again import resolve_again
 
 from lunguage_assets.implicit.expansion.expand import expand
-from lunguage_assets.implicit.resolution.guarantees import (
-    violations,
-)
+from lunguage_assets.implicit.resolution.guarantees import LIVING_PARENT, violations
 from lunguage_assets.implicit.resolution.resolve import resolve
 from lunguage_assets.tables import (
     ACCOUNTING,
@@ -363,6 +361,13 @@ def test_idx11_is_not_idx1() -> None:
     outcome = run(rows)
     assert outcome.row(identity(12))["evidence"] == [identity(11), "~pleural effusion, idx11"]
     assert lost_references(outcome) == {(identity(12), identity(1))}
+
+
+def test_a_sub_finding_of_what_has_resolved_breaks_the_guarantee_of_a_living_parent() -> None:
+    rows = run([said("pulmonary edema")]).rows
+    assert violations(rows) == []
+    rows.loc[rows["source"] == "original", "improved"] = "resolved"
+    assert {found.guarantee for found in violations(rows)} == {LIVING_PARENT}
 
 
 def test_what_has_resolved_never_lends_its_course_to_what_is_there() -> None:

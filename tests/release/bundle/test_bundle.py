@@ -514,6 +514,11 @@ def test_other_pathways_make_a_new_version_with_other_rows(invented: Made, tmp_p
     assert "finding: density" in (written.folder / "open" / "pathways.yaml").read_text()
 
 
+def test_the_readme_says_how_far_judges_lie_apart_and_whether_that_was_measured(version: Path) -> None:
+    text = (version / "README.md").read_text()
+    assert "judges place one sentence 3.0 points of mu apart (an assumed value" in text
+
+
 @pytest.mark.usefixtures("unreported")
 def test_another_belief_is_a_changed_row(invented: Made, tmp_path: Path) -> None:
     write(invented, tmp_path / "panel", "first")

@@ -1,0 +1,133 @@
+"""What rows say of one label of one study, and which of them speaks for it (implicit.md section 6).
+
+The rules are those of `labels.py`, which reads the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from lunguage_assets.implicit.statements.places import anatomy
+
+
+@dataclass(slots=True)
+class Claim:
+    """What one row says of one label; `order` is the place of the row's own status in rule 3."""
+
+    finding_id: str
+    status: str
+    stated: bool
+    support: float
+    order: int
+    p: float
+    p_low: float
+    p_high: float
+    p_source: str
+    is_bound: bool
+    place: tuple[str, ...] = ()
+    refinements: frozenset[str] = frozenset()
+    denies_only_more: bool = False
+    """"No other fracture", "heart size at the upper limit of normal": denies nothing stated elsewhere."""
+    by_other: bool = False
+    """Concluded from another label."""
+    member: str = ""
+    """Which finding it is of a label that is a family of them: no hamartoma is no denial of a nodule."""
+
+    @property
+    def present(self) -> bool:
+        return self.status[1] == "p"
+
+    @property
+    def strength(self) -> tuple[float, int]:
+        """What the higher of wins; the report outranks what was generated only where two contradict each
+        other.
+        """
+        return self.support, -self.order
+
+    def overrules(self, claim: Claim) -> bool:
+        """Whether this denial leaves nothing of a claim of presence that the report does not state too."""
+        if not self._reaches(claim):
+            return False
+        return self.stated if self.stated != claim.stated else self.strength > claim.strength
+
+    def disputes(self, claim: Claim) -> bool:
+        """Whether the report says both."""
+        said = self.stated and claim.stated and not (self.by_other or claim.by_other)
+        return said and self._reaches(claim)
+
+    def _reaches(self, claim: Claim) -> bool:
+        """Whether this denial is about what the claim says, at its place."""
+        if self.denies_only_more or not self.refinements <= claim.refinements:
+            return False
+        if self.member and claim.member and self.member != claim.member:
+            return False
+        return anatomy().covers(self.place, claim.place)
+
+
+@dataclass(slots=True)
+class Said:
+    """All claims about one label of one study, presence and denial apart, and whether it was named as
+    past.
+    """
+
+    present: list[Claim] = field(default_factory=list)
+    denied: list[Claim] = field(default_factory=list)
+    past: bool = False
+    both: bool = False
+    """Whether a stated row was removed because the report states the opposite too."""
+
+    def add(self, claim: Claim) -> None:
+        (self.present if claim.present else self.denied).append(claim)
+
+    def decided(self) -> Claim | None:
+        """The claim that speaks for the label; None when nothing current was said, or the report says
+        both.
+        """
+        return self.verdict()[0]
+
+    def verdict(self) -> tuple[Claim | None, bool]:
+        """The claim that speaks for the label, and whether the report says both, so that none does."""
+        claim = _decided(self.present, self.denied)
+        both = self._contradictory(claim)
+        return None if both else claim, both
+
+    def contradictory(self) -> bool:
+        """Whether the report says that the label is present and that it is not."""
+        return self.verdict()[1]
+
+    def _contradictory(self, claim: Claim | None) -> bool:
+        if claim is not None and claim.present and claim.stated:
+            return False
+        if self.both or not (self.present and self.denied):
+            return self.both
+        return any(denial.disputes(presence) for denial in self.denied for presence in self.present)
+
+    def stated(self) -> Claim | None:
+        """The claim that speaks for the label in the report's own words; None when they say nothing now."""
+        claim = _decided(
+            *([claim for claim in claims if claim.stated] for claims in (self.present, self.denied))
+        )
+        return None if self._contradictory(claim) else claim
+
+    def denied_at_place(self, decided: Claim) -> bool:
+        return not decided.present and all(denial.place for denial in self.denied)
+
+
+def _decided(present: Sequence[Claim], denied: Sequence[Claim]) -> Claim | None:
+    standing = present
+    if present and denied:
+        standing = [
+            claim
+            for claim in present
+            if not any(denial.overrules(claim) or denial.disputes(claim) for denial in denied)
+        ]
+    left = standing or denied
+    return left[0] if len(left) == 1 else min(left, key=_first, default=None)
+
+
+def _first(claim: Claim) -> tuple[float, int, bool, int, str]:
+    """Sorts the claim that speaks first: highest support, then rule 3's order, the report first, then the
+    row's id.
+    """
+    return -claim.support, claim.order, not claim.stated, len(claim.finding_id), claim.finding_id
