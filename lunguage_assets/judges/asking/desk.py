@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from lunguage_assets.judges.ledger import claims
+from lunguage_assets.judges.ledger import claims, spending
 from lunguage_assets.judges.ledger.attempts import Attempt, Entry
 from lunguage_assets.judges.ledger.claims import Terms, Verdict, Wish
 from lunguage_assets.judges.ledger.ledger import Ledger, LedgerError
@@ -59,7 +59,7 @@ class Desk:
 
         def work(connection: Connection) -> tuple[dict[str, Entry], set[str]]:
             self._ledger.end_dead(connection)
-            return settled(connection, keys), claims.claimed(connection, keys)
+            return settled(connection, keys), set(claims.claimed(connection, keys))
 
         return await asyncio.to_thread(self._ledger.transaction, work)
 
@@ -129,7 +129,7 @@ class Desk:
         """Signs of life, while calls take long."""
 
         def work(connection: Connection) -> None:
-            now = claims.clock(connection)
+            now = spending.clock(connection)
             claims.prolong(connection, self._owner, now + self._ledger.lease_s)
             claims.prune(connection, now)
 

@@ -12,7 +12,7 @@ import itertools
 import math
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Generic, Literal, TypeVar
 
 from lunguage_assets.errors import LunguageError, MethodError
@@ -26,6 +26,9 @@ from lunguage_assets.judges.asking.budget import (
 )
 from lunguage_assets.judges.asking.desk import Desk
 from lunguage_assets.judges.asking.limiter import Leave, Limiter
+from lunguage_assets.judges.asking.outcome import JudgeIncomplete as JudgeIncomplete
+from lunguage_assets.judges.asking.outcome import Settled as Settled
+from lunguage_assets.judges.asking.outcome import settled_as as settled_as
 from lunguage_assets.judges.asking.progress import Calls, Progress
 from lunguage_assets.judges.asking.recording import Parse, Recording
 from lunguage_assets.judges.ledger.attempts import Attempt, Entry, request_key
@@ -50,33 +53,6 @@ _ROUNDS = itertools.count(1)
 def next_round() -> int:
     """The number of a round of questions, for `Progress`."""
     return next(_ROUNDS)
-
-
-class JudgeIncomplete(LunguageError):
-    """A judge left questions without an answer; all others are in the ledger. `missing` of `total` distinct
-    questions.
-    """
-
-    def __init__(self, judge: str, missing: int, total: int, reason: str) -> None:
-        self.judge, self.missing, self.total = judge, missing, total
-        super().__init__(
-            f"judge {judge!r}: {missing} of {total} questions have no answer ({reason}). The "
-            f"other {total - missing} are in the ledger;"
-            " run again, and only the missing ones are asked."
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Settled(Generic[T]):
-    """How one request is settled: its value, or None when it is invalid for good after `tries` replies."""
-
-    key: str
-    value: T | None = field(repr=False)
-    tries: int
-
-    @property
-    def valid(self) -> bool:
-        return self.value is not None
 
 
 async def ask(
@@ -121,18 +97,6 @@ async def ask(
     entries = await run.settle(dict(zip(keys, requests, strict=True)))
     settled = {key: settled_as(judge, entry, parse) for key, entry in entries.items()}
     return [settled[key] for key in keys]
-
-
-def settled_as(judge: str, entry: Entry, parse: Parse[T]) -> Settled[T]:
-    """An entry read again."""
-    value = parse(entry.answer) if entry.valid and entry.answer is not None else None
-    if entry.valid and value is None:
-        raise MethodError(
-            f"judge {judge!r}: a recorded valid answer cannot be read by this version (key {entry.key[:12]});"
-            " expected the parser that recorded it. Change the prompt templates' version "
-            "together with the parser."
-        )
-    return Settled(entry.key, value, entry.tries)
 
 
 class _Run(Generic[T]):

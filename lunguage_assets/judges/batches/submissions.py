@@ -32,7 +32,7 @@ from sqlalchemy import (
 )
 
 from lunguage_assets.judges.asking.budget import Budget
-from lunguage_assets.judges.ledger import claims
+from lunguage_assets.judges.ledger import claims, spending
 from lunguage_assets.judges.ledger.attempts import Attempt, now
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.ledger.reading import CHUNK, OPEN_BATCHES, settled
@@ -157,7 +157,7 @@ class Submissions:
         def write(connection: Connection) -> list[str]:
             self._ledger.end_dead(connection)
             taken = settled(connection, keys).keys() | _holding(connection, keys).keys()
-            taken |= claims.claimed(connection, keys)
+            taken |= claims.claimed(connection, keys).keys()
             free = [key for key in keys if key not in taken]
             if free:
                 part_usd = worst_usd * len(free) / len(keys)
@@ -169,8 +169,8 @@ class Submissions:
                     for position, key in enumerate(free)
                 ]
                 connection.execute(insert(_QUESTIONS), questions)
-                reserved = {"batch": intended.name, "worst": claims.billionths(part_usd)}
-                connection.execute(insert(claims.RESERVED).values(**reserved))
+                reserved = {"batch": intended.name, "worst": spending.billionths(part_usd)}
+                connection.execute(insert(spending.RESERVED).values(**reserved))
             return free
 
         return self._ledger.transaction(write)
@@ -246,11 +246,11 @@ def _require_room(connection: Connection, budget: Budget, judge: str, worst_usd:
 
 def _release(connection: Connection, name: str, attempts: Sequence[Attempt]) -> None:
     """A batch's money is no longer reserved; answers of unknown cost have cost their part of it."""
-    of_batch = claims.RESERVED.c.batch == name
-    worst = connection.scalar(select(claims.RESERVED.c.worst).where(of_batch)) or 0
-    connection.execute(delete(claims.RESERVED).where(of_batch))
+    of_batch = spending.RESERVED.c.batch == name
+    worst = connection.scalar(select(spending.RESERVED.c.worst).where(of_batch)) or 0
+    connection.execute(delete(spending.RESERVED).where(of_batch))
     unknown = [attempt.time for attempt in attempts if attempt.cost_usd is None]
-    claims.spend(connection, [(time, int(worst) // len(attempts)) for time in unknown])
+    spending.spend(connection, [(time, int(worst) // len(attempts)) for time in unknown])
 
 
 def _holding(connection: Connection, keys: Sequence[str]) -> dict[str, str]:

@@ -9,7 +9,7 @@ writers (`Ledger.transaction`); who waits for what is decided in `asking/desk.py
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -21,7 +21,6 @@ from sqlalchemy import (
     Connection,
     Double,
     Index,
-    PrimaryKeyConstraint,
     String,
     Table,
     Text,
@@ -30,15 +29,13 @@ from sqlalchemy import (
     delete,
     func,
     insert,
-    literal,
-    literal_column,
     select,
-    text,
     update,
 )
 
 from lunguage_assets.judges.ledger.attempts import Entry
-from lunguage_assets.judges.ledger.reading import ATTEMPTS, BILLIONTHS, CHUNK, METADATA, settled
+from lunguage_assets.judges.ledger.reading import BILLIONTHS, CHUNK, METADATA, settled
+from lunguage_assets.judges.ledger.spending import CLOCKS, billionths, clock, forget_days_before, spend, spent
 
 LEASE_S = 60.0
 """A claim lasts so long after its owner's last sign of life."""
@@ -50,8 +47,6 @@ WINDOW_S = 60.0
 LOOK_AGAIN_S = 0.25
 _LONGEST_WAIT_S = 5.0
 
-_MINUTE = len("2026-03-01T12:00")
-_DAY_S = 24 * 3600.0
 
 ASKERS = Table(
     "judge_askers",
@@ -95,32 +90,6 @@ SENT = Table(
     Index("judge_sent_at", "judge", "model", "at"),
 )
 """Calls of the last minute of judges that have a rate limit."""
-
-SPENDING = Table(
-    "judge_spending",
-    METADATA,
-    Column("minute", String(_MINUTE), nullable=False),
-    Column("spent", BigInteger, nullable=False),
-    PrimaryKeyConstraint("minute"),
-)
-"""Billionths of dollars by minute; what nobody knows at its worst."""
-
-RESERVED = Table(
-    "judge_reserved",
-    METADATA,
-    Column("batch", String(32), primary_key=True),
-    Column("worst", BigInteger, nullable=False),
-)
-"""Money of batches that are out with a provider."""
-
-_CLOCKS: Mapping[str, ColumnElement[float]] = {
-    "sqlite": literal_column("(julianday('now') - 2440587.5) * 86400.0", Double()),
-    "postgresql": literal_column("extract(epoch FROM clock_timestamp())", Double()),
-}
-_MINUTES = {
-    "sqlite": text("SELECT strftime('%Y-%m-%dT%H:%M', :at, 'unixepoch')"),
-    "postgresql": text("SELECT to_char(to_timestamp(:at) AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI')"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,16 +144,6 @@ class Verdict:
     spent_usd: float = 0.0
 
 
-def clock(connection: Connection) -> float:
-    """Seconds since 1970 by the database's clock, which all processes share."""
-    return float(connection.scalar(select(_CLOCKS[connection.dialect.name])) or 0.0)
-
-
-def billionths(usd: float) -> int:
-    """Dollars as they are added up here: the same sum in any order."""
-    return round(usd * BILLIONTHS)
-
-
 # --- who asks
 
 
@@ -205,7 +164,7 @@ class Asker:
 
 def askers(connection: Connection) -> tuple[float, list[Asker]]:
     """The database's time, and everybody who asks."""
-    rows = connection.execute(select(_CLOCKS[connection.dialect.name], ASKERS)).all()
+    rows = connection.execute(select(CLOCKS[connection.dialect.name], ASKERS)).all()
     found = [Asker(*row[1:]) for row in rows]
     return (float(rows[0][0]) if rows else clock(connection)), found
 
@@ -254,24 +213,25 @@ def claim(
     for wish in wishes:
         if (entry := entries.get(wish.key)) is not None:
             verdicts.append(Verdict("settled", entry))
-        elif wish.key in taken:
-            verdicts.append(Verdict("taken"))
+        elif wish.key in taken:  # by this very call, where a commit succeeded and its word was lost
+            verdicts.append(Verdict("go" if taken[wish.key] == wish.receipt else "taken"))
         else:
             verdicts.append(room.verdict(wish))
             if verdicts[-1].kind == "go":
                 granted.append(wish)
-                taken.add(wish.key)
+                taken[wish.key] = wish.receipt
     if granted:
         _insert(connection, owner, terms, granted, now)
     return verdicts
 
 
-def claimed(connection: Connection, keys: Sequence[str]) -> set[str]:
-    """Those of `keys` that somebody asks."""
-    found: set[str] = set()
+def claimed(connection: Connection, keys: Sequence[str]) -> dict[str, str]:
+    """Those of `keys` that somebody asks, and the receipt of the call."""
+    found: dict[str, str] = {}
     for start in range(0, len(keys), CHUNK):
         those = CLAIMS.c.key.in_(keys[start : start + CHUNK])
-        found.update(connection.scalars(select(CLAIMS.c.key).where(those)))
+        rows = connection.execute(select(CLAIMS.c.key, CLAIMS.c.receipt).where(those))
+        found.update((key, receipt) for key, receipt in rows)
     return found
 
 
@@ -361,16 +321,7 @@ def _of(table: Table, terms: Terms) -> ColumnElement[bool]:
     return (table.c.judge == terms.judge) & (table.c.model == terms.model)
 
 
-# --- money
-
-
-def spent(connection: Connection, now: float) -> int:
-    """Billionths of dollars of the last 24 hours, by anybody, batches that are out at their worst."""
-    since = connection.scalar(_MINUTES[connection.dialect.name], {"at": now - _DAY_S})
-    of_day = select(func.sum(SPENDING.c.spent)).where(SPENDING.c.minute >= since)
-    return int(connection.scalar(of_day) or 0) + int(
-        connection.scalar(select(func.sum(RESERVED.c.worst))) or 0
-    )
+# --- ends
 
 
 def _reserved(connection: Connection) -> int:
@@ -383,17 +334,6 @@ def over_day(connection: Connection, daily_usd: float | None, worst_usd: float) 
         return None
     gone = spent(connection, clock(connection)) + _reserved(connection)
     return gone / BILLIONTHS if gone + billionths(worst_usd) > billionths(daily_usd) else None
-
-
-def spend(connection: Connection, by_time: Iterable[tuple[str, int]]) -> None:
-    """Add billionths of dollars to the minutes of these times (see `attempts.moment`)."""
-    minutes: dict[str, int] = {}
-    for time, amount in by_time:
-        minutes[time[:_MINUTE]] = minutes.get(time[:_MINUTE], 0) + amount
-    for minute, amount in minutes.items():
-        more = update(SPENDING).where(SPENDING.c.minute == minute).values(spent=SPENDING.c.spent + amount)
-        if amount and connection.execute(more).rowcount == 0:
-            connection.execute(insert(SPENDING).values(minute=minute, spent=amount))
 
 
 def end(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -421,19 +361,6 @@ def end(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def prune(connection: Connection, now: float) -> None:
-    """Drop what no limit asks for any more."""
+    """Drop what no limit and no budget asks for any more."""
     connection.execute(delete(SENT).where(SENT.c.at < now - WINDOW_S))
-    since = connection.scalar(_MINUTES[connection.dialect.name], {"at": now - 2 * _DAY_S})
-    connection.execute(delete(SPENDING).where(SPENDING.c.minute < since))
-
-
-def seed(connection: Connection) -> None:
-    """A ledger from before has spent what its attempts say."""
-    now = clock(connection)
-    since = connection.scalar(_MINUTES[connection.dialect.name], {"at": now - _DAY_S})
-    rows = connection.execute(
-        select(ATTEMPTS.c.time, ATTEMPTS.c.cost_usd).where(
-            ATTEMPTS.c.time >= literal(since), ATTEMPTS.c.cost_usd.is_not(None)
-        )
-    )
-    spend(connection, [(row[0], billionths(row[1])) for row in rows])
+    forget_days_before(connection, now)

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, Engine, delete, func, insert, inspect, select
 from sqlalchemy.exc import InterfaceError, OperationalError
 
-from lunguage_assets.judges.ledger import claims, exchange
+from lunguage_assets.judges.ledger import claims, exchange, spending
 from lunguage_assets.judges.ledger.attempts import Attempt, Entry, lost, lost_receipt, storable
 from lunguage_assets.judges.ledger.ledger_place import LedgerError as LedgerError
 from lunguage_assets.judges.ledger.ledger_place import (
@@ -121,7 +121,7 @@ class Ledger(LedgerReader):
         worst.
         """
         self.add(connection, [lost(call) for call in calls])
-        claims.spend(connection, [(call["time"], call["worst"]) for call in calls])
+        spending.spend(connection, [(call["time"], call["worst"]) for call in calls])
 
     def in_flight(self) -> int:
         """How many calls are claimed and not answered yet, after those of dead processes were counted as
@@ -214,7 +214,7 @@ class Ledger(LedgerReader):
 
     def _create(self) -> None:
         def create(connection: Connection) -> None:
-            before = inspect(connection).has_table(claims.SPENDING.name)
+            before = inspect(connection).has_table(spending.SPENDING.name)
             METADATA.create_all(connection)
             found = {column["name"] for column in inspect(connection).get_columns(ATTEMPTS.name)}
             if missing := {column.name for column in ATTEMPTS.columns} - found:
@@ -224,7 +224,7 @@ class Ledger(LedgerReader):
                     " Name another place, or import an export of it."
                 )
             if not before:
-                claims.seed(connection)
+                spending.seed(connection)
 
         self._write(create)
 

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from lunguage_assets.judges.ledger import claims
+from lunguage_assets.judges.ledger import claims, spending
 from lunguage_assets.judges.ledger.attempts import Attempt, moment, now
 from lunguage_assets.judges.ledger.claims import Terms, Verdict, Wish
 from lunguage_assets.judges.ledger.ledger import Ledger
@@ -79,6 +79,13 @@ def test_a_question_is_claimed_by_one_until_it_is_answered(place: str) -> None:
     assert (verdict.kind, verdict.entry.answer if verdict.entry else None) == ("settled", "A")
 
 
+def test_a_claim_that_was_committed_without_word_of_it_is_granted_when_it_is_tried_again(place: str) -> None:
+    asked = Asked(Ledger.open(place))
+    assert [asked.kinds("a", wish(1)) for _ in range(2)] == [["go"], ["go"]]
+    asked.ledger.record(answered(1))
+    assert asked.ledger.in_flight() == 0
+
+
 def test_a_failure_or_giving_back_frees_a_question_at_once(place: str) -> None:
     asked = Asked(Ledger.open(place))
     asked.claim("a", wish(1), wish(2))
@@ -122,7 +129,7 @@ def test_a_clock_that_was_set_back_does_not_keep_the_dead_alive(place: str) -> N
 
 def test_the_days_money_is_reserved_with_the_claim_and_unknown_costs_count_at_their_worst(place: str) -> None:
     ledger = Ledger.open(place)
-    asked = Asked(ledger, ledger.transaction(claims.clock))
+    asked = Asked(ledger, ledger.transaction(spending.clock))
     day = {"daily_usd": 1.0}
     assert asked.kinds("a", wish(1, worst_usd=0.75), **day) == ["go"]
     assert asked.kinds("b", wish(2, worst_usd=0.5), **day) == ["wait"]
@@ -141,7 +148,7 @@ def test_yesterday_does_not_count(place: str) -> None:
     ledger = Ledger.open(place)
     for hours, number in ((25, 1), (23, 2)):
         ledger.record(answered(number, time=moment(datetime.now(UTC) - timedelta(hours=hours))))
-    asked = Asked(ledger, ledger.transaction(claims.clock))
+    asked = Asked(ledger, ledger.transaction(spending.clock))
     (verdict,) = asked.claim("a", wish(3, worst_usd=0.5), daily_usd=0.5)
     assert verdict.spent_usd == 0.25
 
@@ -182,10 +189,10 @@ def test_a_ledger_from_before_gets_its_tables_and_knows_what_the_last_day_has_co
     ledger.record_all([answered(1), answered(2)])
     ledger.close()
     with sqlite3.connect(place) as old:
-        for table in (claims.ASKERS, claims.CLAIMS, claims.SENT, claims.SPENDING, claims.RESERVED):
+        for table in (claims.ASKERS, claims.CLAIMS, claims.SENT, spending.SPENDING, spending.RESERVED):
             old.execute(f"DROP TABLE {table.name}")
     ledger = Ledger.open(place)
-    assert ledger.transaction(lambda c: claims.spent(c, claims.clock(c))) == claims.billionths(0.5)
+    assert ledger.transaction(lambda c: spending.spent(c, spending.clock(c))) == spending.billionths(0.5)
     assert Asked(ledger).kinds("a", wish(1), wish(3)) == ["settled", "go"]
 
 
@@ -262,7 +269,7 @@ class Claiming(RuleBasedStateMachine):
         if hasattr(self, "held"):
             keys = [key_of(number) for number in range(5)]
             found = self.asked.ledger.transaction(lambda c: claims.claimed(c, keys))
-            assert found == {key_of(number) for number in self.held}
+            assert found.keys() == {key_of(number) for number in self.held}
             assert self.asked.ledger.lost() == self.lost
 
 
