@@ -162,7 +162,7 @@ class Chosen:
         if ranker is not None and ranker not in judges.rankers:
             known = ", ".join(judges.rankers)
             raise ConfigurationError(
-                f"--ranker: {ranker!r} is unknown; expected one of {known}."
+                f"ranker {ranker!r} (--ranker) is unknown; expected one of {known}."
                 f"{did_you_mean(ranker, judges.rankers)}"
             )
         return judges

@@ -253,7 +253,8 @@ def test_execute_all_on_the_page_of_an_asset_looks_at_all_that_is_stored(ui: UI,
     browser.wait_for("Launched run")
     browser.open(f"{ui.url}/runs", "Runs")
     browser.wait_for("conflict_free on lunguage_plus_plus")
-    browser.wait_until("!/Queued|Starting|Started/.test(document.body.innerText)", "the run does not end")
+    at_work = r"/^(Queued|Starting|Started)$/m.test(document.body.innerText)"
+    browser.wait_until(f"!{at_work}", "the run does not end")
     assert "Failure" not in browser.evaluate("document.body.innerText")
 
 

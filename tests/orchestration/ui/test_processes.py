@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -43,3 +44,5 @@ def test_the_code_location_has_the_same_name_wherever_it_is_served(tmp_path: Pat
         assert location["grpc_server"]["location_name"] == LOCATION
     (location,) = yaml.safe_load((ROOT / "workspace.yaml").read_text())["load_from"]
     assert location["python_module"] == LOCATION
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["dg"]["project"]
+    assert project["code_location_name"] == LOCATION
