@@ -56,4 +56,5 @@ def studies_frame(accounts: pd.DataFrame, reports: pd.DataFrame, split: pd.Serie
     joined["study_number"] = joined["study_id"].str[1:].astype("int64")
     joined["subject_number"] = joined["subject_id"].str[1:].astype("int64")
     joined["split"] = joined["study_number"].map(split).astype(object)
-    return STUDIES.frame(joined.sort_values(["subject_number", "study_number"]).to_dict("list"))
+    ordered = joined.sort_values(["subject_number", "study_number"])
+    return STUDIES.frame({name: ordered[name].tolist() for name in STUDIES.names})
