@@ -116,7 +116,7 @@ def _in_package(path: Path) -> list[str]:
     try:
         with zipfile.ZipFile(path) as package:
             names = [item.filename for item in package.infolist() if not item.is_dir()]
-    except (zipfile.BadZipFile, OSError, ValueError) as error:
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
         raise InputError(
             path.name,
             f"a package that cannot be opened ({type(error).__name__})",

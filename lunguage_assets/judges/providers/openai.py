@@ -62,7 +62,9 @@ class OpenAIProvider(SdkProvider):
             return self._module.AsyncAzureOpenAI(
                 azure_endpoint=self._endpoint.base_url, api_version=self._endpoint.api_version, **shared
             )
-        return self._module.AsyncOpenAI(base_url=self._endpoint.base_url, **shared)
+        # Said again as a header: OPENAI_CUSTOM_HEADERS may hold another key, which would go before this one.
+        own = {"Authorization": f"Bearer {shared['api_key']}"}
+        return self._module.AsyncOpenAI(base_url=self._endpoint.base_url, default_headers=own, **shared)
 
     def _body(self, request: Request) -> dict[str, Any]:
         body: dict[str, Any] = {"store": False} if self._binding.provider == "openai" else {}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import os
 import zipfile
+from io import BytesIO
 from pathlib import Path
 
 import pandas as pd
@@ -170,6 +172,24 @@ def test_damaged_files_and_members_cost_themselves(tmp_path: Path) -> None:
         package.writestr("files/p10/p10000032/s50000002.txt", "A large effusion.")
     path.write_bytes(path.read_bytes().replace(b"A large effusion.", b"A large confusion"))
     assert outcome(received(folder)) == (1, ["unreadable-file"], [])
+
+
+@given(st.lists(st.tuples(st.integers(0, 10_000), st.integers(0, 255)), max_size=6))
+@examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_package_with_any_bytes_exchanged_is_read_or_refused(
+    tmp_path: Path, exchanged: list[tuple[int, int]]
+) -> None:
+    stream = BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as package:
+        for name in ("p1/1.txt", "../2.txt.gz", "/3.txt"):
+            package.writestr(name, b"No effusion.")
+    content = bytearray(stream.getvalue())
+    for place, value in exchanged:
+        content[-1 - place % len(content)] = value
+    (tmp_path / "reports.zip").write_bytes(content)
+    with contextlib.suppress(InputError):
+        taken = received(tmp_path)
+        assert len(taken.report_texts) + len(taken.rejected) <= 3
 
 
 def test_broken_records_of_a_table_cost_themselves(tmp_path: Path) -> None:

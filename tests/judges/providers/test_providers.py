@@ -375,6 +375,8 @@ def test_headers_that_the_environment_holds_for_a_service_go_to_no_other_server(
         monkeypatch.setenv(name, value)
     ask(made(provider, server), comparison())
     assert "hush" not in str([arrival.headers for arrival in server.arrivals])
+    if provider == "openai":
+        assert server.calls[0].headers["authorization"] == "Bearer key-o"
 
 
 @pytest.mark.parametrize(
