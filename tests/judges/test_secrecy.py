@@ -116,7 +116,7 @@ def server() -> Iterator[LoopbackServer]:
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory, server: LoopbackServer) -> Runs:
     made = Runs(tmp_path_factory.mktemp("secrecy"), server.url)
-    assert planted.write_corpus(made.folder / "delivered", 6) > 4
+    assert planted.write_corpus(made.folder / "delivered", 8) > 5
     shutil.copytree(made.folder / "delivered", made.folder / "headless")
     planted.write_rows(made.folder / "headless", planted.read_rows(made.folder / "delivered"), header=False)
     planted.write_home(made.first)
