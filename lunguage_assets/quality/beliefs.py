@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from lunguage_assets.errors import InvalidTable
 from lunguage_assets.explicit.fit.probability import Anchor, calibrate
 from lunguage_assets.implicit.expansion.belief import KEPT_ABOVE
+from lunguage_assets.implicit.merging.beliefs import ALTERNATIVE
+from lunguage_assets.implicit.rows import CLAIM_DECIMALS
 
 TOLERANCE = 1e-9
 PAPER = "paper"
@@ -94,11 +96,17 @@ def fit_rules(rows: pd.DataFrame, fitted: pd.DataFrame) -> list[Rule]:
     that break it.
     """
     columns = ["prob", "p_low", "p_high", "p_source"]
-    of_fit = fitted.set_index("finding_id").rename(columns={"p": "prob"})[columns]
+    of_fit = fitted.set_index("finding_id").rename(columns={"p": "prob"})[columns].round(CLAIM_DECIMALS)
     expected = of_fit.reindex(rows["finding_id"])
     same = np.logical_and.reduce([rows[name].to_numpy() == expected[name].to_numpy() for name in columns])
+    raised = _is(rows, "p_source", ALTERNATIVE) & (rows["prob"].to_numpy() > expected["prob"].to_numpy())
     tentative = _is(rows, "source", "original") & rows["status"].isin(["tp", "tn"]).to_numpy(dtype=bool)
-    return [("a tentative finding has the probability and the interval of its fit", tentative & ~same)]
+    return [
+        (
+            "a tentative finding has the probability and the interval of its fit, or more as an alternative",
+            tentative & ~same & ~raised,
+        )
+    ]
 
 
 def refuse_broken_beliefs(rows: pd.DataFrame, fitted: pd.DataFrame) -> None:

@@ -38,6 +38,7 @@ from lunguage_assets.implicit.resolution.guarantees import (
     WHOLE_REFERENCES,
     violations,
 )
+from lunguage_assets.implicit.rows import CLAIM_DECIMALS
 from lunguage_assets.implicit.statements.places import place_parts
 from lunguage_assets.quality.beliefs import belief_rules, fit_rules, place_rules
 from lunguage_assets.release.bundle import bundle
@@ -420,7 +421,7 @@ def fitted_and_stated(tables: Stored, fit: Mapping[str, Any]) -> None:
 
 def off_the_line(tables: Stored) -> None:
     row = rows_where(tables, **TENTATIVE | {"status": {"tp"}})[0]
-    fitted_and_stated(tables, {"p": (row["prob"] + row["p_high"]) / 2})
+    fitted_and_stated(tables, {"p": round((row["prob"] + row["p_high"]) / 2, CLAIM_DECIMALS)})
 
 
 def knows_nothing_and_is_sure(tables: Stored) -> None:
@@ -454,7 +455,7 @@ def of_other(name: str, value: str, table: str = "lunguage_plus_plus") -> Callab
     return change
 
 
-FIT = "a tentative finding has the probability and the interval of its fit"
+FIT = "a tentative finding has the probability and the interval of its fit, or more as an alternative"
 SURE = "a tentative finding is never certain: 0 < p < 1"
 CERTAIN_EDGE = "no edge is certain: the interval of a generated row is wider than its parent's"
 NO_BETTER = "a generated row is supported no better than its parent"
