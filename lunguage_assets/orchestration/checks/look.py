@@ -239,8 +239,8 @@ def looked_at_together(
                 for check in chosen:
                     if keys in stored[check.table]:
                         found[check].append(check.evaluation(look, partition_key(dimensions, keys)))
-                        yield found[check][-1]
-            for check in chosen:
+            for check in chosen:  # the UI shows the last of the partitions first
+                yield from sorted(found[check], key=lambda evaluation: not evaluation.passed)
                 yield check.summary(found[check], alone)
                 yield dg.Output(None, check.spec(partitions).get_python_identifier())
 

@@ -164,6 +164,8 @@ def test_a_look_at_all_that_is_stored_names_the_partitions_that_fail(small: Smal
     accounts = read_table(ACCOUNTING, good)
     store_unchecked(ACCOUNTING, accounts.assign(balanced=False), good.with_name("broken.parquet"))
     found = checked_without_a_partition(small, "accounting")
+    of_partitions = [partition for name, partition in found if name == "accounts_balance"]
+    assert of_partitions == ["panel|first", "panel|broken", None], "the UI shows what fails"
     assert found["accounts_balance", "panel|first"].passed
     whole = found["accounts_balance", None]
     assert not whole.passed
