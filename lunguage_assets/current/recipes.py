@@ -249,8 +249,8 @@ RECIPES: Mapping[str, Recipe] = {
             Input("audited_labels", side=True, optional=True),
             Input("finding_courses", side=True, optional=True),
         ),
-        ("release settings", "labels", "statements"),
-        code="3",
+        ("release settings", "labels", "statements", "split"),
+        code="4",
         by_query=True,
     ),
 }
