@@ -66,7 +66,7 @@ def judge_of(ledger: Ledger, url: str, *, daily: float | None = None, **limits: 
         model="model-1",
         base_url=f"{url}/v1",
         params={"max_tokens": 100},
-        limits=LIMITS.model_copy(update=limits),
+        limits=LIMITS.model_copy(update={"timeout_s": 60.0, **limits}),
     )
     budget = None if daily is None else Budget(None, daily)
     asker = Asker("one", provider_of("one", slot, KEYS), ledger, slot.limits, price=PRICE, budget=budget)
