@@ -73,6 +73,7 @@ class Reads:
             "statements": lambda: _of_file(resource("statements.yaml")),
             "expert responses": lambda: _of_file(home.expert_responses) + _of_file(home.expert_descriptions),
             "outcomes": lambda: _of_file(home.outcomes),
+            "split": lambda: _of_file(home.split_file),
             "release settings": lambda: fingerprint(
                 self.settings.release.model_dump(include={"small_cells"})
             ),

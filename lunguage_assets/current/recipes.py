@@ -251,8 +251,8 @@ RECIPES: Mapping[str, Recipe] = {
             Input("audited_labels", side=True, optional=True),
             Input("finding_courses", side=True, optional=True),
         ),
-        ("release settings", "labels", "statements"),
-        code="4",
+        ("release settings", "labels", "statements", "split"),
+        code="5",
         by_query=True,
     ),
 }

@@ -112,6 +112,12 @@ class Home:
         return _if_there(self.root / "blacklist.yaml")
 
     @property
+    def split_file(self) -> Path:
+        """Optional parts of the official split by study, as MIMIC-CXR-JPG has them (release.md)."""
+        name = "mimic-cxr-2.0.0-split.csv"
+        return _if_there(self.root / f"{name}.gz") or self.root / name
+
+    @property
     def gold_findings(self) -> Path:
         """Optional findings that people coded, in the form of Lunguage.csv: structurers are held against
         them.

@@ -19,6 +19,7 @@ from upath import UPath
 from lunguage_assets.errors import InvalidTable, NotWritten
 from lunguage_assets.home.record import Encoded, MadeOf, Record, encode, read_record
 from lunguage_assets.home.table_place import is_local, publish
+from lunguage_assets.parquet import read_columns
 from lunguage_assets.tables import TABLES
 from lunguage_assets.tables.schema import Table
 
@@ -142,7 +143,7 @@ def _read(table: Table, path: UPath | Path) -> pa.Table:
 
 
 def _decoded(table: Table, stored: bytes) -> pa.Table:
-    content = pq.ParquetFile(pa.BufferReader(stored)).read()
+    content = read_columns(pa.BufferReader(stored))
     found, expected = content.schema.remove_metadata(), table.arrow
     if not found.equals(expected):
         wrong = [

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
-import pyarrow.parquet as pq
 
 from lunguage_assets.corpus.columns import map_columns, study_id
 from lunguage_assets.corpus.delivery import (
@@ -33,6 +32,7 @@ from lunguage_assets.errors import InputError, LunguageError
 from lunguage_assets.home.home import Corpus, Home
 from lunguage_assets.home.store import partition_path
 from lunguage_assets.landing.entries import Entry, Later, Seen
+from lunguage_assets.parquet import read_columns
 from lunguage_assets.settings import CorpusSettings
 
 _REPORTED = ["file", "row", "study_id", "column", "reason", "expected", "remedy"]
@@ -159,7 +159,7 @@ def studies_of(home: Home, batch: str) -> set[str]:
     table = partition_path(home.tables, "reports", batch)
     if table.exists():
         with table.open("rb") as stream:
-            return set(pq.read_table(stream, columns=["study_id"]).column(0).to_pylist())
+            return set(read_columns(stream, ["study_id"]).column(0).to_pylist())
     delivery = home.delivery(batch)
     findings = delivery.findings
     try:

@@ -14,6 +14,7 @@ from lunguage_assets.orchestration.assets.explicit import explicit_assets
 from lunguage_assets.orchestration.assets.implicit import implicit_assets
 from lunguage_assets.orchestration.assets.release import release_assets
 from lunguage_assets.orchestration.assets.text import text_assets
+from lunguage_assets.orchestration.automation.alerts import alerts_sensor
 from lunguage_assets.orchestration.automation.conditions import automated, automation_sensor
 from lunguage_assets.orchestration.automation.edited_sensor import edited_sensor
 from lunguage_assets.orchestration.automation.landing_sensor import JOB_OF_KIND, landing_sensor
@@ -63,7 +64,12 @@ def build_defs(
         ],
         asset_checks=checks,
         jobs=[*jobs, everything, *quality_jobs(checks, partitions)],
-        sensors=[automation_sensor(automation), edited_sensor(), landing_sensor(place, jobs=first_jobs)],
+        sensors=[
+            automation_sensor(automation),
+            edited_sensor(),
+            landing_sensor(place, jobs=first_jobs),
+            alerts_sensor(),
+        ],
         schedules=[
             *automation_schedules(partitions, automation),
             *quality_schedules(checks, partitions, automation),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lunguage_assets.tables.columns import text
+from lunguage_assets.tables.columns import STUDY, text
 from lunguage_assets.tables.implicit import LUNGUAGE_PLUS_PLUS
 from lunguage_assets.tables.schema import Column, Table
 
@@ -35,4 +35,29 @@ RELEASE = Table(
     unique=LUNGUAGE_PLUS_PLUS.unique,
     present=LUNGUAGE_PLUS_PLUS.present,
     only=LUNGUAGE_PLUS_PLUS.only,
+)
+
+SPLITS = ("train", "validate", "test")
+STUDIES = Table(
+    "studies",
+    "The studies of a release, one row each, also those without any row: identifiers as numbers, as in the "
+    "files of MIMIC-CXR-JPG, and the part of the official split.",
+    (
+        STUDY,
+        text("subject_id", "Patient, 'p' and 8 to 18 digits"),
+        Column("study_number", "int", "study_id without its letter", minimum=0),
+        Column("subject_number", "int", "subject_id without its letter", minimum=0),
+        text("view_information", "Projections and postures, comma-joined in fixed order; empty when unknown"),
+        text("report_batch", "Batch that delivered the released version of the study"),
+        Column("rows_out", "int", "Rows of the study in the result", minimum=0),
+        Column(
+            "split",
+            "string",
+            "Part of the split in the home's mimic-cxr-2.0.0-split.csv; null without that file, and for a "
+            "study that it does not list",
+            nullable=True,
+            choices=SPLITS,
+        ),
+    ),
+    ("study_id",),
 )

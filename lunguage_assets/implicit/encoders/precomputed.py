@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from lunguage_assets.errors import InputError
 from lunguage_assets.files import replace_file
+from lunguage_assets.parquet import read_columns
 
 ENCODER_KEY = b"lunguage encoder"
 _AT_ONCE = 16_384
@@ -234,7 +235,7 @@ def read_phrases(path: Path) -> list[str]:
             "`lunguage encode phrases --out FILE` writes it.",
         )
     try:
-        column = pq.read_table(path, columns=["phrase"]).column("phrase")
+        column = read_columns(path, ["phrase"]).column("phrase")
         phrases = column.cast(pa.string()).to_pylist()
     except (pa.ArrowException, KeyError, OSError) as error:
         raise InputError(

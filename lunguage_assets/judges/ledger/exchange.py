@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from lunguage_assets.errors import InputError, InvalidTable
 from lunguage_assets.files import replace_file
 from lunguage_assets.judges.ledger.attempts import FAILURES
+from lunguage_assets.parquet import read_columns
 from lunguage_assets.tables.schema import Column, Table
 
 REPLIED: tuple[str, ...] = ("refused", "unreadable", "wrong_model")
@@ -140,7 +141,7 @@ def read(path: Path) -> list[dict[str, Any]]:
     """
     remedy = "Name a file that `lunguage ledger export` wrote."
     try:
-        table = pq.read_table(path)
+        table = read_columns(path)
     except (OSError, pa.ArrowException) as error:
         raise InputError(
             str(path), f"a file that cannot be read ({type(error).__name__})", "Parquet", remedy

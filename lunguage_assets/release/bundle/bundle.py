@@ -19,18 +19,19 @@ import numpy as np
 import pandas as pd
 
 from lunguage_assets.errors import InvalidTable, MethodError
-from lunguage_assets.explicit.fit.anchors import AnchorSet
 from lunguage_assets.files import replace_text, write_csv
 from lunguage_assets.implicit.resolution.guarantees import refuse_violations
 from lunguage_assets.pictures.plots import thinned
 from lunguage_assets.quality.beliefs import refuse_broken_beliefs, refuse_broken_places
 from lunguage_assets.release.bundle.bundle_dictionary import bundle_dictionary
+from lunguage_assets.release.bundle.cards import croissant, license_text
 from lunguage_assets.release.bundle.changes import row_changes
 from lunguage_assets.release.bundle.disclosure import Disclosure
 from lunguage_assets.release.bundle.material import ANALYSES, Material, shown_analyses
 from lunguage_assets.release.bundle.newest import NewestStudies
 from lunguage_assets.release.bundle.notes import readme, use_of_open, use_of_restricted
 from lunguage_assets.release.bundle.provenance import Origin, deciding, provenance, provenance_text
+from lunguage_assets.release.bundle.studies import read_split, studies_frame
 from lunguage_assets.release.bundle.totals import Totals
 from lunguage_assets.release.bundle.versions import content_digest, file_digest, writing
 from lunguage_assets.release.growing import flat, growing_csv, growing_parquet
@@ -41,6 +42,7 @@ from lunguage_assets.release.report.published_tables import load_published_table
 from lunguage_assets.release.report.report import figures_of, report_page, report_sections
 from lunguage_assets.release.report.report_figures import write_figures
 from lunguage_assets.tables import FITTED_PROBABILITIES, REFERENCE_RANKING, RELEASE
+from lunguage_assets.tables.released import STUDIES
 
 SUMMARY = "restricted/summary.json"
 ROWS = "restricted/Lunguage_plus_plus.parquet"
@@ -131,7 +133,7 @@ def write_bundle(
     release.require_one_ranking()
     _refuse_unsound(release.ranking, analyses or {})
     with writing(folder) as versions, versions.staging() as staging:
-        totals = _write_restricted(release, origin.anchors, staging / "restricted")
+        totals = _write_restricted(release, origin, staging / "restricted")
         statistics, patients = origin.dictionary.statistics(), release.studies.patients
         counted = totals.paper.tables(statistics, load_published_tables(), patients)
         write_paper_tables(counted, staging / "restricted")
@@ -148,7 +150,7 @@ def write_bundle(
             against = {"version": before.name, "rows": changes} if before is not None else None
             replace_text(staging / SUMMARY, _json(dict(material.summary) | {"against": against}))
             del content[SUMMARY]
-            _write_documents(material, versions.next_name(), identity, against, staging)
+            _write_documents(material, versions.next_name(), identity, against, staging, content)
             version = versions.seal(staging, identity, content)
         else:
             sizes = {path: (staging / path).stat().st_size for path in content if path != SUMMARY}
@@ -167,9 +169,9 @@ def _refuse_unsound(ranking: pd.DataFrame, analyses: Mapping[str, pd.DataFrame])
         ANALYSES[name].require(frame, "as it was read for the release")
 
 
-def _write_restricted(release: Release, anchors: AnchorSet, folder: Path) -> Totals:
+def _write_restricted(release: Release, origin: Origin, folder: Path) -> Totals:
     """Rows of single studies; what is written has passed its rules and guarantees."""
-    studies, totals = release.studies, Totals()
+    studies, totals, parts = release.studies, Totals(), read_split(origin.split)
     studies.require_unique()
     with ExitStack() as stack:
         plain = {name: stack.enter_context(growing_csv(folder / f"{name}.csv")) for name in _PLAIN}
@@ -180,13 +182,18 @@ def _write_restricted(release: Release, anchors: AnchorSet, folder: Path) -> Tot
         for tables in studies.parts("study", Totals.TABLES):
             fitted = tables["fitted_probabilities"]
             if (fitted["p_source"] == "fitted").any():
-                refuse_broken_places(fitted, release.ranking, anchors.of(set(release.ranking["phrase"])))
+                refuse_broken_places(
+                    fitted, release.ranking, origin.anchors.of(set(release.ranking["phrase"]))
+                )
             refuse_broken_beliefs(tables["lunguage_plus_plus"], fitted)
             totals.add(tables)
             labels.add(tables)
     with (
         growing_csv(folder / "Lunguage_plus_plus.csv") as csv,
         growing_parquet(RELEASE, folder / "Lunguage_plus_plus.parquet") as parquet,
+        growing_csv(folder / "studies.csv") as studies_csv,
+        growing_parquet(STUDIES, folder / "studies.parquet") as studies_parquet,
+        (folder / "RECORDS").open("w", encoding="utf-8") as records,
     ):
         for tables in studies.parts("patient", ("lunguage_plus_plus", "accounting", "reports")):
             rows, accounts, reports = tables.values()
@@ -195,6 +202,11 @@ def _write_restricted(release: Release, anchors: AnchorSet, folder: Path) -> Tot
             released = released_rows(rows, release.ranker, release.ranking)
             csv(published_frame(released, reports))
             parquet(released[RELEASE.names])
+            listed = studies_frame(accounts, reports, parts)
+            studies_csv(listed)
+            studies_parquet(listed)
+            names = zip(listed["subject_id"], listed["study_id"], strict=True)
+            records.writelines(f"{subject}/{study}\n" for subject, study in names)
     return totals
 
 
@@ -291,10 +303,15 @@ def _deciding_digest(values: Mapping[str, Any]) -> str:
 
 
 def _write_documents(
-    material: Material, name: str, identity: str, against: Mapping[str, Any] | None, staging: Path
+    material: Material,
+    name: str,
+    identity: str,
+    against: Mapping[str, Any] | None,
+    staging: Path,
+    digests: Mapping[str, str],
 ) -> None:
-    """What is written about the content: report, dictionary, provenance with costs, README, and what each
-    part may be used for.
+    """What is written about the content: report, dictionary, provenance with costs, README, what each part
+    may be used for, and the forms in which collections of data sets want it.
     """
     sections = report_sections(material)
     replace_text(staging / "open" / "report.html", report_page(material, sections, name))
@@ -307,6 +324,9 @@ def _write_documents(
     replace_text(staging / "open" / "USE.md", use_of_open(material.origin, material.disclosure))
     replace_text(staging / "restricted" / "USE.md", use_of_restricted(material.origin))
     replace_text(staging / "README.md", readme(f"{name} ({identity[:8]})", against, material))
+    replace_text(staging / "LICENSE", license_text(material.origin))
+    software = " ".join(material.provenance["software"][key] for key in ("name", "version"))
+    replace_text(staging / "croissant.json", croissant(material.origin, name, software, digests))
 
 
 def _csv(frame: pd.DataFrame) -> bytes:

@@ -29,6 +29,7 @@ from lunguage_assets.tables.paper import (
     EXPANSION_TABLE,
     FIT_TABLE,
 )
+from lunguage_assets.tables.released import STUDIES
 from lunguage_assets.tables.scale import PHRASE_SCALE
 from lunguage_assets.tables.schema import Column, Table
 
@@ -79,6 +80,8 @@ RESTRICTED_TABLES: Mapping[str, Table] = {
     "labels.parquet": LABELS,
     "labels_chexpert.csv": CHEXPERT_LABELS,
     "labels_probability.csv": CHEXPERT_PROBABILITIES,
+    "studies.csv": STUDIES,
+    "studies.parquet": STUDIES,
 }
 COUNTED_TABLES: Mapping[str, Table] = {
     "table_certainty.csv": CERTAINTY_TABLE,

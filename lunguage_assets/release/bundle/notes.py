@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lunguage_assets.explicit.rating.trueskill import BETA
+from lunguage_assets.release.bundle.cards import card_header
 from lunguage_assets.release.bundle.disclosure import Disclosure
 from lunguage_assets.release.bundle.material import Material
 from lunguage_assets.release.bundle.provenance import Origin
@@ -29,7 +30,9 @@ Markers to Implicit Reasoning Pathways" (arXiv 2511.04506).
 | | |
 |---|---|
 | `open/` | no row of any report: `report.html` (tables and figures, opens offline), `ranking.csv`, the paper's tables, pathways and blacklist, analyses, figures, `data_dictionary.md`, `provenance.json` |
-| `restricted/` | rows of single studies: `Lunguage_plus_plus.csv` and `.parquet`, labels (also in the shape of MIMIC-CXR's CheXpert file), resolution log, conflicts, pathway matches, accounts, rejected rows, exact counts |
+| `restricted/` | rows of single studies: `Lunguage_plus_plus.csv` and `.parquet`, labels (also in the shape of MIMIC-CXR's CheXpert file), resolution log, conflicts, pathway matches, accounts, rejected rows, exact counts; `studies.csv` with identifiers as numbers |
+| `LICENSE` | what may be done with these files |
+| `croissant.json` | the tables and their columns in MLCommons' Croissant; this page is also a card that `datasets.load_dataset(FOLDER)` reads |
 | `SHA256SUMS` | checksums of everything: `sha256sum -c SHA256SUMS`; each part has its own, so that it can be passed on alone |
 
 What each part may be used for is in its `USE.md`. {counts} {against}
@@ -105,7 +108,7 @@ def readme(version: str, against: Mapping[str, Any] | None, material: Material) 
             f"- Findings were read in raw reports by a program, not by people: structurer "
             f"`{structurer['key']}` ({structurer['identity']}). What it cannot read is not in the rows.\n"
         )
-    return _README.format(
+    return card_header(origin) + _README.format(
         corpus=origin.corpus.name,
         version=version,
         software=f"{software['name']} {software['version']}",

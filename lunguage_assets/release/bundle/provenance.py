@@ -72,6 +72,11 @@ class Origin:
     def pathways(self) -> Path:
         return self.files["pathways"][1]
 
+    @property
+    def split(self) -> Path | None:
+        """The home's file of the official split, if there is one."""
+        return self.files["split"][1] if "split" in self.files else None
+
     @cached_property
     def dictionary(self) -> PathwayDictionary:
         """The pathways, read once."""
@@ -103,8 +108,9 @@ def read_origin(
     files["anchors"] = ("home" if chosen.is_own else "packaged", chosen.file)
     files["published_scales"] = ("packaged", resource("published_scales.toml"))
     files["report_template"] = ("packaged", resource("release", "report.html.j2"))
-    if (corrections := _there(home.corrections_file)) is not None:
-        files["corrections"] = ("home", corrections)
+    for name, optional in (("corrections", home.corrections_file), ("split", home.split_file)):
+        if (file := _there(optional)) is not None:
+            files[name] = ("home", file)
     corpus = home.corpus() or Corpus("unnamed", "credentialed")
     return Origin(
         corpus,

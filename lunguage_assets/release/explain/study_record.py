@@ -11,12 +11,12 @@ from heapq import nsmallest
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 from upath import UPath
 
 from lunguage_assets.errors import ConfigurationError, InvalidTable
 from lunguage_assets.home.store import PARTITIONED_BY, partition_path, read_table
+from lunguage_assets.parquet import read_columns, read_rows
 from lunguage_assets.tables import (
     ACCOUNTING,
     CONFLICTS,
@@ -129,7 +129,7 @@ def _is_complete(root: UPath | Path, ranker: str, batch: str) -> bool:
 
 def _studies(root: UPath | Path, ranker: str, batch: str) -> frozenset[str]:
     with _path(root, ACCOUNTING.name, ranker, batch).open("rb") as stream:
-        return frozenset(pq.read_table(stream, columns=["study_id"]).column("study_id").to_pylist())
+        return frozenset(read_columns(stream, ["study_id"]).column("study_id").to_pylist())
 
 
 def _rows(table: Table, path: UPath, study: str) -> list[Record]:
@@ -142,8 +142,7 @@ def _rows(table: Table, path: UPath, study: str) -> list[Record]:
                 "Materialise it again."
             )
         stream.seek(0)
-        found: pa.Table = pq.read_table(stream, filters=[("study_id", "=", study)])
-    rows: list[Record] = found.to_pylist()
+        rows: list[Record] = read_rows(stream, "study_id", {study}).to_pylist()
     return rows
 
 

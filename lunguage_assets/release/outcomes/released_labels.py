@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.home.home import Home
 from lunguage_assets.home.store import partition_path
+from lunguage_assets.parquet import read_columns, read_rows
 from lunguage_assets.release.bundle.versions import LATEST
 from lunguage_assets.tables import FITTED_PROBABILITIES
 from lunguage_assets.tables.labels import CHEXPERT, LABELS
@@ -58,7 +58,7 @@ def released_labels(home: Home, ranker: str) -> ReleasedLabels:
             f"{path}: expected the labels of this version of the software, found none or other columns. Run "
             "`lunguage run` again: it writes a new version of the release."
         )
-    labels: pd.DataFrame = pq.read_table(path, columns=list(_COLUMNS)).to_pandas()
+    labels: pd.DataFrame = read_columns(path, _COLUMNS).to_pandas()
     return ReleasedLabels(labels, _statements(path.with_name("labels_chexpert.csv")), ranker, version)
 
 
@@ -71,17 +71,12 @@ def _statements(path: Path) -> pd.DataFrame:
 
 def fitted_of(home: Home, ranker: str, findings: Collection[str]) -> pd.DataFrame:
     """finding_id, phrases and p of these rows from the stored FITTED_PROBABILITIES; the newest batch wins."""
-    wanted = pa.array(sorted(findings), type=pa.string())
     found = []
     for batch in home.registered() if findings else ():
         path = partition_path(home.tables, FITTED_PROBABILITIES.name, ranker, batch.key)
         if path.exists():
             with path.open("rb") as stream:
-                found.append(
-                    pq.read_table(
-                        stream, columns=list(_FITTED), filters=[("finding_id", "in", wanted.to_pylist())]
-                    ).to_pandas()
-                )
+                found.append(read_rows(stream, "finding_id", findings, _FITTED).to_pandas())
     if not found:
         return FITTED_PROBABILITIES.frame()[list(_FITTED)]
     newest: pd.DataFrame = pd.concat(found, ignore_index=True).drop_duplicates("finding_id", keep="last")
