@@ -49,6 +49,7 @@ from lunguage_assets.release.growing import growing_parquet
 from lunguage_assets.release.report import documents
 from lunguage_assets.tables import REFERENCE_RANKING, RELEASE
 from lunguage_assets.tables.labels import LABELS
+from lunguage_assets.tables.released import STUDIES
 from lunguage_assets.tables.schema import Table
 
 Row = dict[str, Any]
@@ -257,7 +258,7 @@ def test_a_ranking_or_analysis_that_breaks_a_rule_of_its_schema_seals_nothing_an
     assert [rule for rule in storable_rules(table) if f"'{rule}'" not in why] == []
 
 
-@pytest.mark.parametrize("table", [RELEASE, LABELS], ids=lambda table: table.name)
+@pytest.mark.parametrize("table", [RELEASE, LABELS, STUDIES], ids=lambda table: table.name)
 def test_what_is_written_is_held_against_every_rule_of_its_own_schema(
     table: Table, derived: Mapping[str, Rows], tmp_path: Path
 ) -> None:
@@ -272,7 +273,7 @@ def test_what_is_written_is_held_against_every_rule_of_its_own_schema(
 @pytest.fixture(scope="module")
 def derived(older: Path) -> Mapping[str, Rows]:
     """The rows of the sealed version that are derived while it is written."""
-    names = {RELEASE: "Lunguage_plus_plus", LABELS: "labels"}
+    names = {RELEASE: "Lunguage_plus_plus", LABELS: "labels", STUDIES: "studies"}
     folder = older / "v1" / "restricted"
     return {
         table.name: pq.read_table(folder / f"{file}.parquet").to_pylist() for table, file in names.items()
