@@ -490,6 +490,9 @@ BELIEVED = {
         GENERATED | {"status": {"dn", "tn"}}, prob=lambda p: p / 2
     ),
     FIT: changed(TENTATIVE, p_low=lambda low: low / 2),
+    "one of several alternatives has p of one divided by their number": changed(
+        TENTATIVE | {"status": {"tp"}}, prob=0.97, p_high=0.98, support=0.97, p_source="alternative"
+    ),
 }
 PLACED = {
     "p is what the place on the ranking and the anchors give": off_the_line,
