@@ -169,7 +169,7 @@ def estimate(
 ) -> None:
     """Estimate what a run would ask of language models and cost; write and send nothing."""
     chosen = Chosen(chosen_home(home), preset, structurer=structurer)
-    from lunguage_assets.cli.console import print_estimate
+    from lunguage_assets.cli.making.estimate_shown import print_estimate
     from lunguage_assets.data_files import resource
     from lunguage_assets.files import replace_text
     from lunguage_assets.home.home import batch_key
