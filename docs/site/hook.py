@@ -7,10 +7,12 @@ different parsers, and a list that one of them does not see is nothing that a st
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 from markdown_it import MarkdownIt
 from mkdocs.config.defaults import MkDocsConfig
@@ -23,6 +25,7 @@ from pygments.util import ClassNotFound
 ROOT = Path(__file__).resolve().parents[2]
 LINK = re.compile(r"(?<=\]\()(?!\w+:)[^)#\s]+")
 
+NOTEBOOK = ".ipynb"
 BLOCK = re.compile(r"<(li|table|pre|blockquote|h[1-6])\b")
 LOADED = re.compile(r"""<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=["']?(?:https?:)?//[^>]*""")
 
@@ -38,7 +41,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         for link in LINK.findall(page.content_string):
             path = target(page.src_uri, link)
             uri = address(path)
-            if uri not in files.src_uris and not path.startswith("docs/") and (ROOT / path).exists():
+            is_page = path.startswith("docs/") and not path.endswith(NOTEBOOK)
+            if uri not in files.src_uris and not is_page and (ROOT / path).exists():
                 paths[uri] = path
                 added = File.generated(config, uri, content=shown(path), inclusion=InclusionLevel.NOT_IN_NAV)
                 files.append(added)
@@ -83,7 +87,8 @@ def target(uri: str, link: str) -> str:
 def address(path: str) -> str:
     """Address in the site of a path in the repository."""
     if path.startswith("docs/"):
-        return path.removeprefix("docs/")
+        inside = path.removeprefix("docs/")
+        return f"{inside.removesuffix(NOTEBOOK)}.md" if inside.endswith(NOTEBOOK) else inside
     return path if path.endswith(".md") else f"{path}.md"
 
 
@@ -92,6 +97,8 @@ def shown(path: str) -> str:
     place = ROOT / path
     if place.suffix == ".md":
         return place.read_text(encoding="utf-8")
+    if place.suffix == NOTEBOOK:
+        return "\n".join(map(cell_shown, json.loads(place.read_text(encoding="utf-8"))["cells"]))
     if place.is_dir():
         inside = sorted(file for file in place.iterdir() if file.is_file())
         return f"# {path}\n\n" + "".join(f"- [{file.name}]({place.name}/{file.name})\n" for file in inside)
@@ -101,3 +108,13 @@ def shown(path: str) -> str:
         language = "text"
     head = "---\nsearch: {exclude: true}\n---\n" if place.suffix == ".py" else ""
     return f"{head}# {path}\n\n~~~~~~ {language}\n{place.read_text(encoding='utf-8')}~~~~~~\n"
+
+
+def cell_shown(cell: dict[str, Any]) -> str:
+    """Markdown of a cell of a notebook: its text, or its code and what that printed."""
+    source = "".join(cell["source"])
+    if cell["cell_type"] == "markdown":
+        return f"{source}\n"
+    printed = "".join(line for output in cell["outputs"] for line in output["text"])
+    shown = f"~~~ python\n{source}\n~~~\n"
+    return f"{shown}\n~~~ text\n{printed.rstrip()}\n~~~\n" if printed else shown

@@ -1,0 +1,44 @@
+"""The notebook runs from top to bottom, and prints what it shows.
+
+`LUNGUAGE_WRITE_GOLDEN=1` writes what it prints into it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+NOTEBOOK = Path(__file__).resolve().parents[2] / "docs" / "notebook.ipynb"
+
+
+def printed_by(cells: list[dict[str, Any]]) -> list[list[str]]:
+    """Lines that each cell prints, in one name space, as a kernel runs them."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+    printed = []
+    for number, cell in enumerate(cells):
+        with contextlib.redirect_stdout(io.StringIO()) as stream:
+            exec(compile("".join(cell["source"]), f"cell {number}", "exec"), names)
+        printed.append(stream.getvalue().splitlines(keepends=True))
+    return printed
+
+
+@pytest.mark.slow
+def test_the_notebook_prints_what_it_shows() -> None:
+    notebook = json.loads(NOTEBOOK.read_text(encoding="utf-8"))
+    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    printed = printed_by(cells)
+    if os.environ.get("LUNGUAGE_WRITE_GOLDEN"):
+        for number, (cell, lines) in enumerate(zip(cells, printed, strict=True), start=1):
+            cell["execution_count"] = number
+            shown = {"name": "stdout", "output_type": "stream", "text": lines}
+            cell["outputs"] = [shown] if lines else []
+        NOTEBOOK.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    shown = [[line for output in cell["outputs"] for line in output["text"]] for cell in cells]
+    assert printed == shown
+    assert sum(map(bool, shown)) >= 6
