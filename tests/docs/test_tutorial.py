@@ -60,5 +60,6 @@ def answered(query: str, file: Path) -> str:
 
 
 def plain(text: str) -> str:
-    """Lines without what stands around them and around the bars of a table."""
-    return "\n".join(re.sub(r" *│ *", "│", line.strip()) for line in text.strip().splitlines())
+    """Lines without what stands around them and around the bars of a table, and without signs of life."""
+    lines = (line.strip() for line in text.strip().splitlines())
+    return "\n".join(re.sub(r" *│ *", "│", line) for line in lines if not line.startswith("still at "))
