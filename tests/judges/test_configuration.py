@@ -405,7 +405,7 @@ def test_a_judge_opens_without_a_key_and_misses_it_at_its_first_question(tmp_pat
         judge.compare([ComparisonQuestion("a", "b")])
 
 
-def test_opening_a_judge_by_its_key_enters_five_modules(tmp_path: Path) -> None:
+def test_opening_a_judge_by_its_key_enters_six_modules(tmp_path: Path) -> None:
     judges, ledger = load_judges(preset="panel-2026"), Ledger.open(tmp_path / "l")
     around = Surroundings("synthetic", lambda: ledger)
 
@@ -427,4 +427,4 @@ def test_opening_a_judge_by_its_key_enters_five_modules(tmp_path: Path) -> None:
 
     key = "claude-sonnet-5.5"
     for work in (lambda: open_judge(key, judges, around), lambda: judge_identity(key, judges)):
-        assert len(modules_of(work)) <= 5, modules_of(work)
+        assert len(modules_of(work)) <= 6, modules_of(work)

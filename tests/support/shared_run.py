@@ -15,9 +15,10 @@ from typing import Any
 from sdk_run import KEYS, LIMITS, PRICE, pairs
 
 from lunguage_assets.errors import LunguageError
+from lunguage_assets.judges.asker import Asker
 from lunguage_assets.judges.asking.budget import Budget
 from lunguage_assets.judges.ledger.ledger import Ledger
-from lunguage_assets.judges.model_judge import Asker, ModelJudge
+from lunguage_assets.judges.model_judge import ModelJudge
 from lunguage_assets.judges.prompts import load_prompts
 from lunguage_assets.judges.providers import provider_of
 from lunguage_assets.judges.slots import ModelSlot

@@ -18,11 +18,14 @@ from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.instance import dagster_instance
 from lunguage_assets.orchestration.runs.runner import RunInterrupted
 from lunguage_assets.orchestration.runs.side_by_side import SideBySideRunner, runner_of, stretches
+from lunguage_assets.sample import write_sample
 
 
 def with_two_more(home: Path, finished: Finished) -> dict[str, Path]:
     shutil.copytree(finished.home, home)
-    return {"third": finished.deliveries / "third", "again": finished.deliveries / "second"}
+    fourth = home.with_name("fourth")
+    write_sample(fourth, reports=4, seed=4)
+    return {"third": finished.deliveries / "third", "fourth": fourth}
 
 
 def test_stages_of_batches_go_together_by_batch_and_all_others_alone() -> None:
