@@ -37,6 +37,7 @@ time.time = lambda: _start - 9e6 - (_right() - _start)
 WITHOUT_ROOM = """
 import resource, sys
 import dagster as dg
+from lunguage_assets.sample import write_sample
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.resources import HomeResource
 
@@ -218,15 +219,17 @@ def test_files_of_a_living_writer_stay_when_the_clock_was_set_back(tmp_path: Pat
     assert remove_abandoned_files(tmp_path) == 1
 
 
-def test_two_registrations_at_once_get_numbers_of_their_own(five_reports: Path, tmp_path: Path) -> None:
+def test_registrations_at_once_get_numbers_of_their_own(tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from lunguage_assets.home.home import Home; "
         "Home(Path(sys.argv[1])).register(Path(sys.argv[2]), sys.argv[3])"
     )
-    home = tmp_path / "home"
+    home, deliveries = tmp_path / "home", {key: tmp_path / key for key in ("a", "b", "c")}
+    for seed, delivery in enumerate(deliveries.values()):
+        write_sample(delivery, reports=5, seed=seed)
     at_once = [
-        subprocess.Popen([sys.executable, "-c", code, str(home), str(five_reports), key])
-        for key in ("a", "b", "c")
+        subprocess.Popen([sys.executable, "-c", code, str(home), str(delivery), key])
+        for key, delivery in deliveries.items()
     ]
     assert [process.wait(120) for process in at_once] == [0, 0, 0]
     assert sorted(batch.number for batch in Home(home).registered()) == [0, 1, 2]
