@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -59,18 +60,20 @@ def read_as(path: Path, form: type[Form], remedy: str = "Mend or restore the fil
         raise ConfigurationError(f"{path}, field {place}: {problem['msg']}. {remedy}") from None
 
 
+@cache
 def page_template(*parts: str) -> Template:
     """The Jinja template of an HTML page under `resources/`; whatever is put into it is escaped."""
-    from jinja2 import Environment, StrictUndefined
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
+        loader=FileSystemLoader(resource()),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    return environment.from_string(resource(*parts).read_text(encoding="utf-8"))
+    return environment.get_template("/".join(parts))
 
 
 def expectation(*parts: str) -> Path:

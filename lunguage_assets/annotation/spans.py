@@ -10,12 +10,9 @@ import pandas as pd
 from lunguage_assets.annotation.frames import Names, phrases_by_row
 from lunguage_assets.annotation.method import Outcome
 from lunguage_assets.annotation.reading import Read
-from lunguage_assets.explicit.hedges.hedging import words_of
+from lunguage_assets.release.explain.marks import PHRASE, nearest
 from lunguage_assets.structuring.rows import read_spans
 from lunguage_assets.tables.annotation import READ_SPANS
-
-PHRASE = "phrase"
-"""Column of READ_SPANS for the words of a hedging phrase."""
 
 _READ = ("finding_id", "study_id", "section", "status", "sent_idx", "ent_idx")
 
@@ -45,14 +42,6 @@ def spans_frame(found: Read, outcome: Outcome, names: Names) -> pd.DataFrame:
             for cells, value in zip(columns.values(), row, strict=True):
                 cells.append(value)
     return names.frame(READ_SPANS, columns)
-
-
-def nearest(phrase: str, text: str, begin: int, end: int, place: int) -> list[tuple[int, int]]:
-    """Where characters begin to end of the text have the phrase in whole words, nearest to a place; empty
-    when they have not.
-    """
-    found = [match.span() for match in words_of(phrase).finditer(text, begin, end)]
-    return [min(found, key=lambda span: (abs(span[0] - place), span[0]))] if found else []
 
 
 def _by(frame: pd.DataFrame, key: Sequence[str], value: str) -> dict[tuple[Any, ...], Any]:

@@ -256,7 +256,7 @@ RECIPES: Mapping[str, Recipe] = {
             Input("finding_courses", side=True, optional=True),
         ),
         ("release settings", "labels", "statements", "split"),
-        code="6",
+        code="7",
         by_query=True,
     ),
 }

@@ -13,12 +13,15 @@ from dataclasses import replace
 from typing import Any
 
 import dagster as dg
+import numpy as np
 import pandas as pd
 
-from lunguage_assets.documents import markdown_table
+from lunguage_assets.documents import cell_text, markdown_table
 from lunguage_assets.judges.asking.progress import Meter, Progress, announce
+from lunguage_assets.settings import DataClass
 from lunguage_assets.tables import TABLES
-from lunguage_assets.tables.schema import Table
+from lunguage_assets.tables.columns import choices_told
+from lunguage_assets.tables.schema import Column, Table
 
 OWNERS = ["team:radiology-nlp"]
 HALVES = ("explicit", "implicit")
@@ -32,6 +35,14 @@ ASKS_JUDGES = (
     "fit_log",
 )
 """Tables whose making asks judges: paid for where these are language models."""
+
+COSTS = (
+    "Asks judges: paid for where these are language models. `lunguage estimate` says before what it would "
+    "cost and how long it takes; answers that are in the ledger are not asked again."
+)
+"""What whoever launches such a table should know first."""
+
+SAMPLE_ROWS = 5
 
 BAR_WIDTH = 16
 """Characters of the longest bar."""
@@ -49,12 +60,20 @@ def column_schema(table: Table) -> dg.TableSchema:
             dg.TableColumn(
                 name=column.name,
                 type=column.type,
-                description=as_written(column.description) + (" [report text]" if column.restricted else ""),
+                description=_described(column),
                 constraints=dg.TableColumnConstraints(nullable=column.nullable),
             )
             for column in table.columns
         ]
     )
+
+
+def _described(column: Column) -> str:
+    """What the column is, and what its codes mean."""
+    told = (
+        f"{column.description.rstrip('.')}. {choices_told(column)}" if column.choices else column.description
+    )
+    return as_written(told) + (" [report text]" if column.restricted else "")
 
 
 def as_written(text: str) -> str:
@@ -77,9 +96,10 @@ def table_options(
 ) -> dict[str, Any]:
     """Options shared by every asset that is a table: key, description, columns, owner, group, kinds, tags."""
     table = TABLES[name]
+    costs = COSTS if name in ASKS_JUDGES else ""
     return {
         "key": dg.AssetKey(name),
-        "description": as_written(f"{table.description}\n\n{description}".strip()),
+        "description": as_written("\n\n".join(filter(None, (table.description, costs, description)))),
         "metadata": {"dagster/column_schema": column_schema(table), "dagster/table_name": name},
         "group_name": group,
         "owners": OWNERS,
@@ -137,6 +157,28 @@ def _bar(share: float) -> str:
 def rows_table(frame: pd.DataFrame, columns: Sequence[str]) -> dg.MetadataValue:
     """Columns of a small frame as a table in the UI; an empty frame has none to show."""
     return dg.MetadataValue.md(markdown_table(frame[list(columns)]) if len(frame) else "no rows")
+
+
+def sample_rows(table: Table, frame: pd.DataFrame, data_class: DataClass | None) -> dict[str, Any]:
+    """The first rows of a synthetic corpus as metadata, without report text and columns that are empty there.
+
+    Of any other corpus, one that nobody declared too, there is none: rows are patients'.
+    """
+    if data_class != "synthetic" or frame.empty:
+        return {}
+    first = frame.head(SAMPLE_ROWS)
+    filled = [
+        column.name
+        for column in table.columns
+        if not column.restricted and any(cell_text(_joined(value)) for value in first[column.name])
+    ]
+    shown = first[filled].map(_joined)
+    return {"first_rows": dg.MetadataValue.md(as_written(markdown_table(shown)))}
+
+
+def _joined(value: Any) -> Any:
+    """Lists as words."""
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple | np.ndarray) else value
 
 
 def picture(png: bytes) -> dg.MetadataValue:

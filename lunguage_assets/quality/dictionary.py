@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from lunguage_assets.home.store import PARTITIONED_BY
 from lunguage_assets.tables import RELEASE, TABLES
+from lunguage_assets.tables.columns import choices_told
 from lunguage_assets.tables.labels import CHEXPERT_LABELS, CHEXPERT_PROBABILITIES, LABELS
 from lunguage_assets.tables.schema import Column, Table
 
@@ -81,11 +82,7 @@ def _rules(table: Table) -> list[str]:
 def _content(column: Column) -> str:
     parts = [column.description.replace("|", "\\|").rstrip(".") + "."]
     if column.choices:
-        parts.append(
-            "One of: " + ", ".join(map(str, column.choices)) + "."
-            if len(column.choices) > 1
-            else f"Always {column.choices[0] or 'empty'}."
-        )
+        parts.append(choices_told(column))
     if column.minimum is not None or column.maximum is not None:
         low, high = ("" if limit is None else f"{limit:g}" for limit in (column.minimum, column.maximum))
         parts.append(

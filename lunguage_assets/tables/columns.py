@@ -9,6 +9,19 @@ from lunguage_assets.tables.schema import Column
 SECTIONS = ("hist", "find", "impr")
 STATUSES = ("dp", "dn", "tp", "tn")
 CATEGORIES = ("PF", "CF", "OTH", "COF", "NCD", "PATIENT INFO.")
+MEANINGS = {
+    "dp": "certainly present",
+    "tp": "tentatively present",
+    "tn": "tentatively absent",
+    "dn": "certainly absent",
+    "PF": "seen on the film",
+    "CF": "a diagnosis read from it with context",
+    "OTH": "devices and procedures",
+    "COF": "facts not from the film",
+    "NCD": "diagnoses that a film does not show",
+    "PATIENT INFO.": "what the patient feels",
+}
+"""Codes that are not words, in words."""
 CURRENCIES = ("current dx", "past dx")
 MODES = ("method", "paper")
 P_SOURCES = ("definitive", "fitted", "phrase", "alternative", "none")
@@ -73,6 +86,20 @@ A stated row is a study and its row number; a generated one appends the edges th
 def whole(form: str, *, or_empty: bool = False) -> str:
     """The pattern of a whole string of this form."""
     return f"^(?:{form})?$" if or_empty else f"^{form}$"
+
+
+def choices_told(column: Column) -> str:
+    """`One of: dp (certainly present), ...`; empty for a column without choices."""
+    told = [
+        f"{choice} ({MEANINGS[choice]})" if choice in MEANINGS else str(choice) for choice in column.choices
+    ]
+    return (
+        "One of: " + ", ".join(told) + "."
+        if len(told) > 1
+        else f"Always {told[0] or 'empty'}."
+        if told
+        else ""
+    )
 
 
 def text(

@@ -5,21 +5,83 @@ from __future__ import annotations
 import base64
 import io
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
+import pytest
+from invented_reports import frames, said
 from PIL import Image, ImageChops
 
 from lunguage_assets.explicit.hedges.edited_csv import edited_rows
-from lunguage_assets.orchestration.metadata import account_of, as_written, column_schema, counts, picture
+from lunguage_assets.orchestration.jobs import asset_jobs
+from lunguage_assets.orchestration.metadata import (
+    SAMPLE_ROWS,
+    account_of,
+    as_written,
+    column_schema,
+    counts,
+    picture,
+    sample_rows,
+    table_options,
+)
 from lunguage_assets.orchestration.resources import HomeResource
+from lunguage_assets.orchestration.runs.everything import everything
 from lunguage_assets.pictures.plots import probability_histogram
-from lunguage_assets.tables import HEDGE_PHRASES
+from lunguage_assets.tables import FINDINGS, HEDGE_PHRASES, STATUSES
+from lunguage_assets.tables.columns import CATEGORIES, MEANINGS
 
 
 def test_columns_that_hold_report_text_are_marked_and_no_word_is_lost() -> None:
     shown = {column.name: column.description or "" for column in column_schema(HEDGE_PHRASES).columns}
     assert "[report text]" in shown["sent"]
     assert as_written("every mention as <finding>; 3 < 5") == "every mention as `<finding>`; 3 < 5"
+
+
+def test_codes_are_told_in_words_where_the_column_is_shown() -> None:
+    shown = {column.name: column.description or "" for column in column_schema(FINDINGS).columns}
+    assert "dp (certainly present)" in shown["status"]
+    assert "OTH (devices and procedures)" in shown["cat"]
+    assert set(MEANINGS) == {*STATUSES, *CATEGORIES}
+
+
+PLANTED = "planted-word"
+
+
+def planted(rows: int) -> pd.DataFrame:
+    """Findings with the planted word in every free text."""
+    frame, _, _ = frames([said("nodule")] * rows)
+    for column in FINDINGS.columns:
+        if column.type == "string" and not column.choices:
+            frame[column.name] = PLANTED
+    return frame
+
+
+def test_first_rows_of_a_synthetic_corpus_are_shown_without_report_text() -> None:
+    frame = planted(9)
+    frame["sent"] = "sentence-of-a-report"
+    table = sample_rows(FINDINGS, frame, "synthetic")["first_rows"].value
+    assert len(table.splitlines()) == 2 + SAMPLE_ROWS
+    assert PLANTED in table
+    assert "sentence-of-a-report" not in table
+    headings = table.splitlines()[0]
+    assert not any(
+        f"| {name.name.replace('_', ' ')} |" in headings for name in FINDINGS.columns if name.restricted
+    )
+    assert "evidence" not in headings, "columns that are empty in these rows are left out"
+
+
+@pytest.mark.parametrize("data_class", ["credentialed", "deidentified", None])
+def test_no_row_of_a_corpus_that_is_not_declared_synthetic_is_shown(data_class: Any) -> None:
+    assert sample_rows(FINDINGS, planted(2), data_class) == {}
+
+
+def test_whoever_launches_what_asks_judges_reads_what_it_costs_and_how_to_estimate() -> None:
+    told = {job.name: job.description or "" for job in asset_jobs()}
+    asking = {job for job, text in told.items() if "`lunguage estimate`" in text}
+    assert asking == {"structure", "extract_hedges", "compare", "fit", "refit"}
+    assert "`lunguage estimate`" in (everything.description or "")
+    assert "`lunguage estimate`" in table_options("hedge_phrases", "explicit")["description"]
+    assert "`lunguage estimate`" not in table_options("findings", "corpus")["description"]
 
 
 def test_counts_are_a_table_with_shares_and_bars() -> None:

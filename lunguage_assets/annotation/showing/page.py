@@ -7,31 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING
 
-from lunguage_assets.annotation.showing.marks import FINDING, OUTSIDE, SILENT, Piece
-from lunguage_assets.annotation.showing.shown import ABSENT, OPEN, PRESENT, ShownReport, ShownRow
-from lunguage_assets.data_files import resource
-
-if TYPE_CHECKING:
-    from jinja2 import Template
+from lunguage_assets.annotation.showing.shown import ShownReport, ShownRow
+from lunguage_assets.data_files import page_template
+from lunguage_assets.release.explain.marks import COLOURS, FINDING, OUTSIDE, SILENT, Marked, Piece
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'"
 """Content security policy of a page that only shows."""
-
-_COLOURS = {PRESENT: "#b4451f", OPEN: "#8a6100", ABSENT: "#24598f"}
-
-
-@dataclass(frozen=True, slots=True)
-class _Marked:
-    """A piece of text as the page draws it."""
-
-    text: str
-    kind: str
-    tone: str
-    numbers: tuple[int, ...]
-    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,36 +42,22 @@ def read_page(reports: Sequence[ShownReport], asked: Asked | None = None, policy
         }
         for report in reports
     ]
-    return _template().render(
+    return page_template("read", "page.html.j2").render(
         reports=shown,
         asks=asked is not None,
         given=form.report,
         views=form.views,
         problem=form.problem,
-        colours=_COLOURS,
+        colours=COLOURS,
         policy=policy,
     )
 
 
-@lru_cache(maxsize=1)
-def _template() -> Template:
-    from jinja2 import Environment, StrictUndefined
-
-    environment = Environment(
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    return environment.from_string(resource("read", "page.html.j2").read_text(encoding="utf-8"))
-
-
-def _marked(report: ShownReport) -> Iterator[_Marked]:
+def _marked(report: ShownReport) -> Iterator[Marked]:
     rows = report.by_id
     for piece in report.pieces:
         read = [rows[own] for own in piece.rows]
-        yield _Marked(
+        yield Marked(
             piece.text,
             piece.kind,
             read[0].tone if read else "",

@@ -14,15 +14,12 @@ from typing import Any
 import pandas as pd
 
 from lunguage_assets.annotation.annotation import Annotation
-from lunguage_assets.annotation.showing.marks import Piece, Sentence, Span, pieces
 from lunguage_assets.corpus.reasons import NOTES
 from lunguage_assets.explicit.fit.anchors import chosen_anchors
 from lunguage_assets.explicit.fit.readers import ReaderSpread, reader_range
 from lunguage_assets.release.explain.explain_wording import RULES, SECTIONS, STATUSES
+from lunguage_assets.release.explain.marks import OUT, PAST, Piece, Sentence, Span, pieces, tone_of
 from lunguage_assets.tables import ATTRIBUTES
-
-PRESENT, OPEN, ABSENT, PAST, OUT = "present", "open", "absent", "past", "out"
-"""How a row is coloured: certainly present, tentative either way, certainly absent, history, removed."""
 
 NO_VIEWS = (
     "The views are not known: findings that need them imply nothing (effusion, cardiomegaly). Say which they "
@@ -108,7 +105,7 @@ class ShownReport:
     left_out: tuple[ShownRow, ...]
     contradictions: tuple[Contradiction, ...]
     labels: tuple[tuple[str, str, str], ...]
-    """Label, what is known of it, p in words; unmentioned labels are left out."""
+    """Label, what is known of it, p in words (empty: it has none); unmentioned labels are left out."""
 
     @property
     def by_id(self) -> Mapping[str, ShownRow]:
@@ -157,7 +154,7 @@ def _shown(report: Mapping[Any, Any], parts: Mapping[str, list[_Record]]) -> Sho
         tuple(rows.left_out()),
         tuple(rows.contradictions()),
         tuple(
-            (row["label"], row["source"], f"{row['p']:.2f}")
+            (row["label"], row["source"], "" if pd.isna(row["p"]) else f"{row['p']:.2f}")
             for row in parts["labels"]
             if row["source"] != "unmentioned"
         ),
@@ -196,7 +193,7 @@ class _Rows:
         """Stated rows that are not among the findings."""
         for row in self._out:
             if row["source"] == "stated":
-                tone = {"merged": _tone(row["status"]), "excluded": PAST}.get(row["event"], OUT)
+                tone = {"merged": tone_of(row["status"]), "excluded": PAST}.get(row["event"], OUT)
                 yield ShownRow(
                     self._numbers.get(row["survivor_id"], 0), row["finding_id"],
                     titled(row["ent"], row["place"]), tone, STATUSES[row["status"]], "", 0.0, 0.0, 0.0,
@@ -229,7 +226,7 @@ class _Rows:
             self._numbers[row["finding_id"]],
             row["finding_id"],
             titled(row["ent"], row["place"]),
-            _tone(row["status"]),
+            tone_of(row["status"]),
             STATUSES[row["status"]],
             row["phrase"],
             row["p"],
@@ -288,10 +285,6 @@ def _other_readers(row: Mapping[str, Any]) -> str:
     """Where another reader's p would lie, 19 times of 20."""
     low, high = reader_range(row["p"], row["p_low"], row["p_high"], _spread())
     return f"another reader: {float(low):.2f} to {float(high):.2f}"
-
-
-def _tone(status: str) -> str:
-    return OPEN if status[0] == "t" else PRESENT if status[1] == "p" else ABSENT
 
 
 def _all(rows: Sequence[ShownRow]) -> Iterator[ShownRow]:

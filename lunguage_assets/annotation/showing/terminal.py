@@ -9,8 +9,19 @@ from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from lunguage_assets.annotation.showing.marks import DETAIL, FINDING, HEDGE, OUTSIDE, SILENT
-from lunguage_assets.annotation.showing.shown import ABSENT, OPEN, OUT, PAST, PRESENT, ShownReport, ShownRow
+from lunguage_assets.annotation.showing.shown import ShownReport, ShownRow
+from lunguage_assets.release.explain.marks import (
+    ABSENT,
+    DETAIL,
+    FINDING,
+    HEDGE,
+    OPEN,
+    OUT,
+    OUTSIDE,
+    PAST,
+    PRESENT,
+    SILENT,
+)
 
 _TONES = {PRESENT: "bold red", OPEN: "bold yellow", ABSENT: "blue", PAST: "dim underline", OUT: "strike dim"}
 _KINDS = {HEDGE: "italic yellow", DETAIL: "underline", SILENT: "dim", OUTSIDE: "dim"}
@@ -112,7 +123,7 @@ def _contradictions(report: ShownReport) -> Text:
 
 
 def _labels(report: ShownReport) -> Text:
-    return Text(", ".join(f"{label} {p} ({source})" for label, source, p in report.labels))
+    return Text(", ".join(f"{label}{' ' if p else ''}{p} ({source})" for label, source, p in report.labels))
 
 
 def _printable(text: str) -> str:

@@ -22,11 +22,12 @@ from lunguage_assets.home.home import Home
 from lunguage_assets.home.record import MadeOf, encode
 from lunguage_assets.home.store import partition_path, read_sound_table
 from lunguage_assets.orchestration.assets.edited import edited_deps
-from lunguage_assets.orchestration.metadata import table_options
+from lunguage_assets.orchestration.metadata import sample_rows, table_options
 from lunguage_assets.orchestration.partitions import Partitions, store_keys
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.pools import JUDGES_POOL
 from lunguage_assets.orchestration.withheld import plain_failures
+from lunguage_assets.settings import DataClass
 from lunguage_assets.tables import TABLES
 
 Compute = Callable[..., Iterator[dg.Output | dg.AssetCheckResult]]
@@ -101,8 +102,12 @@ def _recorded(step: str, recipe: Recipe, compute: Compute) -> Compute:
                 if table in side:
                     read[table] = stored_table(home.home, table, place)
             made_of = now.made_of(step, keys, by_keys(recipe, read))
+            corpus = home.home.corpus()
+            data_class = corpus.data_class if corpus is not None else None
             for output in compute(context, home=home, **read):
-                yield _encoded(output, keys, made_of) if isinstance(output, dg.Output) else output
+                yield (
+                    _encoded(output, keys, made_of, data_class) if isinstance(output, dg.Output) else output
+                )
 
     shown = inspect.signature(compute)
     recorded.__signature__ = shown.replace(  # type: ignore[attr-defined]
@@ -119,12 +124,17 @@ def stored_table(home: Home, table: str, keys: Sequence[str]) -> pd.DataFrame:
         raise MethodError(not_there(table, keys)) from None
 
 
-def _encoded(output: dg.Output, keys: Sequence[str], made_of: MadeOf) -> dg.Output:
+def _encoded(
+    output: dg.Output, keys: Sequence[str], made_of: MadeOf, data_class: DataClass | None
+) -> dg.Output:
     table = encode(TABLES[output.output_name], output.value, keys, made_of)
     return dg.Output(
         table,
         output.output_name,
-        metadata=output.metadata,
+        metadata={
+            **output.metadata,
+            **sample_rows(TABLES[output.output_name], table.frame, data_class),
+        },
         data_version=dg.DataVersion(table.record.version),
     )
 

@@ -8,6 +8,7 @@ annotations.
 import dagster as dg
 
 from lunguage_assets.current.plan import Request, plan
+from lunguage_assets.orchestration.metadata import COSTS
 from lunguage_assets.orchestration.partitions import build_partitions
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.backfill import queue
@@ -50,7 +51,8 @@ def hand_over_everything(
     description=(
         "Take in, rank, fit, expand and release whatever is registered and not current, as "
         "`lunguage run` does."
-        " The work is one backfill, listed under Runs > Backfills; launching this again goes on from there."
+        " The work is one backfill, listed under Runs > Backfills; launching this again goes on from there. "
+        + COSTS
     ),
 )
 def everything() -> None:

@@ -26,10 +26,13 @@ from lunguage_assets.release.explain.explain_wording import (
     shown,
     stated_as,
 )
+from lunguage_assets.release.explain.marked_study import MarkedRow, marked_study, tone_of_row
+from lunguage_assets.release.explain.marks import Marked
 from lunguage_assets.release.explain.study_record import Record, StudyRecord
 
 IN_RESULT = "in the result"
 _GONE = ("merged", "removed", "excluded", "discarded")
+_IN_SHORT = ("hedges", "probability", "what became of it")
 _NOT_GENERATED = {"already stated": "already stated by", "spoken against": "not generated against"}
 
 
@@ -45,6 +48,9 @@ class Passage:
 class RowStory:
     """One row: its number in the result (None when it is not there), its fate in a word or two, and its
     story.
+
+    `tone` says how it is coloured (`marks.py`), `p` the probability and its interval: lower end, p, upper
+    end. A row that was rejected on reading has neither.
     """
 
     finding_id: str
@@ -52,15 +58,26 @@ class RowStory:
     title: str
     fate: str
     passages: tuple[Passage, ...]
+    tone: str = ""
+    p: tuple[float, float, float] | None = None
+
+    @property
+    def in_short(self) -> str:
+        """What a person sees who points at the row's words."""
+        told = (line for passage in self.passages if passage.heading in _IN_SHORT for line in passage.lines)
+        return "\n".join(told)
 
 
 @dataclass(frozen=True)
 class StudyStory:
-    """A study: what holds for all of it, then its rows, those of the result first, by number."""
+    """A study: what holds for all of it, its sentences with the words of its rows marked, then its rows,
+    those of the result first, by number.
+    """
 
     study_id: str
     remarks: tuple[Passage, ...]
     rows: tuple[RowStory, ...]
+    text: tuple[Marked, ...] = ()
 
 
 def explain_study(record: StudyRecord, finding: str | None = None) -> StudyStory:
@@ -75,6 +92,7 @@ def explain_study(record: StudyRecord, finding: str | None = None) -> StudyStory
         ConfigurationError: the study has no such row; the message says which there are.
     """
     rows = _Teller(record).stories()
+    read = {row.finding_id: MarkedRow(row.idx, row.tone, row.title, row.in_short) for row in rows}
     if finding is not None:
         chosen = [row for row in rows if finding in (row.finding_id, str(row.idx))]
         if not chosen:
@@ -90,7 +108,7 @@ def explain_study(record: StudyRecord, finding: str | None = None) -> StudyStory
                 f"{record.study_id}:12; leave --finding out to see all."
             )
         rows = chosen
-    return StudyStory(record.study_id, _remarks(record), tuple(rows))
+    return StudyStory(record.study_id, _remarks(record), tuple(rows), marked_study(record, read))
 
 
 def _remarks(record: StudyRecord) -> tuple[Passage, ...]:
@@ -199,9 +217,10 @@ class _Teller:
         )
         title = f"{shown(stated_as(row))}: {STATUSES[row['status']]} ({row['status']}), {row['currency']}"
         idx = self._result[own]["idx"] if own in self._result else None
-        return RowStory(
-            own, idx, title, self._fate(own), tuple(passage for passage in passages if passage.lines)
-        )
+        fate = self._fate(own)
+        told = tuple(passage for passage in passages if passage.lines)
+        p = (row["p_low"], row["prob"], row["p_high"])
+        return RowStory(own, idx, title, fate, told, tone_of_row(row, fate), p)
 
     def _fate(self, own: str) -> str:
         if own in self._result:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from lunguage_assets.data_files import page_template
 from lunguage_assets.release.explain.explain import StudyStory, counted
+from lunguage_assets.release.explain.marks import COLOURS
 
 
 def story_page(story: StudyStory) -> str:
@@ -13,4 +14,9 @@ def story_page(story: StudyStory) -> str:
     anything.
     """
     template = page_template("explain", "study.html.j2")
-    return template.render(story=story, counted=counted(story.rows))
+    return template.render(
+        story=story,
+        counted=counted(story.rows),
+        colours=COLOURS,
+        interval=lambda p: f"{p[1]:.2f} ({p[0]:.2f} to {p[2]:.2f})",
+    )

@@ -8,15 +8,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from lunguage_assets.tables import ATTRIBUTES
+from lunguage_assets.tables import STATUSES as STATUS_CODES
+from lunguage_assets.tables.columns import MEANINGS
 
 SECTIONS = {"hist": "history", "find": "findings", "impr": "impression"}
 
-STATUSES = {
-    "dp": "certainly present",
-    "tp": "tentatively present",
-    "tn": "tentatively absent",
-    "dn": "certainly absent",
-}
+STATUSES = {code: MEANINGS[code] for code in STATUS_CODES}
 
 P_SOURCES = {
     "definitive": "stated without doubt",

@@ -245,7 +245,8 @@ def _scale(material: Material) -> Item:
     )
     frame = material.scale.drop(columns="number")
     decimals = {"mu": 2, **dict.fromkeys(("p", "p_low", "p_high", "reader_low", "reader_high"), 2)}
-    return report_table("The probability scale", caption, "reference_ranking, anchors", frame, decimals)
+    source, bar = "reference_ranking, anchors", ("p_low", "p", "p_high")
+    return report_table("The probability scale", caption, source, frame, decimals, bar)
 
 
 def _certainty(material: Material) -> ReportTable:
@@ -307,6 +308,7 @@ def _audit(material: Material) -> list[Item]:
         f"{len(mentioned)} of {len(audit)} edges with a share.{_rounded(material)}",
         "pathway_audit",
         mentioned.drop(columns=["edge", "both", "place"]),
+        bar=("share_low", "share", "share_high"),
     )
     used = labels[labels["p"].notna()]
     measured = report_table(

@@ -33,7 +33,10 @@ from lunguage_assets.release.report.published_tables import load_published_table
 from lunguage_assets.release.report.scales import published_scales, scale_marks
 from lunguage_assets.tables import CONFLICT_SOURCES, CONFLICT_TYPES
 
-NOT_RUN = "Not run for this version: `lunguage analyse`, then the release again."
+NOT_RUN = (
+    "Not run for this version: `lunguage run` makes only what the result needs. `lunguage analyse` asks no "
+    "judge and takes seconds; then `lunguage run` again."
+)
 STALE = "Left out: it was made with another ranking. Run `lunguage analyse`, then the release again."
 _NO_MATCHES = "Nothing to show: the published ranking has no recorded comparisons."
 

@@ -16,10 +16,10 @@ from rich.console import Console
 
 import lunguage_assets
 from lunguage_assets.annotation.showing.document import SCHEMA, json_document
-from lunguage_assets.annotation.showing.marks import Sentence, Span, pieces
 from lunguage_assets.annotation.showing.page import Asked, read_page
 from lunguage_assets.annotation.showing.shown import shown_reports
 from lunguage_assets.annotation.showing.terminal import print_report
+from lunguage_assets.release.explain.marks import Sentence, Span, pieces
 
 HOSTILE = HEDGED.replace("Cough.", "Cough \"&\" x<y 'onmouseover=alert(1)' {{ 7*7 }} [bold]loud[/bold].")
 
@@ -132,3 +132,10 @@ def test_json_has_the_documented_keys_and_joins_by_finding_id() -> None:
     assert {row["parent_id"] for row in report["findings"]} <= {None, *known}
     assert all(report["report"][span["begin"] : span["end"]] == span["words"] for span in report["spans"])
     assert "unmentioned" not in {label["source"] for label in report["labels"]}
+
+
+def test_a_label_that_the_report_contradicts_has_no_p() -> None:
+    both = "FINDINGS: Small right pleural effusion.\nIMPRESSION: No pleural effusion."
+    for shown in (_terminal(both), read_page(shown_reports(lunguage_assets.read(both)))):
+        assert "contradictory" in shown
+        assert "nan" not in shown

@@ -340,6 +340,38 @@ def test_the_page_needs_nothing_else() -> None:
     assert SECRET in page.replace("&#34;", '"')
 
 
+def test_the_words_of_a_row_are_marked_in_its_sentence_as_its_status_says() -> None:
+    record = record_of([said("nodule", "tp", p=0.6), said("mass", "dn"), said("cough", section="hist")])
+    sentences = {"hist": "Cough.", "find": "A likely nodule, no mass."}
+    for row in record.tables["deduplicated_findings"]:
+        row.update(sent=sentences[row["section"]], sent_idx=1)  # type: ignore[attr-defined]
+    record.tables["fitted_probabilities"][0]["phrases"] = ["likely"]  # type: ignore[index]
+    found = explain_study(record)
+    assert "".join(piece.text for piece in found.text) == (
+        "HISTORY\nCough.\n\nFINDINGS\nA likely nodule, no mass."
+    )
+    marked = {piece.text: (piece.kind, piece.tone) for piece in found.text}
+    assert marked["nodule"] == ("finding", "open")
+    assert marked["mass"] == ("finding", "absent")
+    assert marked["Cough"] == ("finding", "past")
+    assert marked["likely"][0] == "hedge"
+    page = story_page(found)
+    assert 'class="open m1-1"' in page
+    assert "nodule: tentatively present (tp)" in page
+
+
+def test_p_is_drawn_with_its_interval_beside_its_numbers() -> None:
+    page = story_page(story([said("pneumonia", "tp", p=0.6)]))
+    interval = '<rect x="29.4" y="2.6" width="51.0"'
+    assert 'aria-label="p 0.60 (0.30 to 0.80)"' in page
+    assert interval in page
+    assert '<rect x="58.8" y="0.4" width="2"' in page
+
+
+def test_words_that_the_sentence_has_not_are_not_marked() -> None:
+    assert {piece.kind for piece in story([said("nodule")]).text} == {"outside", "plain"}
+
+
 # finding the study
 
 

@@ -230,7 +230,7 @@ def test_what_was_not_run_is_named_and_what_was_run_is_not(
     assert "Not run for this version" not in page.text
     write_bundle(invented.release(), tmp_path, invented.origin(), {}, invented.examples)
     bare = Page((tmp_path / "v1/open/report.html").read_text(encoding="utf-8"))
-    assert bare.text.count("Not run for this version: lunguage analyse , then the release again.") == 7
+    assert bare.text.count("lunguage analyse asks no judge and takes seconds; then lunguage run again.") == 7
     for title in (
         "Agreement of judges",
         "Correlation of rankings",
@@ -307,3 +307,12 @@ def test_a_column_of_counts_and_bounds_stands_to_the_right_and_fixed_decimals_ar
     made: ReportTable = report_table("t", "c", "s", frame, decimals={"mu": 2})
     assert made.numeric == (False, True, True, False)
     assert made.rows == (("a", "10", "1.00", "True"), ("b", "<5", "", "False"))
+
+
+def test_p_is_drawn_where_a_table_names_its_interval_and_not_where_there_is_none() -> None:
+    frame = pd.DataFrame(
+        {"phrase": ["may", "perhaps"], "p": [0.5, None], "low": [0.4, None], "high": [0.7, None]}
+    )
+    made = report_table("t", "c", "s", frame, bar=("low", "p", "high"))
+    assert made.bars == ((0.4, 0.5, 0.7), None)
+    assert report_table("t", "c", "s", frame).bars == ()

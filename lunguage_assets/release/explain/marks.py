@@ -1,4 +1,6 @@
-"""A report's text cut into pieces, each with the rows that read it: what terminal and page mark."""
+"""A report's text cut into pieces, each with the rows that read it: what `lunguage read` and the page of
+`lunguage explain` mark. How a page draws them is in `resources/read/marked.html.j2`.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from lunguage_assets.annotation.spans import PHRASE
+from lunguage_assets.explicit.hedges.hedging import words_of
+
+PHRASE = "phrase"
+"""Column of a span for the words of a hedging phrase."""
+
+PRESENT, OPEN, ABSENT, PAST, OUT = "present", "open", "absent", "past", "out"
+"""How a row is coloured: certainly present, tentative either way, certainly absent, history, removed."""
+
+COLOURS = {PRESENT: "#b4451f", OPEN: "#8a6100", ABSENT: "#24598f", PAST: "#5d6470", OUT: "#8b919c"}
+"""Of the dot on a bar, as the text of such rows has it."""
 
 FINDING, HEDGE, DETAIL, PLAIN, SILENT, OUTSIDE = "finding", "hedge", "detail", "plain", "silent", "outside"
 """What a piece is: words of a finding; of a hedging phrase; of a place or attribute; of a sentence with
@@ -50,6 +61,32 @@ class Piece:
     kind: str
     rows: tuple[str, ...] = ()
     sentence: Sentence | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A piece of text as a page draws it: kind, tone of its first row, numbers of its rows, and what a person
+    sees who points at it.
+    """
+
+    text: str = field(repr=False)
+    kind: str
+    tone: str = ""
+    numbers: tuple[int, ...] = ()
+    why: str = field(default="", repr=False)
+
+
+def tone_of(status: str) -> str:
+    """Of a status code (dp, tp, tn, dn)."""
+    return OPEN if status[0] == "t" else PRESENT if status[1] == "p" else ABSENT
+
+
+def nearest(phrase: str, text: str, begin: int, end: int, place: int) -> list[tuple[int, int]]:
+    """Where characters begin to end of the text have the phrase in whole words, nearest to a place; empty
+    when they have not.
+    """
+    found = [match.span() for match in words_of(phrase).finditer(text, begin, end)]
+    return [min(found, key=lambda span: (abs(span[0] - place), span[0]))] if found else []
 
 
 def pieces(text: str, spans: Iterable[Span], sentences: Sequence[Sentence]) -> list[Piece]:
