@@ -21,6 +21,7 @@ from lunguage_assets.home.home import Home
 from lunguage_assets.home.store import remove_abandoned_files
 from lunguage_assets.judges.ledger.attempts import Attempt
 from lunguage_assets.judges.ledger.ledger import Ledger
+from lunguage_assets.sample import write_sample
 
 pytestmark = pytest.mark.lengthy
 
@@ -37,7 +38,6 @@ time.time = lambda: _start - 9e6 - (_right() - _start)
 WITHOUT_ROOM = """
 import resource, sys
 import dagster as dg
-from lunguage_assets.sample import write_sample
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.sample import write_sample
