@@ -15,7 +15,7 @@ from typing import Any
 import dagster as dg
 import pandas as pd
 
-from lunguage_assets.documents import markdown_table
+from lunguage_assets.documents import literal, markdown_table
 from lunguage_assets.judges.asking.progress import Meter, Progress, announce
 from lunguage_assets.tables import TABLES
 from lunguage_assets.tables.schema import Table
@@ -124,7 +124,7 @@ def _bars(pairs: Sequence[tuple[str, int]], label: str, total: int) -> dg.Metada
         return dg.MetadataValue.md("none")
     largest = max(count for _, count in pairs)
     lines = [f"| {label} | rows | share | |", "|---|---:|---:|---|"]
-    lines += [f"| {key} | {count} | {count / total:.1%} | {_bar(count / largest)} |" for key, count in pairs]
+    lines += [f"| {literal(key)} | {count} | {count / total:.1%} | {_bar(count / largest)} |" for key, count in pairs]
     return dg.MetadataValue.md("\n".join(lines))
 
 
@@ -136,7 +136,8 @@ def _bar(share: float) -> str:
 
 def rows_table(frame: pd.DataFrame, columns: Sequence[str]) -> dg.MetadataValue:
     """Columns of a small frame as a table in the UI; an empty frame has none to show."""
-    return dg.MetadataValue.md(markdown_table(frame[list(columns)]) if len(frame) else "no rows")
+    shown = markdown_table(frame[list(columns)], written=literal) if len(frame) else "no rows"
+    return dg.MetadataValue.md(shown)
 
 
 def picture(png: bytes) -> dg.MetadataValue:

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import base64
 import io
+import re
 from pathlib import Path
 
 import pandas as pd
+from hostile_words import HOSTILE
 from PIL import Image, ImageChops
 
 from lunguage_assets.explicit.hedges.edited_csv import edited_rows
-from lunguage_assets.orchestration.metadata import account_of, as_written, column_schema, counts, picture
+from lunguage_assets.orchestration.checks.report import markdown
+from lunguage_assets.orchestration.metadata import (
+    account_of,
+    as_written,
+    column_schema,
+    counts,
+    picture,
+    rows_table,
+)
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.pictures.plots import probability_histogram
 from lunguage_assets.tables import HEDGE_PHRASES
@@ -40,6 +50,18 @@ def test_counts_are_a_table_with_shares_and_bars() -> None:
         "| merged | 0 | 0.0% |  |",
         "| rows out | 4 | 100.0% | ████████████████ |",
     ]
+
+
+def test_no_tag_link_or_picture_of_a_corpus_begins_in_what_the_ui_shows() -> None:
+    words = f"{HOSTILE} ![x](http://evil.example/) `a` b|c"
+    for shown in (
+        counts({words: 1}, "word"),
+        rows_table(pd.DataFrame({"word": [words]}), ["word"]),
+        markdown(["word"], [[words]]),
+    ):
+        last = str(shown.value).splitlines()[-1]
+        assert not re.search(r"(?<!\\)[<\[`]", last), last
+        assert "\\<script>" in last
 
 
 def test_a_rare_count_still_shows() -> None:
