@@ -50,6 +50,7 @@ def require_whole(folder: Path) -> str:
     return newest.name
 
 
+@pytest.mark.lengthy
 def test_a_killed_release_is_invisible_and_the_next_one_has_the_same_bytes(
     invented: Made, tmp_path: Path
 ) -> None:
