@@ -124,7 +124,10 @@ def _bars(pairs: Sequence[tuple[str, int]], label: str, total: int) -> dg.Metada
         return dg.MetadataValue.md("none")
     largest = max(count for _, count in pairs)
     lines = [f"| {label} | rows | share | |", "|---|---:|---:|---|"]
-    lines += [f"| {literal(key)} | {count} | {count / total:.1%} | {_bar(count / largest)} |" for key, count in pairs]
+    lines += [
+        f"| {literal(key)} | {count} | {count / total:.1%} | {_bar(count / largest)} |"
+        for key, count in pairs
+    ]
     return dg.MetadataValue.md("\n".join(lines))
 
 

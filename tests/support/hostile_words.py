@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 from headless_chromium import CHROMIUM, Page, chromium
 
-HOSTILE = "<script>window.owned=1</script><img src=x onerror=\"window.owned=1\"> '\" onmouseover=window.owned=1 x="
+HOSTILE = (
+    '<script>window.owned=1</script><img src=x onerror="window.owned=1"> \'" onmouseover=window.owned=1 x='
+)
 """Element, handler, and a way out of an attribute."""
 
 _POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy"[^>]*>')

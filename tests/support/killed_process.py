@@ -13,7 +13,16 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-_CHANGES = {"os.rename", "os.link", "os.symlink", "os.remove", "os.mkdir", "os.rmdir", "os.chmod", "os.truncate"}
+_CHANGES = {
+    "os.rename",
+    "os.link",
+    "os.symlink",
+    "os.remove",
+    "os.mkdir",
+    "os.rmdir",
+    "os.chmod",
+    "os.truncate",
+}
 DONE, FAILED = 0, 1
 
 
