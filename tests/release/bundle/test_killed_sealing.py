@@ -1,5 +1,5 @@
-"""A release that is killed before any of its changes of the disk: what there was stays whole and named, and the
-same command again comes to the same bytes.
+"""A release that is killed before any of its changes of the disk: what there was stays whole and named, and
+the same command again comes to the same bytes.
 """
 
 from __future__ import annotations
