@@ -13,7 +13,7 @@ TEST_PROCESSES ?= 3
 # What pip is given for torch, which in-process models need: another version, or the path of a wheel for this machine's GPU.
 TORCH ?= torch==2.13.0
 
-.PHONY: run test ui models docs lint lock clean
+.PHONY: run test ui models docs lint lock audit clean
 
 run: $(VENV)/installed
 	$(BIN)/lunguage sample --reports $(REPORTS) --seed $(SEED) --out $(LUNGUAGE_HOME)/delivery
@@ -85,6 +85,12 @@ lock:
 	$(UV_LOCK) --extra build --extra docs -c requirements-dev.lock pyproject.toml -o requirements-docs.lock
 	$(UV_LOCK) --extra build --extra models -c requirements-dev.lock --upgrade-package '$(TORCH)' $(NOT_LOCKED:%=--no-emit-package %) \
 		pyproject.toml -o requirements-models.lock
+
+# Known holes in what the lock files name. It asks a service on the network, so it is no part of `make test`; needs uv or pipx on the PATH.
+AUDIT ?= $(if $(shell command -v uvx),uvx,pipx run) pip-audit==2.9.0
+audit:
+	@for file in requirements*.lock; do echo "$$file"; $(AUDIT) --disable-pip --require-hashes --progress-spinner off -r "$$file" || failed=1; done; \
+		test -z "$$failed"
 
 clean:
 	rm -rf $(VENV) .lunguage-sample .pytest_cache .ruff_cache .mypy_cache .hypothesis build dist

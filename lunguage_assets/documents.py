@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
 
-def markdown_table(frame: pd.DataFrame, headings: Mapping[str, str] | None = None) -> str:
-    """A frame as a Markdown table: numbers to the right, at most three decimals, missing values empty."""
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def markdown_table(
+    frame: pd.DataFrame,
+    headings: Mapping[str, str] | None = None,
+    written: Callable[[str], str] = _escaped,
+) -> str:
+    """A frame as a Markdown table: numbers to the right, at most three decimals, missing values empty;
+    `written` says how the text of a cell is written.
+    """
     names = [str(name) for name in frame.columns]
     shown = [(headings or {}).get(name, name.replace("_", " ")) for name in names]
     numeric = [is_numeric(frame[name]) for name in names]
     lines = [_line(shown), _line(["---:" if right else "---" for right in numeric])]
     lines += [
-        _line([_escaped(cell_text(value)) for value in values])
+        _line([written(cell_text(value)) for value in values])
         for values in frame.itertuples(index=False, name=None)
     ]
     return "\n".join(lines)
@@ -50,5 +61,6 @@ def cell_text(value: Any) -> str:
     return str(value)
 
 
-def _escaped(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+def literal(text: str) -> str:
+    """Text that Markdown shows as it is, on one line: no tag, link, picture or column begins in it."""
+    return re.sub(r"([\\`<\[\]|])", r"\\\1", " ".join(text.split()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,18 @@ def test_every_step_is_an_action_of_a_stated_version_or_a_command_that_exists(pa
                 assert (ROOT / words[0]).is_file()
         if "file" in step.get("with", {}):
             assert (ROOT / step["with"]["file"]).is_file()
+
+
+def test_the_lock_files_are_audited_every_week_and_by_no_dependency() -> None:
+    audit = yaml.safe_load((ROOT / ".github/workflows/audit.yml").read_text(encoding="utf-8"))
+    assert audit[True]["schedule"]  # YAML reads `on` as a truth value
+    assert {"run": "make audit"} in audit["jobs"]["audit"]["steps"]
+    asked = subprocess.run(
+        ["make", "-n", "audit", "AUDIT=audits"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert "requirements*.lock" in asked.stdout
+    assert "audits --disable-pip" in asked.stdout
+    assert "pip-audit" not in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 
 
 def test_no_workflow_may_write_to_the_repository() -> None:

@@ -146,7 +146,7 @@ class _Pass:
         batches = {
             key: batch for key, batch in record.batches.items() if self.registered.get(key) == batch.sha256
         }
-        return LandingRecord(machine=machine, looks=looks, batches=batches, moves=record.moves)
+        return record.model_copy(update={"machine": machine, "looks": looks, "batches": batches})
 
     def make(self, stable_s: float | None, seconds: float) -> Outcome:
         begun = time.monotonic()
@@ -293,7 +293,7 @@ class _Pass:
             batch = self.record.batches[key] = LandedBatch(
                 key=key,
                 sha256=sha256,
-                number=max([time.time_ns(), *(one.number + 1 for one in self.record.batches.values())]),
+                number=self.record.next_number(),
                 studies=len(found.studies),
                 amended=len(found.studies & self.earlier),
                 rows=found.rows,

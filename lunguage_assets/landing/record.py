@@ -7,6 +7,7 @@ process at a time writes, and always the whole.
 from __future__ import annotations
 
 import fcntl
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -67,6 +68,16 @@ class LandingRecord(BaseModel):
     looks: dict[str, Look] = {}
     batches: dict[str, LandedBatch] = {}
     moves: dict[str, Move] = {}
+    last: int = 0
+    """The highest number that a batch had, also a removed one."""
+
+    def next_number(self) -> int:
+        """Higher than all before, whatever the clock says."""
+        self.last = max(time.time_ns(), *(number + 1 for number in (self.last, *self._numbers())))
+        return self.last
+
+    def _numbers(self) -> list[int]:
+        return [batch.number for batch in self.batches.values()]
 
     def save(self, home: Home) -> None:
         replace_text(record_folder(home) / "record.json", self.model_dump_json())

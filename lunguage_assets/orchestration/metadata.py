@@ -16,7 +16,7 @@ import dagster as dg
 import numpy as np
 import pandas as pd
 
-from lunguage_assets.documents import cell_text, markdown_table
+from lunguage_assets.documents import cell_text, literal, markdown_table
 from lunguage_assets.judges.asking.progress import Meter, Progress, announce
 from lunguage_assets.settings import DataClass
 from lunguage_assets.tables import TABLES
@@ -144,7 +144,10 @@ def _bars(pairs: Sequence[tuple[str, int]], label: str, total: int) -> dg.Metada
         return dg.MetadataValue.md("none")
     largest = max(count for _, count in pairs)
     lines = [f"| {label} | rows | share | |", "|---|---:|---:|---|"]
-    lines += [f"| {key} | {count} | {count / total:.1%} | {_bar(count / largest)} |" for key, count in pairs]
+    lines += [
+        f"| {literal(key)} | {count} | {count / total:.1%} | {_bar(count / largest)} |"
+        for key, count in pairs
+    ]
     return dg.MetadataValue.md("\n".join(lines))
 
 
@@ -156,7 +159,8 @@ def _bar(share: float) -> str:
 
 def rows_table(frame: pd.DataFrame, columns: Sequence[str]) -> dg.MetadataValue:
     """Columns of a small frame as a table in the UI; an empty frame has none to show."""
-    return dg.MetadataValue.md(markdown_table(frame[list(columns)]) if len(frame) else "no rows")
+    shown = markdown_table(frame[list(columns)], written=literal) if len(frame) else "no rows"
+    return dg.MetadataValue.md(shown)
 
 
 def sample_rows(table: Table, frame: pd.DataFrame, data_class: DataClass | None) -> dict[str, Any]:
@@ -173,7 +177,7 @@ def sample_rows(table: Table, frame: pd.DataFrame, data_class: DataClass | None)
         if not column.restricted and any(cell_text(_joined(value)) for value in first[column.name])
     ]
     shown = first[filled].map(_joined)
-    return {"first_rows": dg.MetadataValue.md(as_written(markdown_table(shown)))}
+    return {"first_rows": dg.MetadataValue.md(markdown_table(shown, written=literal))}
 
 
 def _joined(value: Any) -> Any:

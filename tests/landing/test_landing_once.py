@@ -24,6 +24,21 @@ from lunguage_assets.settings import CorpusSettings
 from lunguage_assets.tables import REPORTS
 
 
+def test_a_batch_has_a_higher_number_than_removed_ones_though_the_clock_was_set_back(
+    landing: Landing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the sensor, whose cursor is a number, would never ask for it."""
+    landing.drop("a.csv", csv(1))
+    landing.settle()
+    before = load_record(landing.home).batches["a"].number
+    landing.home.remove("a", "ada", "2026-11-22T10:00:00+00:00")
+    monkeypatch.setattr("time.time_ns", lambda: 1)
+    landing.settle()
+    landing.drop("b.csv", csv(2))
+    landing.settle()
+    assert load_record(landing.home).batches["b"].number > before
+
+
 def test_other_content_under_the_same_name_is_another_batch_and_its_studies_are_counted_as_amended(
     landing: Landing,
 ) -> None:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import base64
 import io
+import re
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from hostile_words import HOSTILE
 from invented_reports import frames, said
 from PIL import Image, ImageChops
 
 from lunguage_assets.explicit.hedges.edited_csv import edited_rows
+from lunguage_assets.orchestration.checks.report import markdown
 from lunguage_assets.orchestration.jobs import asset_jobs
 from lunguage_assets.orchestration.metadata import (
     SAMPLE_ROWS,
@@ -21,6 +24,7 @@ from lunguage_assets.orchestration.metadata import (
     column_schema,
     counts,
     picture,
+    rows_table,
     sample_rows,
     table_options,
 )
@@ -102,6 +106,18 @@ def test_counts_are_a_table_with_shares_and_bars() -> None:
         "| merged | 0 | 0.0% |  |",
         "| rows out | 4 | 100.0% | ████████████████ |",
     ]
+
+
+def test_no_tag_link_or_picture_of_a_corpus_begins_in_what_the_ui_shows() -> None:
+    words = f"{HOSTILE} ![x](http://evil.example/) `a` b|c"
+    for shown in (
+        counts({words: 1}, "word"),
+        rows_table(pd.DataFrame({"word": [words]}), ["word"]),
+        markdown(["word"], [[words]]),
+    ):
+        last = str(shown.value).splitlines()[-1]
+        assert not re.search(r"(?<!\\)[<\[`]", last), last
+        assert "\\<script>" in last
 
 
 def test_a_rare_count_still_shows() -> None:

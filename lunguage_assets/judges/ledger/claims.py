@@ -309,7 +309,8 @@ class _Room:
         c = SENT.c
         own = case((c.limiter == self._terms.limiter, 1), else_=0)
         sums = (func.count(), func.sum(own), func.sum(c.tokens), func.sum(own * c.tokens), func.min(c.at))
-        of_minute = _of(SENT, self._terms) & (c.at > self._now - WINDOW_S)
+        # what is farther ahead was sent by a clock that has been set back since
+        of_minute = _of(SENT, self._terms) & c.at.between(self._now - WINDOW_S, self._now + WINDOW_S)
         row = connection.execute(select(*sums).where(of_minute)).one()
         self._calls = float(row[0] or 0), float(row[1] or 0)
         self._tokens = float(row[2] or 0), float(row[3] or 0)

@@ -68,9 +68,13 @@ def billionths(usd: float) -> int:
 
 
 def spent(connection: Connection, now: float) -> int:
-    """Billionths of dollars of the last 24 hours, by anybody, batches that are out at their worst."""
-    since = connection.scalar(_MINUTES[connection.dialect.name], {"at": now - _DAY_S})
-    of_day = select(func.sum(SPENDING.c.spent)).where(SPENDING.c.minute >= since)
+    """Billionths of dollars of the last 24 hours, by anybody, batches that are out at their worst. What lies
+    less than a day ahead counts: the clock was set back.
+    """
+    since, until = (
+        connection.scalar(_MINUTES[connection.dialect.name], {"at": now + days * _DAY_S}) for days in (-1, 1)
+    )
+    of_day = select(func.sum(SPENDING.c.spent)).where(SPENDING.c.minute.between(since, until))
     return int(connection.scalar(of_day) or 0) + int(
         connection.scalar(select(func.sum(RESERVED.c.worst))) or 0
     )

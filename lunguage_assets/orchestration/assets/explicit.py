@@ -10,6 +10,7 @@ import pandas as pd
 
 from lunguage_assets.current.plan import not_there
 from lunguage_assets.current.recipes import BATCH
+from lunguage_assets.documents import literal
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.analysis.trust.verification import verify_with_package
 from lunguage_assets.explicit.fit.fitting import fit_with_log
@@ -249,7 +250,7 @@ def _ranking_table(ranking: pd.DataFrame) -> dg.MetadataValue:
     lines = ["| rank | phrase | mu | 95% interval | matches |", "|---|---|---|---|---|"]
     columns = [ranking[name].tolist() for name in ("rank", "phrase", "mu", "mu_low", "mu_high", "n_matches")]
     lines += [
-        f"| {rank} | {shown_phrase(phrase)} | {mu:.2f} | {low:.2f} to {high:.2f} | {n} |"
+        f"| {rank} | {literal(shown_phrase(phrase))} | {mu:.2f} | {low:.2f} to {high:.2f} | {n} |"
         for rank, phrase, mu, low, high, n in zip(*columns, strict=True)
     ]
     return dg.MetadataValue.md("\n".join(lines))

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Sequence
 
 import dagster as dg
 
+from lunguage_assets.documents import literal
+
 EXAMPLES = 20
 """Keys of failing rows that a report shows."""
 
@@ -31,4 +33,4 @@ def examples(keys: Iterable[object]) -> str:
 
 
 def _cell(value: object) -> str:
-    return " ".join(str(value).replace("|", " / ").split())
+    return literal(str(value).replace("|", " / "))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -67,7 +67,7 @@ class Door:
         own = {*LOOPBACK, *([] if host in ("0.0.0.0", "::") else [host])}  # compared, not bound
         return cls(frozenset({f"{name}:{port}" for name in own} | set(named)), token, f"lunguage-ui-{port}")
 
-    def refusal(self, request: _Asked, *, needs_token: bool = True) -> tuple[int, str] | None:
+    def refusal(self, request: _Asked) -> tuple[int, str] | None:
         """Status and words for a request that is not answered; None for one that is."""
         if request.header("host") not in self.hosts:
             return 421, "This server does not answer under this name."
@@ -75,7 +75,7 @@ class Door:
             return 403, "A page of another site may not ask this server."
         if request.method == "GET" and request.path.endswith("/graphql") and "query" in request.query:
             return 405, "Queries are sent by POST."
-        if self.token and needs_token and not self._knows_token(request):
+        if self.token and not self._knows_token(request):
             return 401, (
                 "Open the address that was printed where the UI was started: it ends in ?token=...\n"
                 "A program sends the token as 'Authorization: Bearer ...'."
@@ -134,8 +134,8 @@ class _Asked:
 class Guard:
     """ASGI middleware that answers only what the door lets in."""
 
-    def __init__(self, app: ASGIApp, door: Door, open_paths: Collection[str] = ()) -> None:
-        self._app, self._door, self._open = app, door, frozenset(open_paths)
+    def __init__(self, app: ASGIApp, door: Door) -> None:
+        self._app, self._door = app, door
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -146,7 +146,7 @@ class Guard:
         if entered is not None:
             await entered(scope, receive, send)
             return
-        refused = self._door.refusal(asked, needs_token=scope["path"] not in self._open)
+        refused = self._door.refusal(asked)
         if refused is None:
             await self._app(scope, receive, send)
         elif asked.is_socket:

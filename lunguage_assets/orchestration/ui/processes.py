@@ -23,6 +23,7 @@ from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.orchestration.dagster_private import LOCATION
 from lunguage_assets.orchestration.runs.runner import RunFailed
 from lunguage_assets.orchestration.ui import webserver
+from lunguage_assets.orchestration.ui.guard import TOKEN_VARIABLE
 
 STARTING_S = 180.0
 """Longest wait for the code server, and then for the first answer of the UI."""
@@ -89,7 +90,8 @@ class Serving:
         quiet = ["--uvicorn-log-level", "warning", "--suppress-warnings"]
         self._launch([*_PYTHON, webserver.__name__, *served, *quiet, *there])
         asked = "127.0.0.1" if host in ("0.0.0.0", "localhost") else host
-        self._wait(lambda: _answers(f"http://{asked}:{port}{webserver.HEALTH}"), "the webserver")
+        token = self._environment.get(TOKEN_VARIABLE, "")
+        self._wait(lambda: _answers(f"http://{asked}:{port}{webserver.HEALTH}", token), "the webserver")
 
     def until_it_ends(self) -> int:
         """Wait for any of the processes to end, or for a signal; end all; the status of the first."""
@@ -140,9 +142,9 @@ class Serving:
             time.sleep(0.2)
 
 
-def _answers(address: str) -> bool:
-    host = address.split("/")[2]
-    request = urllib.request.Request(address, headers={"Host": host})  # http, as written above
+def _answers(address: str, token: str) -> bool:
+    headers = {"Host": address.split("/")[2], "Authorization": f"Bearer {token}"}
+    request = urllib.request.Request(address, headers=headers)  # http, as written above
     try:
         with urllib.request.urlopen(request, timeout=5):
             return True

@@ -20,7 +20,7 @@ from lunguage_assets.orchestration.ui.guard import Door, Guard
 from lunguage_assets.rights import keep_private
 
 HEALTH = "/server_info"
-"""Says versions only; health checks ask it."""
+"""Says versions; `lunguage ui` and the containers ask it whether the webserver is there."""
 
 
 def guarded(door: Door) -> type[DagsterWebserver]:
@@ -28,7 +28,7 @@ def guarded(door: Door) -> type[DagsterWebserver]:
 
     class Guarded(DagsterWebserver):  # type: ignore[misc, type-arg]
         def build_middleware(self) -> list[Middleware]:
-            return [Middleware(Guard, door=door, open_paths=(HEALTH,)), *super().build_middleware()]
+            return [Middleware(Guard, door=door), *super().build_middleware()]
 
     return Guarded
 

@@ -7,7 +7,10 @@ import json
 import re
 from html.parser import HTMLParser
 from itertools import pairwise
+from pathlib import Path
 
+from hostile_words import HOSTILE as SCRIPT
+from hostile_words import in_a_browser, require_harmless
 from hypothesis import given
 from hypothesis import strategies as st
 from profiles import examples
@@ -117,6 +120,15 @@ def test_the_page_of_any_report_shows_its_text_word_by_word(text: str) -> None:
     shown = re.search(r'<div class="text">(.*?)</div>\n<div class="legend">', page, re.DOTALL)
     assert shown is not None
     assert _parsed(shown[1]).text == "".join(piece.text for piece in report.pieces)
+
+
+@in_a_browser
+def test_no_script_of_a_report_runs(tmp_path: Path) -> None:
+    """In the text, beside a finding, in its words and in the reasons that a reader can open."""
+    text = HEDGED.replace("pneumonia", f"pneumonia {SCRIPT}").replace("Cough", SCRIPT)
+    reports = shown_reports(lunguage_assets.read(text))
+    require_harmless(read_page(reports, Asked(text, SCRIPT, SCRIPT)), tmp_path)
+    assert reports[0].by_id
 
 
 def test_json_has_the_documented_keys_and_joins_by_finding_id() -> None:

@@ -127,6 +127,36 @@ def test_a_clock_that_was_set_back_does_not_keep_the_dead_alive(place: str) -> N
     assert asked.kinds("b", wish(1, "x")) == ["go"]
 
 
+@pytest.mark.parametrize("hours", [1, 24 * 365, -1, -24 * 365])
+def test_a_clock_that_jumps_blocks_nobody_and_loses_no_answer(place: str, hours: int) -> None:
+    """What is in flight when it jumps may be asked again; whoever asked it goes on, and all is counted."""
+    asked = Asked(Ledger.open(place))
+    rate = {"requests_per_minute": 1.0}
+    assert asked.kinds("a", wish(1, worst_usd=0.5), **rate) == ["go"]
+    asked.time += 3600.0 * hours
+    assert asked.kinds("b", wish(1, "x"), **rate) == ["go"], "neither claim nor rate holds for ever"
+    asked.time += claims.WINDOW_S + 1
+    asked.beat("b")
+    assert asked.kinds("a", wish(2, "z"), **rate) == ["go"], "it signs in again"
+    asked.ledger.record(answered(1))
+    asked.ledger.record(answered(1, "x"))
+    assert asked.kinds("c", wish(1, "y")) == ["settled"]
+    row = asked.ledger.statistics().iloc[0]
+    assert (row["attempts"], row["valid"], row["lost"]) == (2, 2, 0)
+
+
+@pytest.mark.parametrize(("days", "counts"), [(0.1, True), (365.0, False)])
+def test_money_of_a_clock_that_was_ahead_counts_for_a_day_and_not_for_years(
+    place: str, days: float, counts: bool
+) -> None:
+    ledger = Ledger.open(place)
+    ledger.record(answered(1, time=moment(datetime.now(UTC) + timedelta(days=days))))
+    now = ledger.transaction(spending.clock)
+    assert ledger.transaction(lambda c: spending.spent(c, now)) == spending.billionths(0.25 * counts)
+    asked = Asked(ledger, now)
+    assert asked.kinds("a", wish(2, worst_usd=0.5), daily_usd=0.5) == ["spent" if counts else "go"]
+
+
 def test_the_days_money_is_reserved_with_the_claim_and_unknown_costs_count_at_their_worst(place: str) -> None:
     ledger = Ledger.open(place)
     asked = Asked(ledger, ledger.transaction(spending.clock))

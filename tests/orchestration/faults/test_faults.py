@@ -40,7 +40,6 @@ import resource, sys
 import dagster as dg
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.resources import HomeResource
-from lunguage_assets.sample import write_sample
 
 job = build_defs(HomeResource.from_environment()).resolve_job_def("ingest")
 with dg.DagsterInstance.ephemeral() as instance:

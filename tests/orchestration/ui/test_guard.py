@@ -31,7 +31,7 @@ async def _socket(socket: WebSocket) -> None:
 
 def client(token: str = TOKEN, host: str = "127.0.0.1", hosts: str = "", base: str = OWN) -> TestClient:
     door = Door.of(host, 3000, {TOKEN_VARIABLE: token, HOSTS_VARIABLE: hosts})
-    guard = Middleware(Guard, door=door, open_paths=("/server_info",))
+    guard = Middleware(Guard, door=door)
     routes = [
         Route("/{path:path}", _answer, methods=["GET", "POST", "HEAD", "OPTIONS", "PUT", "DELETE"]),
         WebSocketRoute("/graphql", _socket),
@@ -131,8 +131,10 @@ def test_a_web_socket_needs_the_own_origin_and_the_token() -> None:
             pass
 
 
-def test_health_is_answered_without_a_token() -> None:
-    assert client().get("/server_info").text == "let in"
+def test_health_and_versions_are_behind_the_token_too() -> None:
+    assert client().get("/server_info").status_code == 401
+    assert client().get("/server_info", headers={"Authorization": f"Bearer {TOKEN}"}).text == "let in"
+    assert client(token="").get("/server_info").text == "let in", "of a container, behind its proxy"
 
 
 def test_behind_a_proxy_the_public_name_is_answered_and_no_other() -> None:

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 from generated_reports import reports as reported
+from hostile_words import HOSTILE, in_a_browser, require_harmless
 from hypothesis import given
 from invented_reports import STUDY, Said, frames, identity, run, said
 from profiles import examples
@@ -328,6 +329,19 @@ def test_text_of_a_report_cannot_command_a_terminal_or_a_browser() -> None:
     page = story_page(found)
     assert "<script" not in page
     assert "&lt;script&gt;" in page
+
+
+@in_a_browser
+def test_words_of_a_report_are_shown_and_do_not_run(tmp_path: Path) -> None:
+    """In every text of every table that a story is told from, names of studies and batches too."""
+    refused = {**REFUSED, "study_id": STUDY, "found": HOSTILE, "content": HOSTILE, "reason": HOSTILE}
+    record = record_of([said("nodule"), said("pneumonia", p=0.6)], rejected=[refused])
+    words = {"sent", "ent", "name", "hedge", "phrase", "location", "subject_id", "masked_sentence"}
+    for rows in record.tables.values():
+        for row in rows:
+            hostile = {n: f"{v}{HOSTILE}" for n, v in row.items() if n in words and isinstance(v, str)}
+            row.update(hostile)  # type: ignore[attr-defined]
+    require_harmless(story_page(explain_study(record)), tmp_path)
 
 
 def test_the_page_needs_nothing_else() -> None:

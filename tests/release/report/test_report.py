@@ -14,7 +14,8 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from small_release import Made
+from hostile_words import HOSTILE, in_a_browser, require_harmless
+from small_release import Made, opened, stored
 
 from lunguage_assets.pictures.plots import probability_histogram
 from lunguage_assets.release.bundle.bundle import write_bundle
@@ -190,6 +191,35 @@ def test_the_page_loads_nothing_and_runs_nothing(page: Page) -> None:
     assert policy == ["default-src 'none'; img-src data:; style-src 'unsafe-inline'"]
     assert page.unbalanced == []
     assert "<script>alert('corpus')</script> & more" in page.text, "shown as text, as it was given"
+
+
+@in_a_browser
+def test_no_word_of_a_corpus_runs_in_the_page(invented: Made, tmp_path: Path) -> None:
+    """Findings, hedges, ids, what was rejected, names of raters and of the corpus: all code at once."""
+    made = {key: {n: _hostile(frame) for n, frame in b.items()} for key, b in invented.batches.items()}
+    release = opened(_hostile(invented.ranking), stored(tmp_path / "tables", made))
+    origin = replace(invented.origin(), corpus=replace(invented.origin().corpus, name=HOSTILE))
+    version = str(invented.ranking["ranking_version"].iloc[0])
+    extra = {name: _hostile(frame) for name, frame in analyses(version).items()}
+    examples = invented.examples.rename(lambda word: word if word in ENDS else f"{word} {HOSTILE}")
+    written = write_bundle(release, tmp_path / "release", origin, extra, examples)
+    text = (written.folder / "open" / "report.html").read_text(encoding="utf-8")
+    require_harmless(text, tmp_path, HOSTILE, f"may represent {HOSTILE}")
+
+
+WORDS = ("ent", "name", "phrase", "phrases", "hedge", "sent", "first", "second", "group", "finding", "label")
+"""Columns that hold words of a corpus or of a person."""
+ENDS = ("less likely", "most likely")
+"""Anchors keep their names: the scale hangs on them."""
+
+
+def _hostile(frame: pd.DataFrame) -> pd.DataFrame:
+    def words_of(value: str | None) -> str | None:
+        return f"{value} {HOSTILE}" if value and value not in ENDS else value
+
+    words = {n: frame[n].map(words_of, na_action="ignore")
+             for n in WORDS if n in frame and frame[n].map(type).isin([str, type(None)]).all()}  # fmt: skip
+    return frame.assign(**{n: values.astype(frame[n].dtype) for n, values in words.items()})
 
 
 def test_every_figure_is_described_and_every_number_has_its_n_and_its_source(

@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from hostile_words import HOSTILE, in_a_browser, require_harmless
 from tentative_findings import own_vocabulary
 
 from lunguage_assets.cli.main import commands
@@ -66,6 +67,14 @@ def test_the_page_loads_nothing_and_text_from_reports_cannot_become_markup(tmp_p
     filled(paths[0], ann="40")
     with pytest.raises(ConfigurationError, match="filled in"):
         write_rating_survey(survey, tmp_path / "form", restrict=True)
+
+
+@in_a_browser
+def test_words_of_a_report_are_shown_and_do_not_run(tmp_path: Path) -> None:
+    said = {"likely": [f"{HOSTILE} <finding>"], f"or {HOSTILE}": ["a & b <finding>"]}
+    survey = make_rating_survey(own_vocabulary(said), list(said))
+    paths = write_rating_survey(survey, tmp_path / "form")
+    require_harmless(paths[1].read_text(encoding="utf-8"), tmp_path)
 
 
 def test_columns_of_raters_become_ratings_and_an_empty_cell_is_no_answer(tmp_path: Path) -> None:

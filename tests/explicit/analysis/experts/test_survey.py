@@ -12,6 +12,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from hostile_words import HOSTILE, in_a_browser, require_harmless
 from hypothesis import given
 from hypothesis import strategies as st
 from profiles import examples
@@ -161,6 +162,13 @@ def test_text_from_reports_cannot_become_markup() -> None:
     read.feed(form(make_survey(vocabulary, ranking)))
     assert read.tags["script"] == 0
     assert "<script>alert(1)</script> <finding>" in read.text
+
+
+@in_a_browser
+def test_words_of_a_report_are_shown_and_do_not_run(tmp_path: Path) -> None:
+    said = {f"likely {HOSTILE}": [f"{HOSTILE} <finding>"], "or": ["a & b <finding>"]}
+    vocabulary, ranking = own(own_vocabulary(said))
+    require_harmless(form(make_survey(vocabulary, ranking)), tmp_path)
 
 
 def test_phrases_and_sentences_that_a_spreadsheet_would_run_are_escaped_and_read_back(tmp_path: Path) -> None:

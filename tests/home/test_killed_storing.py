@@ -1,0 +1,69 @@
+"""`expand` killed before any of its changes of the disk: of each of its tables a reader sees the old one or
+the new one, whole, and the same step again stores the same bytes.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import duckdb
+from invented_reports import Said, dictionary, run, said, vocabulary
+from killed_process import killed_at
+from platform_support import contents
+
+from lunguage_assets.home.store import (
+    create_catalog,
+    partition_path,
+    read_sound_table,
+    stored_partitions,
+    write_table,
+)
+from lunguage_assets.implicit.expansion.expand import expand
+from lunguage_assets.tables import EXPANSIONS, PATHWAY_MATCHES
+
+OLD = [said("nodule")]
+NEW = [said("CHF", "tp", p=0.6, view="pa"), said("pneumonia", "tp", p=0.4), said("nodule")]
+TABLES = (PATHWAY_MATCHES, EXPANSIONS)
+
+
+def expand_into(root: Path, rows: list[Said]) -> None:
+    found = expand(run(rows).deduplicated, dictionary(), vocabulary())
+    for table, frame in zip(TABLES, (found.matches, found.expansions), strict=True):
+        write_table(table, frame, partition_path(root, table.name, "panel", "b"), ("panel", "b"))
+
+
+def seen(root: Path) -> tuple[int, ...]:
+    """Rows of both tables, as the next step and as a person with DuckDB read them."""
+    database = duckdb.connect()
+    create_catalog(database, root)
+    found = []
+    for table in TABLES:
+        assert stored_partitions(root, table.name) == [("panel", "b")]
+        rows = len(read_sound_table(table, partition_path(root, table.name, "panel", "b")))
+        assert database.execute(f"SELECT count(*) FROM {table.name}").fetchone() == (rows,)
+        found.append(rows)
+    return tuple(found)
+
+
+def test_expand_killed_anywhere_leaves_whole_tables_and_runs_again_to_the_same_bytes(tmp_path: Path) -> None:
+    before, whole, root = (tmp_path / name for name in ("before", "whole", "root"))
+    expand_into(before, OLD)
+    old = seen(before)
+    shutil.copytree(before, whole)
+    expand_into(whole, NEW)
+    new = seen(whole)
+    places, killed = set(), True
+    step = 0
+    while killed:
+        shutil.copytree(before, root)
+        killed = killed_at(step, lambda: expand_into(root, NEW))
+        places.add(seen(root))
+        if killed:
+            assert not killed_at(-1, lambda: expand_into(root, NEW))
+        left = {path: content for path, content in contents(root).items() if not path.endswith(".tmp")}
+        assert left == contents(whole), f"killed before change {step}"
+        shutil.rmtree(root)
+        step += 1
+    assert places == {old, (new[0], old[1]), new}
+    assert step >= 7, "this test kills at too few places"
