@@ -33,8 +33,8 @@ def named_path(name: str) -> Path | None:
     spec = find_spec(module) if module.isidentifier() else None
     if spec is None or not spec.submodule_search_locations:
         raise ConfigurationError(
-            f"model {name!r}: found no installed package {module!r}; expected package:MODULE/PATH, a folder or "
-            "file in a package that is installed. Those of the small models come with: make models"
+            f"model {name!r}: found no installed package {module!r}; expected package:MODULE/PATH, a "
+            "folder or file in a package that is installed. Those of the small models come with: make models"
         )
     return Path(next(iter(spec.submodule_search_locations)), inside)
 
