@@ -117,7 +117,7 @@ def test_a_run_with_real_weights_is_killed_resumed_and_replayed_from_the_ledger_
     assert reader is not None
     calls = reader.statistics()
     assert set(calls["judge"]) == {"smollm2-enum"}
-    assert calls["failures"].sum() == 0
+    assert (calls["failures"] - calls["lost"]).sum() == 0  # those in flight at the kill are lost
     assert calls["invalid"].sum() == 0
 
     again = new_home(tmp_path / "again")
