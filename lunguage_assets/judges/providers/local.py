@@ -18,15 +18,18 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Protocol
 
 from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.hub import named_path
 from lunguage_assets.judges.providers.constrained import constrained
 from lunguage_assets.judges.requests import ModelBinding, Provider, ProviderFailure, Reply, Request
 from lunguage_assets.judges.slots import ModelSlot
 
 INSTALL = "pip install 'lunguage-assets[models]'"
+GGUF = ".gguf"
+"""Ends the name of a model in one file, quantised; its numbers are read as `dtype` says."""
+
 LINGER_S = 0.01
 """A batch that is not full waits so long for one more question; then nobody else is asking."""
 
@@ -55,20 +58,21 @@ def local_provider(key: str, slot: ModelSlot, binding: ModelBinding) -> Provider
     question.
 
     Raises:
-        ConfigurationError: torch or transformers is not installed, or the model is a folder that does not
-            exist.
+        ConfigurationError: a library is not installed, or the model is a folder, file or package that does
+            not exist.
     """
-    for module in ("torch", "transformers"):
+    gguf = ("gguf", "accelerate") if slot.model.endswith(GGUF) else ()
+    for module in ("torch", "transformers", *gguf):
         if find_spec(module) is None:
             raise ConfigurationError(
                 f"judge {key!r} runs its model in this process and needs {module}, which is not "
                 f"installed. Run: {INSTALL}"
             )
-    folder = Path(slot.model).expanduser()
-    if slot.model.startswith(("/", ".", "~")) and not folder.is_dir():
+    place = named_path(slot.model)
+    if place is not None and not (place.is_file() if slot.model.endswith(GGUF) else place.is_dir()):
         raise ConfigurationError(
             f"judge {key!r}: found no folder {slot.model}; expected one with the model's files, "
-            "or a name on the hub."
+            f"a {GGUF} file, or a name on the hub."
         )
 
     def load() -> BatchModel:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from lunguage_assets.errors import ConfigurationError
-from lunguage_assets.hub import quiet_transformers, snapshot
+from lunguage_assets.hub import named_path, quiet_transformers, snapshot
 from lunguage_assets.judges.ledger.attempts import request_key
 from lunguage_assets.judges.providers.constrained import constrained
 from lunguage_assets.judges.requests import ModelBinding, Prompt, ProviderFailure, Reply, Request
@@ -65,8 +65,8 @@ _LOADED: weakref.WeakValueDictionary[tuple[str, str, str, str], Weights] = weakr
 
 
 def _load(key: str, name: str, revision: str, dtype: str, device: str) -> Weights:
-    """Model and tokenizer from a folder, or from the hub or its cache; safetensors only, and no code of the
-    model's own is run.
+    """Model and tokenizer from a folder or GGUF file, or from the hub or its cache; besides GGUF safetensors
+    only, and no code of the model's own is run.
     """
     import torch
     import transformers
@@ -75,11 +75,13 @@ def _load(key: str, name: str, revision: str, dtype: str, device: str) -> Weight
     where = device if device != "auto" else "cuda" if torch.cuda.is_available() else "cpu"
     problem = ""
     try:
-        folder = Path(name).expanduser()
-        if not folder.is_dir():
-            folder = snapshot(name, revision, _NOT_READ)
-        tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-        model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, use_safetensors=True)
+        place = named_path(name) or Path(name)
+        place = place if place.exists() else snapshot(name, revision, _NOT_READ)
+        folder, file = (place, None) if place.is_dir() else (place.parent, place.name)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, gguf_file=file)
+        model = transformers.AutoModelForCausalLM.from_pretrained(
+            folder, gguf_file=file, dtype=dtype, use_safetensors=file is None
+        )
         model = model.to(where).eval()
     except Exception as error:  # each library has its own errors; the text of some is a page long
         problem = type(error).__name__
@@ -87,7 +89,7 @@ def _load(key: str, name: str, revision: str, dtype: str, device: str) -> Weight
         raise ConfigurationError(
             f"judge {key!r}: model {name!r}, revision {revision!r}, cannot be loaded on device "
             f"{where!r} ({problem}). Expected a folder with"
-            " safetensors, or a name on the hub that this machine can reach, or has in its "
+            " safetensors, a .gguf file, or a name on the hub that this machine can reach, or has in its "
             "cache; a gated model needs its licence accepted and HF_TOKEN."
         )
     if not tokenizer.chat_template:
