@@ -19,7 +19,7 @@ from lunguage_assets.release.bundle.bundle import write_bundle
 from lunguage_assets.release.bundle.versions import LATEST, SUMS, current_version, file_digest
 
 EVERY = 3
-"""All changes were tried once (docs/security.md), which takes minutes; of later ones every third is enough."""
+"""All changes were tried once, in minutes (docs/security.md); of later ones every third is enough."""
 
 
 @pytest.fixture(autouse=True)
