@@ -196,7 +196,7 @@ DRIFTS = {"p_drift": [], "expansion_drift": [], "intake_drift": ["findings"]}
         ("accounting", "accounts_balance", ERROR, unbalanced, "not listed"),
         ("accounting", "expectations", ERROR, unbalanced, "balanced is one of"),
         ("lunguage_plus_plus", "expectations", ERROR, two_rankings, "ranking_version has one value"),
-        ("reference_ranking", "expectations", ERROR, run_away, r"mu \\\\<= 65.0"),
+        ("reference_ranking", "expectations", ERROR, run_away, r"mu \\<= 65.0"),
     ],
 )
 def test_a_check_passes_on_honest_tables_and_fails_on_its_defect_with_a_remedy(
