@@ -7,6 +7,7 @@ Everything that is asked of a ledger is asked here; nothing is made, changed or 
 from __future__ import annotations
 
 import os
+import weakref
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -103,6 +104,7 @@ class LedgerReader:
 
     def __init__(self, engine: Engine, place: str) -> None:
         self._engine, self._place, self._process = engine, place, os.getpid()
+        weakref.finalize(self, _closed, engine, self._process)
 
     @classmethod
     def at(cls, where: str | Path) -> LedgerReader | None:
@@ -317,3 +319,11 @@ def settled(connection: Connection, keys: Sequence[str]) -> dict[str, Entry]:
             tries[key] = tries_of(stage)
     entries = {key: settle(key, those, tries[key]) for key, those in replies.items()}
     return {key: entry for key, entry in entries.items() if entry is not None}
+
+
+def _closed(engine: Engine, process: int) -> None:
+    """Close the connections when the ledger goes or the process ends: SQLite then writes its log into the
+    file, which is whole by itself and may be copied. A forked process leaves them to the one that made them.
+    """
+    if os.getpid() == process:
+        engine.dispose()
