@@ -185,10 +185,7 @@ def test_the_open_i_table_is_put_together_under_its_headings(tmp_path: Path, nam
         assert texts["study_id"].tolist() == [f"s{number:08}" for number in range(1, len(REPORTS) + 1)]
         assert texts["source_id"].tolist() == [str(number) for number in range(1, len(REPORTS) + 1)]
         first = texts["report"][0]
-        assert [first.index(heading) for heading in ("INDICATION: XXXX", "COMPARISON: ")] == [
-            0,
-            first.index("COMPARISON: "),
-        ]
+        assert first.startswith("INDICATION: XXXX")
         assert first.index("COMPARISON: ") < first.index("FINDINGS: ") < first.index("IMPRESSION: ")
         assert "IMPRESSION" not in texts["report"][3]
         views = dict(zip(texts["view_information"], texts["view_source"], strict=True))
