@@ -24,7 +24,7 @@ from rich.progress import (
 from rich.table import Table as RichTable
 
 from lunguage_assets.home.store import partition_path, read_table
-from lunguage_assets.judges.asking.progress import Meter, Standing, listening, spell
+from lunguage_assets.judges.asking.progress import JudgeTotal, Meter, listening, spell
 from lunguage_assets.judges.asking.progress import Progress as JudgeProgress
 from lunguage_assets.release.bundle.versions import current_version
 from lunguage_assets.tables import TABLES
@@ -77,7 +77,7 @@ class RunDisplay:
         self._stage.note(progress)
         if not _console.is_terminal and time.monotonic() - self._last >= PLAIN_LINE_EVERY_S:
             self._last = time.monotonic()
-            for standing in self._stage.standings():
+            for standing in self._stage.totals():
                 _console.print(f"    {standing.line()}", markup=False, soft_wrap=True)
 
     def sign_of_life(self) -> None:
@@ -85,16 +85,16 @@ class RunDisplay:
         seconds = spell(time.monotonic() - self._began)
         _console.print(f"    still at {self._doing}, for {seconds}", markup=False, soft_wrap=True)
 
-    def spent(self) -> list[Standing]:
+    def spent(self) -> list[JudgeTotal]:
         """What the whole run asked of language models, by judge; empty when it asked none."""
-        return self._total.standings()
+        return self._total.totals()
 
     def __rich__(self) -> Group:
-        standings = self._stage.standings()
+        standings = self._stage.totals()
         return Group(self._progress, *([judges_table(standings)] if standings else []))
 
 
-def judges_table(standings: Sequence[Standing]) -> RichTable:
+def judges_table(standings: Sequence[JudgeTotal]) -> RichTable:
     """One line per language model: answers, ledger hits, calls, tokens, US dollars, rate, time left in this
     round of questions.
     """
@@ -152,7 +152,7 @@ def _signs_of_life(display: RunDisplay) -> Iterator[None]:
 
 
 def print_outcome(
-    folder: Path, home: Home, outcome: Outcome, spent: Sequence[Standing] = (), lost: int = 0
+    folder: Path, home: Home, outcome: Outcome, spent: Sequence[JudgeTotal] = (), lost: int = 0
 ) -> None:
     """The summary of the release in `folder`, checks, what language models cost, how many answers the ledger
     counts as lost, and where everything is.
@@ -248,7 +248,7 @@ def _measured(row: Mapping[Any, Any]) -> str:
     return f"{row['value']:.3f}{interval}"
 
 
-def _spending(spent: Sequence[Standing], lost: int) -> list[tuple[str, str]]:
+def _spending(spent: Sequence[JudgeTotal], lost: int) -> list[tuple[str, str]]:
     if not spent:
         return []
     losses = [("  sent, answer lost", f"{lost:,} since the ledger began, to killed processes")] * bool(lost)

@@ -13,7 +13,7 @@ from lunguage_assets.cli.making.run import require_checks
 
 if TYPE_CHECKING:
     from lunguage_assets.home.home import Home
-    from lunguage_assets.judges.asking.progress import Standing
+    from lunguage_assets.judges.asking.progress import JudgeTotal
     from lunguage_assets.judges.configuration import JudgesConfiguration
     from lunguage_assets.orchestration.runs.runner import Outcome
 
@@ -125,7 +125,7 @@ def _queued(chosen: Chosen, judge: str, batches: tuple[str, ...], rebuild: bool,
 
 
 def _print_outcome(
-    place: Home, judges: JudgesConfiguration, judge: str, outcome: Outcome, spent: Sequence[Standing]
+    place: Home, judges: JudgesConfiguration, judge: str, outcome: Outcome, spent: Sequence[JudgeTotal]
 ) -> None:
     if not outcome.runs:
         click.echo(f"everything of {judge!r} is current; nothing was done")

@@ -15,7 +15,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from lunguage_assets.judges.ledger import claims, spending
-from lunguage_assets.judges.ledger.attempts import Attempt, Entry
+from lunguage_assets.judges.ledger.attempts import Attempt, Settlement
 from lunguage_assets.judges.ledger.claims import Terms, Verdict, Wish
 from lunguage_assets.judges.ledger.ledger import Ledger, LedgerError
 from lunguage_assets.judges.ledger.reading import settled
@@ -39,9 +39,9 @@ class Desk:
             self._on_their_way.add(wish.receipt)
         return verdict
 
-    async def record(self, attempt: Attempt) -> Entry | None:
+    async def record(self, attempt: Attempt) -> Settlement | None:
         """What settles the question now. Cancelling the waiting does not undo the recording."""
-        entry: Entry | None = await self._hand_in(attempt)
+        entry: Settlement | None = await self._hand_in(attempt)
         self._on_their_way.discard(attempt.receipt)
         return entry
 
@@ -52,12 +52,12 @@ class Desk:
             self._ledger.transaction, lambda connection: claims.give_back(connection, [receipt])
         )
 
-    async def look(self, keys: Sequence[str]) -> tuple[dict[str, Entry], set[str]]:
+    async def look(self, keys: Sequence[str]) -> tuple[dict[str, Settlement], set[str]]:
         """Of questions that others had claimed: those that are settled by now, and those that are still
         claimed.
         """
 
-        def work(connection: Connection) -> tuple[dict[str, Entry], set[str]]:
+        def work(connection: Connection) -> tuple[dict[str, Settlement], set[str]]:
             self._ledger.end_dead(connection)
             return settled(connection, keys), set(claims.claimed(connection, keys))
 
@@ -105,8 +105,8 @@ class Desk:
 
     def _transact(
         self, wishes: Sequence[Wish], attempts: Sequence[Attempt]
-    ) -> tuple[list[Verdict], list[Entry | None]]:
-        def work(connection: Connection) -> tuple[list[Verdict], list[Entry | None]]:
+    ) -> tuple[list[Verdict], list[Settlement | None]]:
+        def work(connection: Connection) -> tuple[list[Verdict], list[Settlement | None]]:
             entries = self._ledger.add_all(connection, attempts)
             return self._verdicts(connection, wishes) if wishes else [], entries
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from lunguage_assets.errors import MethodError
-from lunguage_assets.judges.asking.budget import Pricing, cost
-from lunguage_assets.judges.ledger.attempts import Attempt, Entry, Flaw, adopted, storable
+from lunguage_assets.judges.asking.budget import Budget, Pricing, cost
+from lunguage_assets.judges.asking.limiter import Limiter
+from lunguage_assets.judges.asking.progress import Progress
+from lunguage_assets.judges.ledger.attempts import Attempt, Flaw, Settlement, adopted, storable
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.policy import is_requested, told_name, wrong_model
 from lunguage_assets.judges.requests import ModelBinding, ProviderFailure, Reply, Request
@@ -27,24 +29,39 @@ Parse = Callable[[str], T | None]
 _MAY_BE_BILLED = frozenset({"timeout", "connection", "malformed", "too_large"})
 
 
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """How one judge is asked.
+
+    Args:
+        judge: the slot's name, for the record and for messages.
+        ledger: where attempts are found and recorded.
+        limiter: this judge's flow control; what others send counts against its limits too.
+        budget: ceilings of the run and of the day, or None.
+        price: for costs; without it they are null, and a budget refuses.
+        progress: told in the event loop of the asking after every recorded attempt or batch.
+    """
+
+    judge: str
+    ledger: Ledger
+    limiter: Limiter
+    budget: Budget | None = None
+    price: Pricing | None = None
+    progress: Callable[[Progress], None] | None = None
+
+
 class Recording(Generic[T]):
-    """How one judge's attempts are written down; `stop` is told of what must end its run, after which the
+    """How one judge's attempts are written down; `stop` is told of what must end its round, after which the
     attempt is recorded all the same.
     """
 
     def __init__(
-        self,
-        judge: str,
-        binding: ModelBinding,
-        ledger: Ledger,
-        parse: Parse[T],
-        price: Pricing | None,
-        stop: Callable[[Exception], None],
+        self, binding: ModelBinding, asking: Asking, parse: Parse[T], stop: Callable[[Exception], None]
     ) -> None:
-        self._judge, self._binding, self._ledger, self._parse = judge, binding, ledger, parse
-        self._price, self._stop = price, stop
+        self._binding, self._parse, self._stop = binding, parse, stop
+        self._judge, self._ledger, self._price = asking.judge, asking.ledger, asking.price
 
-    def settled(self, keys: Sequence[str]) -> dict[str, Entry]:
+    def settled(self, keys: Sequence[str]) -> dict[str, Settlement]:
         """What the ledger has; a reply under a name that has since been listed as an alias counts from now
         on, where none did before.
         """

@@ -205,7 +205,7 @@ def adopted(attempt: Attempt, failure: Flaw | None) -> Attempt:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class Settlement:
     """How a question is settled: its first valid answer, or invalid after the last try. It never changes once
     it is so.
 
@@ -219,7 +219,9 @@ class Entry:
     tries: int
 
 
-def settle(key: str, replies: Sequence[tuple[str | None, str | None]], tries: int = TRIES) -> Entry | None:
+def settle(
+    key: str, replies: Sequence[tuple[str | None, str | None]], tries: int = TRIES
+) -> Settlement | None:
     """The entry that recorded replies (answer, failure), in the order of recording, amount to; None while the
     question is open.
 
@@ -229,9 +231,9 @@ def settle(key: str, replies: Sequence[tuple[str | None, str | None]], tries: in
     counted = 0
     for answer, failure in replies:
         if failure is None:
-            return Entry(key, answer, True, counted + 1)
+            return Settlement(key, answer, True, counted + 1)
         if failure in COUNTED:
             counted += 1
             if counted == tries:
-                return Entry(key, answer, False, counted)
+                return Settlement(key, answer, False, counted)
     return None

@@ -33,7 +33,7 @@ from sqlalchemy import (
     update,
 )
 
-from lunguage_assets.judges.ledger.attempts import Entry
+from lunguage_assets.judges.ledger.attempts import Settlement
 from lunguage_assets.judges.ledger.reading import BILLIONTHS, CHUNK, METADATA, settled
 from lunguage_assets.judges.ledger.spending import CLOCKS, billionths, clock, forget_days_before, spend, spent
 
@@ -139,7 +139,7 @@ class Verdict:
     """
 
     kind: Literal["go", "settled", "taken", "wait", "spent"]
-    entry: Entry | None = None
+    entry: Settlement | None = None
     wait_s: float = 0.0
     spent_usd: float = 0.0
 
@@ -148,7 +148,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Asker:
+class Lease:
     """A round of questions that is being asked; see `ASKERS`."""
 
     owner: str
@@ -162,20 +162,20 @@ class Asker:
         return self.until < now or self.until > now + LONGEST_LEASE_S
 
 
-def askers(connection: Connection) -> tuple[float, list[Asker]]:
+def askers(connection: Connection) -> tuple[float, list[Lease]]:
     """The database's time, and everybody who asks."""
     rows = connection.execute(select(CLOCKS[connection.dialect.name], ASKERS)).all()
-    found = [Asker(*row[1:]) for row in rows]
+    found = [Lease(*row[1:]) for row in rows]
     return (float(rows[0][0]) if rows else clock(connection)), found
 
 
 def signed(
-    connection: Connection, owner: str, terms: Terms, until: float, others: Sequence[Asker]
-) -> list[Asker]:
+    connection: Connection, owner: str, terms: Terms, until: float, others: Sequence[Lease]
+) -> list[Lease]:
     """Everybody who asks, the owner among them, who asks anew or was taken for dead where it is missing."""
     if any(asker.owner == owner for asker in others):
         return list(others)
-    new = Asker(owner, terms.limiter, terms.judge, terms.model, until)
+    new = Lease(owner, terms.limiter, terms.judge, terms.model, until)
     connection.execute(insert(ASKERS).values(**asdict(new)))
     return [*others, new]
 
@@ -203,7 +203,7 @@ def claim(
     terms: Terms,
     wishes: Sequence[Wish],
     now: float,
-    among: Sequence[Asker],
+    among: Sequence[Lease],
 ) -> list[Verdict]:
     """One verdict per wish, in their order; those that may go are claimed and their money is reserved."""
     keys = [wish.key for wish in wishes]
@@ -260,7 +260,7 @@ class _Room:
     so that none waits for another's end.
     """
 
-    def __init__(self, connection: Connection, terms: Terms, now: float, among: Sequence[Asker]) -> None:
+    def __init__(self, connection: Connection, terms: Terms, now: float, among: Sequence[Lease]) -> None:
         self._terms, self._now = terms, now
         same = {asker.limiter for asker in among if (asker.judge, asker.model) == (terms.judge, terms.model)}
         self._askers = len(same | {terms.limiter})

@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Engine, delete, func, insert, inspect, select
 from sqlalchemy.exc import InterfaceError, OperationalError
 
 from lunguage_assets.judges.ledger import claims, exchange, spending
-from lunguage_assets.judges.ledger.attempts import Attempt, Entry, lost, lost_receipt, storable
+from lunguage_assets.judges.ledger.attempts import Attempt, Settlement, lost, lost_receipt, storable
 from lunguage_assets.judges.ledger.ledger_place import LedgerError as LedgerError
 from lunguage_assets.judges.ledger.ledger_place import (
     is_lasting,
@@ -75,13 +75,13 @@ class Ledger(LedgerReader):
         """Whether prompt text is stored with each attempt."""
         return self._store_prompts
 
-    def record(self, attempt: Attempt) -> Entry | None:
+    def record(self, attempt: Attempt) -> Settlement | None:
         """Store one attempt; on disk when this returns. What settles its question now: perhaps an earlier
         answer of another process.
         """
         return self.record_all([attempt])[0]
 
-    def record_all(self, attempts: Sequence[Attempt]) -> list[Entry | None]:
+    def record_all(self, attempts: Sequence[Attempt]) -> list[Settlement | None]:
         """Store attempts in one transaction, on disk when this returns; for each, what settles its question
         now, if anything does.
 
@@ -91,7 +91,7 @@ class Ledger(LedgerReader):
 
         return self._write(lambda connection: self.add_all(connection, attempts))
 
-    def add_all(self, connection: Connection, attempts: Sequence[Attempt]) -> list[Entry | None]:
+    def add_all(self, connection: Connection, attempts: Sequence[Attempt]) -> list[Settlement | None]:
         """As `record_all`, as part of a `transaction`."""
         if not attempts:
             return []

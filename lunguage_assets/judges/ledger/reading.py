@@ -41,7 +41,7 @@ from sqlalchemy import (
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from lunguage_assets.judges.ledger import exchange
-from lunguage_assets.judges.ledger.attempts import COUNTED, Attempt, Entry, settle, tries_of
+from lunguage_assets.judges.ledger.attempts import COUNTED, Attempt, Settlement, settle, tries_of
 from lunguage_assets.judges.ledger.ledger_place import LedgerError as LedgerError
 from lunguage_assets.judges.ledger.ledger_place import ledger_url, reading_engine, shown_place
 
@@ -128,7 +128,7 @@ class LedgerReader:
         """Where it is, without user or password: fit for messages."""
         return self._place
 
-    def answers(self, keys: Sequence[str]) -> dict[str, Entry]:
+    def answers(self, keys: Sequence[str]) -> dict[str, Settlement]:
         """The settled ones among `keys`: the first valid answer, or invalid once all its tries were (see
         `attempts.settle`).
         """
@@ -305,7 +305,7 @@ class LedgerReader:
             ) from None
 
 
-def settled(connection: Connection, keys: Sequence[str]) -> dict[str, Entry]:
+def settled(connection: Connection, keys: Sequence[str]) -> dict[str, Settlement]:
     """The settled ones among distinct `keys`."""
     c = ATTEMPTS.c
     replies: dict[str, list[tuple[str | None, str | None]]] = defaultdict(list)

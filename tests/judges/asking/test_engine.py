@@ -23,9 +23,11 @@ from fake_model import BINDING, LABELS, FakeModel, Time, label, question, questi
 
 from lunguage_assets.errors import LunguageError, MethodError
 from lunguage_assets.judges.asking.budget import Budget, BudgetExceeded, estimated_input_tokens
-from lunguage_assets.judges.asking.engine import JudgeIncomplete, Settled, ask
+from lunguage_assets.judges.asking.engine import ask
 from lunguage_assets.judges.asking.limiter import Limiter
 from lunguage_assets.judges.asking.progress import Progress
+from lunguage_assets.judges.asking.recording import Asking
+from lunguage_assets.judges.asking.round import JudgeIncomplete, Settled
 from lunguage_assets.judges.ledger.attempts import TRIES, Attempt, request_key
 from lunguage_assets.judges.ledger.ledger import Ledger, LedgerError
 from lunguage_assets.judges.policy import WrongModel
@@ -50,10 +52,9 @@ def asked(
         if options.pop("fake_time", False)
         else Limiter(limits)
     )
-    budget, parse = options.pop("budget", None), options.pop("parse", read_label)
-    return asyncio.run(
-        ask(requests, model, ledger, limiter, budget, parse, judge="one", **{"price": PRICE, **options})
-    )
+    parse = options.pop("parse", read_label)
+    asking = Asking("one", ledger, limiter, **{"price": PRICE, **options})
+    return asyncio.run(ask(requests, model, asking, parse))
 
 
 def values(settled: Sequence[Settled[str]]) -> list[str | None]:
@@ -344,7 +345,7 @@ def test_a_reply_without_token_counts_uses_up_the_minutes_tokens_as_estimated(le
 
     async def one_after_the_other() -> None:
         for request in questions(5):
-            await ask([request], silent, ledger, limiter, None, read_label, judge="one")
+            await ask([request], silent, Asking("one", ledger, limiter), read_label)
 
     asyncio.run(one_after_the_other())
     assert moving.now - started >= 119
@@ -457,8 +458,8 @@ def test_an_interrupted_run_records_the_calls_in_flight(ledger: Ledger) -> None:
     model = FakeModel(latency=0.05)
 
     async def interrupted() -> None:
-        limiter = Limiter(Limits(in_flight=8))
-        task = asyncio.create_task(ask(questions(500), model, ledger, limiter, None, read_label, judge="one"))
+        asking = Asking("one", ledger, Limiter(Limits(in_flight=8)))
+        task = asyncio.create_task(ask(questions(500), model, asking, read_label))
         await asyncio.sleep(0.12)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
