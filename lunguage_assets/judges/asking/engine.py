@@ -174,7 +174,7 @@ class _SingleCalls(Round[T]):
         """
         expected = math.ceil(estimated_input_tokens(request.prompt) * self.underestimated)
         tokens = expected + (self.output_limit or 0)
-        leave = await self.limiter.acquire(tokens, self._stopped)
+        leave = await self.limiter.acquire(self._stopped)
         if leave is None:
             return "later"
         reservation: Reservation | None = None
@@ -250,7 +250,7 @@ class _SingleCalls(Round[T]):
         if isinstance(result, ProviderFailure):
             leave.failed(result)
             return
-        leave.succeeded(result.input_tokens + result.output_tokens if result.metered else None)
+        leave.succeeded()
         self.underestimated = max(
             self.underestimated, result.input_tokens / estimated_input_tokens(request.prompt)
         )

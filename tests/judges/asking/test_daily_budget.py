@@ -79,8 +79,8 @@ def test_a_call_that_broke_and_may_be_billed_counts_at_its_worst_for_everybody(l
 
 def test_without_a_price_a_daily_budget_refuses_before_any_call(ledger: Ledger) -> None:
     model = FakeModel(answer=lambda *_: reply("sentence_1"))
+    asking = Asking("one", ledger, Limiter(), Budget(None, 5.0))
     with pytest.raises(BudgetExceeded, match="no price"):
-        asking = Asking("one", ledger, Limiter(), Budget(None, 5.0))
         asyncio.run(ask(questions(3), model, asking, read_label))
     assert model.calls == 0
 

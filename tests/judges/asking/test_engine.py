@@ -333,24 +333,6 @@ def test_a_reply_without_token_counts_costs_a_budget_its_worst_case_and_is_count
     assert budget.spent_usd == pytest.approx(10 * WORST)
 
 
-def test_a_reply_without_token_counts_uses_up_the_minutes_tokens_as_estimated(ledger: Ledger) -> None:
-    moving, one_call = Time(), estimated_input_tokens(question(1).prompt) + 10
-    limiter = Limiter(Limits(tokens_per_minute=2.0 * one_call), clock=moving.clock, sleep=moving.sleep)
-    silent = FakeModel(
-        answer=lambda request, occurrence: reply(
-            label(request), input_tokens=0, output_tokens=0, metered=False
-        )
-    )
-    started = moving.now
-
-    async def one_after_the_other() -> None:
-        for request in questions(5):
-            await ask([request], silent, Asking("one", ledger, limiter), read_label)
-
-    asyncio.run(one_after_the_other())
-    assert moving.now - started >= 119
-
-
 def test_a_ledger_that_cannot_record_stops_the_run_before_the_answer_is_used(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
