@@ -11,17 +11,16 @@ from collections.abc import Callable, Sequence
 from typing import Generic, Protocol, TypeVar
 
 from lunguage_assets.judges.asking.background import Background
-from lunguage_assets.judges.asking.budget import Budget, Pricing
+from lunguage_assets.judges.asking.budget import Budget
 from lunguage_assets.judges.asking.engine import GRACE_S, ask
 from lunguage_assets.judges.asking.limiter import Limiter
 from lunguage_assets.judges.asking.progress import Progress
-from lunguage_assets.judges.asking.recording import Asking, Parse
-from lunguage_assets.judges.asking.round import Settled
+from lunguage_assets.judges.asking.round import Asking, Parse, Settled
 from lunguage_assets.judges.batches.batch_watch import Batching
 from lunguage_assets.judges.batches.batching import ask_in_batches
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.requests import Mode, ModelBinding, Provider, Request
-from lunguage_assets.judges.slots import Limits
+from lunguage_assets.judges.slots import Limits, Price
 
 T = TypeVar("T")
 
@@ -60,7 +59,7 @@ class Asker:
         limits: Limits,
         *,
         budget: Budget | None = None,
-        price: Pricing | None = None,
+        price: Price | None = None,
         progress: Callable[[Progress], None] | None = None,
         batching: Batching | None = None,
     ) -> None:

@@ -12,7 +12,7 @@ from fake_model import FakeModel, questions, read_label
 
 from lunguage_assets.judges.asking.engine import ask
 from lunguage_assets.judges.asking.limiter import Limiter
-from lunguage_assets.judges.asking.recording import Asking
+from lunguage_assets.judges.asking.round import Asking
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.slots import Limits
 

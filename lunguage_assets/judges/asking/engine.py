@@ -18,8 +18,7 @@ from lunguage_assets.errors import LunguageError, MethodError
 from lunguage_assets.judges.asking.budget import BudgetExceeded, Reservation, estimated_input_tokens
 from lunguage_assets.judges.asking.desk import Desk
 from lunguage_assets.judges.asking.limiter import Leave
-from lunguage_assets.judges.asking.recording import Asking, Parse
-from lunguage_assets.judges.asking.round import JudgeIncomplete, Round, Settled
+from lunguage_assets.judges.asking.round import Asking, JudgeIncomplete, Parse, Round, Settled
 from lunguage_assets.judges.ledger.attempts import Attempt, Settlement
 from lunguage_assets.judges.ledger.claims import Terms, Verdict, Wish
 from lunguage_assets.judges.requests import Provider, ProviderFailure, Reply, Request
@@ -80,15 +79,9 @@ class _SingleCalls(Round[T]):
 
     def _terms(self) -> Terms:
         limits = self.limiter.limits
-        return Terms(
-            self.judge,
-            self.binding.model,
-            self.limiter.name,
-            limits.in_flight,
-            limits.requests_per_minute,
-            limits.tokens_per_minute,
-            self.budget.of_day_usd if self.budget is not None else None,
-        )
+        rates = limits.requests_per_minute, limits.tokens_per_minute
+        daily_usd = None if self.budget is None else self.budget.of_day_usd
+        return Terms(self.judge, self.binding.model, self.limiter.name, limits.in_flight, *rates, daily_usd)
 
     async def _drain(self, workers: Sequence[asyncio.Task[None]]) -> None:
         """Wait for all; when interrupted, send nothing more, and give the calls in flight a moment to be
@@ -183,7 +176,7 @@ class _SingleCalls(Round[T]):
             reservation = await self._reserve(worst_usd)
             if reservation is None:
                 return "later"
-            attempt = self.recording.blank(key, request)
+            attempt = self.blank(key, request)
             verdict = await self.desk.claim(
                 Wish(key, attempt.receipt, attempt.stage, attempt.time, tokens, worst_usd or 0.0)
             )
@@ -217,8 +210,14 @@ class _SingleCalls(Round[T]):
         reservation.settle(attempt.cost_usd)
         entry = await self.desk.record(attempt)
         self.calls.add(attempt)
-        self._end(leave, result, request)
-        return result if isinstance(result, ProviderFailure) else entry
+        # Only now is the call no longer in flight: what a crash can lose is never more than `in_flight`.
+        if isinstance(result, ProviderFailure):
+            leave.failed(result)
+            return result
+        leave.succeeded()
+        exceeded = result.input_tokens / estimated_input_tokens(request.prompt)
+        self.underestimated = max(self.underestimated, exceeded)
+        return entry
 
     async def _call(self, attempt: Attempt, request: Request) -> tuple[Attempt, Reply | ProviderFailure]:
         """Send; what came, and its record, which holds what is known even of a failure."""
@@ -228,44 +227,23 @@ class _SingleCalls(Round[T]):
             result = await self.provider.answer(request)
         except ProviderFailure as failure:
             result = failure
-        except (
-            LunguageError
-        ):  # refused or not configured: nothing was sent, and the message is meant for a person
+        except LunguageError:  # refused or not configured: nothing was sent
             raise
         except Exception as error:  # its text may hold the prompt
-            self.stop(
-                MethodError(
-                    f"judge {self.judge!r}: its provider failed unexpectedly "
-                    f"({type(error).__name__}). Please report this."
-                )
-            )
+            problem = f"its provider failed unexpectedly ({type(error).__name__}). Please report this."
+            self.stop(MethodError(f"judge {self.judge!r}: {problem}"))
             result = ProviderFailure("malformed")
         attempt = replace(attempt, latency_s=max(0.0, self.limiter.clock() - started))
-        return self.recording.filled(attempt, result), result
-
-    def _end(self, leave: Leave, result: Reply | ProviderFailure, request: Request) -> None:
-        """Only now, recorded, is the call no longer in flight: what a crash can lose is never more than
-        `in_flight`.
-        """
-        if isinstance(result, ProviderFailure):
-            leave.failed(result)
-            return
-        leave.succeeded()
-        self.underestimated = max(
-            self.underestimated, result.input_tokens / estimated_input_tokens(request.prompt)
-        )
+        return self.filled(attempt, result), result
 
     async def _reserve(self, worst_usd: float | None) -> Reservation | None:
         """Leave of the run to spend the worst case; None when the run stops, also while it waits for calls in
         flight to be settled. Leave of the day comes with the claim.
         """
+        if self.budget is None:
+            return Reservation(None, 0.0)
         while not self._stopped():
-            reservation = (
-                self.budget.reserve(self.judge, worst_usd)
-                if self.budget is not None
-                else Reservation(None, 0.0)
-            )
-            if reservation is not None:
+            if (reservation := self.budget.reserve(self.judge, worst_usd)) is not None:
                 return reservation
             await self.limiter.sleep(_BUDGET_LOOK_S)
         return None

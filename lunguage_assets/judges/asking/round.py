@@ -1,26 +1,57 @@
 """A round of questions to one judge, by single calls (`engine.py`) or in batches (`batches/batching.py`):
-what of it the ledger has, what is open, and what comes of it.
+what of it the ledger has, what is open, what comes of it, and how every attempt is written down. Prompts and
+answers appear in no message.
 """
 
 from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import astuple, dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import astuple, dataclass, field, replace
 from typing import Generic, TypeVar
 
 from lunguage_assets.errors import LunguageError, MethodError
-from lunguage_assets.judges.asking.budget import output_limit
+from lunguage_assets.judges.asking.budget import Budget, cost, output_limit
+from lunguage_assets.judges.asking.limiter import Limiter
 from lunguage_assets.judges.asking.progress import Calls, Progress
-from lunguage_assets.judges.asking.recording import Asking, Parse, Recording
-from lunguage_assets.judges.ledger.attempts import Settlement, request_key
-from lunguage_assets.judges.requests import ModelBinding, Request
+from lunguage_assets.judges.ledger.attempts import Attempt, Flaw, Settlement, adopted, request_key, storable
+from lunguage_assets.judges.ledger.ledger import Ledger
+from lunguage_assets.judges.policy import is_requested, told_name, wrong_model
+from lunguage_assets.judges.requests import ModelBinding, ProviderFailure, Reply, Request
+from lunguage_assets.judges.slots import Price
 
 T = TypeVar("T")
 
+Parse = Callable[[str], T | None]
+"""Reads an answer strictly; None: it is not one. Never raises."""
+
+_MAY_BE_BILLED = frozenset({"timeout", "connection", "malformed", "too_large"})
+
 _NUMBERS = itertools.count(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """How one judge is asked.
+
+    Args:
+        judge: the slot's name, for the record and for messages.
+        ledger: where attempts are found and recorded.
+        limiter: this judge's flow control; what others send counts against its limits too.
+        budget: ceilings of the run and of the day, or None.
+        price: for costs; without it they are null, and a budget refuses.
+        progress: told in the event loop of the asking after every recorded attempt or batch.
+    """
+
+    judge: str
+    ledger: Ledger
+    limiter: Limiter
+    budget: Budget | None = None
+    price: Price | None = None
+    progress: Callable[[Progress], None] | None = None
 
 
 class JudgeIncomplete(LunguageError):
@@ -57,7 +88,6 @@ class Round(ABC, Generic[T]):
         self.binding, self.parse = binding, parse
         self.judge, self.ledger, self.limiter = asking.judge, asking.ledger, asking.limiter
         self.budget, self.price, self.progress = asking.budget, asking.price, asking.progress
-        self.recording = Recording(binding, asking, parse, self.stop)
         self.output_limit = output_limit(binding)
         self.number = next(_NUMBERS)
         self.task = ""
@@ -72,7 +102,7 @@ class Round(ABC, Generic[T]):
         keys = [request_key(self.binding, request) for request in requests]
         self.questions = dict(zip(keys, requests, strict=True))
         self.task = requests[0].task if requests else ""
-        self.entries = await asyncio.to_thread(self.recording.settled, list(self.questions))
+        self.entries = await asyncio.to_thread(self._recorded, list(self.questions))
         self.hits = len(self.entries)
         self.report()
         if self.error is not None:
@@ -112,3 +142,55 @@ class Round(ABC, Generic[T]):
                 "version together with the parser."
             )
         return Settled(entry.key, value, entry.tries)
+
+    # --- from what a provider gave to what the ledger keeps, the same for single calls and for batches
+
+    def _recorded(self, keys: Sequence[str]) -> dict[str, Settlement]:
+        """What the ledger has; a reply under a name that has since been listed as an alias counts from now
+        on, where none did before.
+        """
+        entries = self.ledger.answers(keys)
+        open_ = [key for key in keys if key not in entries]
+        found = self.ledger.answers_of(self.binding.aliases, open_)
+        if not found:
+            return entries
+        self.ledger.record_all([adopted(attempt, self._unread(attempt.answer or "")) for attempt in found])
+        return entries | self.ledger.answers(open_)
+
+    def blank(self, key: str, request: Request) -> Attempt:
+        """The attempt before anything is known of its end."""
+        sent = [request.prompt.system, request.prompt.user]
+        prompt = json.dumps(sent) if self.ledger.stores_prompts else None
+        return Attempt(key, self.judge, request.task, self.binding.model, prompt=prompt)
+
+    def filled(self, attempt: Attempt, result: Reply | ProviderFailure) -> Attempt:
+        """The attempt with its end; a failure that may have been billed has no known cost."""
+        if isinstance(result, ProviderFailure):
+            cost_usd = None if result.kind in _MAY_BE_BILLED else 0.0
+            return replace(attempt, failure=result.kind, cost_usd=cost_usd)
+        text = storable(result.text)
+        return replace(
+            attempt,
+            answer=text,
+            failure=self._flaw(result, text),
+            returned_model=told_name(self.binding, result.returned_model),
+            input_tokens=result.input_tokens,
+            output_tokens=result.output_tokens,
+            reasoning_tokens=result.reasoning_tokens,
+            cost_usd=cost(result, self.price),
+        )
+
+    def _flaw(self, reply: Reply, text: str) -> Flaw | None:
+        nameless = reply.refused and not reply.returned_model
+        if not nameless and not is_requested(self.binding, reply.returned_model):
+            self.stop(wrong_model(self.judge, self.binding, reply.returned_model))
+            return "wrong_model"
+        return "refused" if reply.refused else self._unread(text)
+
+    def _unread(self, text: str) -> Flaw | None:
+        try:
+            return "unreadable" if self.parse(text) is None else None
+        except Exception as error:  # the reply is paid: it must be recorded all the same
+            problem = f"the parser of answers failed ({type(error).__name__}). Please report this."
+            self.stop(MethodError(f"judge {self.judge!r}: {problem}"))
+            return "unreadable"

@@ -11,14 +11,13 @@ import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from lunguage_assets.errors import LunguageError, MethodError
-from lunguage_assets.judges.asking.budget import Pricing
 from lunguage_assets.judges.asking.engine import GRACE_S
 from lunguage_assets.judges.asking.limiter import Limiter
-from lunguage_assets.judges.asking.recording import Recording
+from lunguage_assets.judges.asking.round import Round
 from lunguage_assets.judges.batches.submissions import State, Submission, Submissions
 from lunguage_assets.judges.ledger.attempts import Attempt
 from lunguage_assets.judges.requests import (
@@ -30,7 +29,7 @@ from lunguage_assets.judges.requests import (
     Reply,
     Request,
 )
-from lunguage_assets.judges.slots import Batches, ModelSlot
+from lunguage_assets.judges.slots import Batches, ModelSlot, Price
 
 R = TypeVar("R")
 
@@ -62,7 +61,7 @@ class Batching:
     """
 
     provider: Callable[[], BatchProvider]
-    price: Pricing | None = None
+    price: Price | None = None
     rules: Batches = field(default_factory=Batches)
     lease_s: float = 60.0
     rounds: int = 6
@@ -95,13 +94,15 @@ class Ended:
 class BatchWatch:
     """Sends, watches and collects the batches of one run; any number at once, in one event loop."""
 
+    round: Round[Any]
     provider: BatchProvider
     submissions: Submissions
-    recording: Recording[Any]
-    limiter: Limiter
     batching: Batching
     owner: str
-    questions: Mapping[str, Request]
+
+    @property
+    def limiter(self) -> Limiter:
+        return self.round.limiter
 
     # --- sending
 
@@ -143,10 +144,11 @@ class BatchWatch:
             await asyncio.sleep(self.batching.lease_s / 4)
 
     async def _find(self, submission: Submission, keys: Sequence[str]) -> str | None:
-        known = await asyncio.to_thread(self.submissions.handles)
-        return await self._ask(
-            lambda: self.provider.find(submission.name, keys, _moment(submission.time), known)
+        known, since = (
+            await asyncio.to_thread(self.submissions.handles),
+            datetime.fromisoformat(submission.time),
         )
+        return await self._ask(lambda: self.provider.find(submission.name, keys, since, known))
 
     # --- watching
 
@@ -172,9 +174,8 @@ class BatchWatch:
                 if failure.status == 404 and submission.handle is not None:
                     return await self._missing(submission)
                 if not failure.retryable or failures >= self.limiter.limits.failures_per_request:
-                    return await self._left(
-                        submission, f"its batch is out and could not be looked at: {failure}"
-                    )
+                    problem = f"its batch is out and could not be looked at: {failure}"
+                    return await self._left(submission, problem)
                 wait = max(wait, failure.retry_after or 0.0)
             await self.limiter.sleep(wait)
             wait = min(wait * _GROWTH, max(rules.first_look_s, rules.longest_look_s))
@@ -200,11 +201,9 @@ class BatchWatch:
 
         One that was found is in no other account: it was not ours, and whoever sent it has deleted it.
         """
-        if submission.found:
-            await asyncio.to_thread(self.submissions.finish, submission.name, "void")
-            return Ended()
-        if datetime.now(UTC) - _moment(submission.time) > LOST_AFTER:
-            await asyncio.to_thread(self.submissions.finish, submission.name, "lost")
+        gone: State | None = "void" if submission.found else "lost" if submission.age > LOST_AFTER else None
+        if gone is not None:
+            await asyncio.to_thread(self.submissions.finish, submission.name, gone)
             return Ended()
         if not (await asyncio.to_thread(self.submissions.get, submission.name)).open:
             return Ended()
@@ -228,9 +227,8 @@ class BatchWatch:
         keys = await asyncio.to_thread(self.submissions.keys, submission.name)
         results = await self._results(submission, keys, view.status)
         known = _by_key(results, set(keys))
-        if (
-            submission.found and results.rows and not known
-        ):  # it only looked like ours: a provider without names had no other sign
+        if submission.found and results.rows and not known:
+            # it only looked like ours: a provider without names had no other sign
             await asyncio.to_thread(self.submissions.finish, submission.name, "void")
             return Ended()
         if view.status == "completed" and known:
@@ -249,34 +247,29 @@ class BatchWatch:
         """What a batch brought; asked for again when rows are missing or cannot be read, for the transfer may
         have failed.
         """
-        like = next(self.questions[key] for key in keys if key in self.questions)
+        like = next(self.round.questions[key] for key in keys if key in self.round.questions)
         for download in range(1, _DOWNLOADS + 1):
             results = await self._ask(lambda: self.provider.collect(str(submission.handle), keys, like))
-            whole = not results.unreadable and (
-                status != "completed" or {key for key, _ in results.rows} >= set(keys)
-            )
-            if whole or download == _DOWNLOADS:
+            whole = status != "completed" or {key for key, _ in results.rows} >= set(keys)
+            if whole and not results.unreadable:
                 break
-            await self.limiter.sleep(
-                self.limiter.backoff(submission.name, download, ProviderFailure("malformed")) or 0.0
-            )
+            if download < _DOWNLOADS:
+                wait = self.limiter.backoff(submission.name, download, ProviderFailure("malformed"))
+                await self.limiter.sleep(wait or 0.0)
         return results
 
     def _attempt(self, submission: Submission, key: str, result: Reply | ProviderFailure) -> Attempt:
         """The record of one row. Its receipt follows from the batch and the key: collected twice, it is
         stored once.
         """
-        request = self.questions.get(key)
-        blank = (
-            self.recording.blank(key, request)
-            if request is not None
-            else Attempt(key, submission.judge, submission.stage, submission.model)
-        )
-        attempt = self.recording.filled(blank, result)
+        blank = Attempt(key, submission.judge, submission.stage, submission.model)
+        if (request := self.round.questions.get(key)) is not None:
+            blank = self.round.blank(key, request)
+        attempt = self.round.filled(blank, result)
         if attempt.answer is None and attempt.failure != "malformed":
             attempt = replace(attempt, cost_usd=0.0)  # providers bill a batch's answers only
         receipt = hashlib.sha256(f"batch {submission.handle} {key}".encode()).hexdigest()[:32]
-        latency_s = max(0.0, (datetime.now(UTC) - _moment(submission.time)).total_seconds())
+        latency_s = max(0.0, submission.age.total_seconds())
         return replace(attempt, receipt=receipt, time=submission.time, latency_s=latency_s)
 
     async def _ask(self, call: Callable[[], Awaitable[R]]) -> R:
@@ -329,10 +322,6 @@ def _given_up(
     }
     unanswered = {key: reason for key in keys if not isinstance(known.get(key), Reply)} if reason else {}
     return refused | unanswered
-
-
-def _moment(time: str) -> datetime:
-    return datetime.strptime(time, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)
 
 
 async def unbroken(work: Coroutine[Any, Any, R]) -> R:

@@ -1,7 +1,7 @@
 """Getting answers that may wait: questions go to a provider's batch endpoint, at its batch price, and come
 back within a day.
 
-Ledger, parser, model check and tries are those of single calls (`asking/engine.py`, `asking/recording.py`);
+Ledger, parser, model check and tries are those of single calls (`asking/engine.py`, `asking/round.py`);
 which batches are out is on record in `submissions.py`; how an endpoint is spoken to is in the modules that
 bear the providers' names; watching and collecting one batch is in `batch_watch.py`. Prompts and answers
 appear in no message here.
@@ -14,17 +14,16 @@ import contextlib
 import json
 import logging
 from collections import Counter
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from lunguage_assets.judges.asking.budget import (
     BudgetExceeded,
     Reservation,
     estimated_input_tokens,
 )
-from lunguage_assets.judges.asking.recording import Asking, Parse
-from lunguage_assets.judges.asking.round import JudgeIncomplete, Round, Settled
+from lunguage_assets.judges.asking.round import Asking, JudgeIncomplete, Parse, Round, Settled
 from lunguage_assets.judges.batches.batch_watch import Batching, BatchWatch, unbroken
 from lunguage_assets.judges.batches.submissions import Submission, Submissions, new_name
 from lunguage_assets.judges.ledger.attempts import Attempt
@@ -74,15 +73,13 @@ class _Batches(Round[T]):
         super().__init__(binding, replace(asking, price=batching.price), parse)
         self.batching, self.owner = batching, new_name()
         self.sent: Counter[str] = Counter()
+        self.spent: dict[str, float] = {}
         self.given_up: dict[str, str] = {}
 
     async def settle_open(self) -> None:
         self.provider = self.batching.provider()
         self.submissions = await asyncio.to_thread(Submissions, self.ledger)
-        self.watch = BatchWatch(
-            self.provider, self.submissions, self.recording, self.limiter, self.batching, self.owner,
-            self.questions,
-        )  # fmt: skip
+        self.watch = BatchWatch(self, self.provider, self.submissions, self.batching, self.owner)
         try:
             while open_ := self._open():
                 await self._send_all(open_)
@@ -101,20 +98,18 @@ class _Batches(Round[T]):
         chunks = self._chunks([key for key in open_ if key not in waiting])
         worst = [self._worst(chunk) for chunk in chunks]
         reservation = await self._reserve(worst)
-        spent = [0.0] * len(chunks)
+        self.spent = {}
         gate = asyncio.Semaphore(self.batching.rules.at_once)
-
-        async def send(number: int) -> None:
-            async with gate:
-                await self._send(chunks[number], worst[number], number, spent)
-
         try:
-            await _all(
-                [self._follow(submission) for submission in outstanding]
-                + [send(number) for number in range(len(chunks))]
-            )
+            async with asyncio.TaskGroup() as batches:
+                for submission in outstanding:
+                    batches.create_task(self._follow(submission))
+                for chunk, worst_usd in zip(chunks, worst, strict=True):
+                    batches.create_task(self._send(chunk, worst_usd, gate))
+        except ExceptionGroup as failed:
+            raise failed.exceptions[0] from None
         finally:
-            reservation.settle(sum(spent))
+            reservation.settle(sum(self.spent.values()))
         self.entries |= await asyncio.to_thread(self.ledger.answers, open_)
         self.report()
 
@@ -164,33 +159,30 @@ class _Batches(Round[T]):
             ) from None
         return reservation
 
-    async def _send(self, chunk: Sequence[str], worst: float, number: int, spent: list[float]) -> None:
-        """Claim, send, and wait for one batch. What of the chunk another process has claimed meanwhile is
-        left to the next round.
+    async def _send(self, chunk: Sequence[str], worst: float, gate: asyncio.Semaphore) -> None:
+        """Claim, send, and wait for one batch, when there is room for it at the provider. What of the chunk
+        another process has claimed meanwhile is left to the next round.
         """
-        intended = Submission(
-            self.judge, self.task, self.binding.provider, self.binding.model, owner=self.owner
-        )
-        keys = await asyncio.to_thread(self.submissions.claim, intended, chunk, worst, self.budget)
-        if not keys:  # others are answering these very questions
-            await self.limiter.sleep(self.batching.rules.first_look_s)
-            return
-        self.sent.update(keys)
-        spent[number] = (
-            worst  # until it is collected: perhaps it was sent, and is paid, though no answer came
-        )
-        problem = await unbroken(self.watch.send(intended, {key: self.questions[key] for key in keys}))
-        if problem is not None:
-            spent[number] = worst if problem.doubtful else 0.0
-            self.given_up.update(dict.fromkeys(keys, problem.reason))
-            return
-        _log.info("judge %r: a batch of %d questions is out", self.judge, len(keys))
-        attempts = await self._follow(intended)
-        if attempts is not None:
-            share = worst / len(keys)
-            spent[number] = sum(
-                share if attempt.cost_usd is None else attempt.cost_usd for attempt in attempts
+        async with gate:
+            batch = Submission(
+                self.judge, self.task, self.binding.provider, self.binding.model, owner=self.owner
             )
+            keys = await asyncio.to_thread(self.submissions.claim, batch, chunk, worst, self.budget)
+            if not keys:  # others are answering these very questions
+                await self.limiter.sleep(self.batching.rules.first_look_s)
+                return
+            self.sent.update(keys)
+            self.spent[batch.name] = worst  # until it is collected: it may be paid though no answer came
+            problem = await unbroken(self.watch.send(batch, {key: self.questions[key] for key in keys}))
+            if problem is not None:
+                self.spent[batch.name] = worst if problem.doubtful else 0.0
+                self.given_up.update(dict.fromkeys(keys, problem.reason))
+                return
+            _log.info("judge %r: a batch of %d questions is out", self.judge, len(keys))
+            attempts = await self._follow(batch)
+            if attempts is not None:
+                costs = [worst / len(keys) if one.cost_usd is None else one.cost_usd for one in attempts]
+                self.spent[batch.name] = sum(costs)
 
     async def _follow(self, submission: Submission) -> Sequence[Attempt] | None:
         """Wait until a batch has ended; what this process recorded of it, None when it is still out or
@@ -226,21 +218,3 @@ class _Batches(Round[T]):
                 len(self.questions),
                 ", ".join(f"{count} x {reason}" for reason, count in sorted(reasons.items())),
             )
-
-
-async def _all(work: Sequence[Coroutine[Any, Any, Any]]) -> None:
-    """Do all of it at once; when one part fails, or when interrupted, the others stop waiting, and the first
-    failure is raised.
-    """
-    tasks = [asyncio.create_task(part) for part in work]
-    if not tasks:
-        return
-    try:
-        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-    for task in tasks:
-        if task in done and (error := task.exception()) is not None:
-            raise error

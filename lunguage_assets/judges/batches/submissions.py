@@ -11,6 +11,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, cast
 
 import sqlalchemy as sa
@@ -85,6 +86,11 @@ class Submission:
     def open(self) -> bool:
         """Whether answers may still come of it."""
         return self.state in OPEN_BATCHES
+
+    @property
+    def age(self) -> timedelta:
+        """How long ago it was intended."""
+        return datetime.now(UTC) - datetime.fromisoformat(self.time)
 
 
 class Submissions:

@@ -154,12 +154,12 @@ class Attempt:
 def lost(call: Mapping[str, Any]) -> Attempt:
     """The record of a claimed call (a row of `claims.CLAIMS`) whose answer nobody will record."""
     named = {name: call[name] for name in ("key", "judge", "stage", "model", "time")}
-    return Attempt(**named, failure="lost", receipt=lost_receipt(call["receipt"]))
+    return Attempt(**named, failure="lost", receipt=receipt_of("lost", call["receipt"]))
 
 
-def lost_receipt(receipt: str) -> str:
-    """Names the loss of a call, as `receipt` names the call."""
-    return hashlib.sha256(f"lost {receipt}".encode("ascii")).hexdigest()[:32]
+def receipt_of(what: Literal["lost", "adopted"], receipt: str) -> str:
+    """Names what became of a call, as `receipt` names the call."""
+    return hashlib.sha256(f"{what} {receipt}".encode("ascii")).hexdigest()[:32]
 
 
 def adopted(attempt: Attempt, failure: Flaw | None) -> Attempt:
@@ -169,9 +169,8 @@ def adopted(attempt: Attempt, failure: Flaw | None) -> Attempt:
     It takes its place after everything recorded before, so that no question that is settled changes; the
     receipt follows from the first one's, so that it is stored once, whoever adopts it.
     """
-    receipt = hashlib.sha256(f"adopted {attempt.receipt}".encode("ascii")).hexdigest()[:32]
     free = replace(attempt, input_tokens=0, output_tokens=0, reasoning_tokens=0, cost_usd=0.0, latency_s=0.0)
-    return replace(free, failure=failure, receipt=receipt, time=now())
+    return replace(free, failure=failure, receipt=receipt_of("adopted", attempt.receipt), time=now())
 
 
 @dataclass(frozen=True, slots=True)

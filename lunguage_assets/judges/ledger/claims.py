@@ -200,7 +200,15 @@ def claim(
                 granted.append(wish)
                 taken[wish.key] = wish.receipt
     if granted:
-        _insert(connection, owner, terms, granted, now)
+        calls = [
+            {"owner": owner, "key": wish.key, "receipt": wish.receipt, "stage": wish.stage, "time": wish.time}
+            | {"worst": billionths(wish.worst_usd), "rated": terms.rated, **terms.whose}
+            for wish in granted
+        ]
+        connection.execute(sa.insert(CLAIMS), calls)
+    if granted and terms.rated:
+        sent = [{"receipt": one.receipt, "at": now, "tokens": one.tokens, **terms.whose} for one in granted]
+        connection.execute(sa.insert(SENT), sent)
     return verdicts
 
 
@@ -214,20 +222,6 @@ def give_back(connection: sa.Connection, receipt: str) -> None:
     """End the claim of a call that was never sent: it counts for nothing."""
     connection.execute(sa.delete(CLAIMS).where(CLAIMS.c.receipt == receipt))
     connection.execute(sa.delete(SENT).where(SENT.c.receipt == receipt))
-
-
-def _insert(connection: sa.Connection, owner: str, terms: Terms, granted: Sequence[Wish], now: float) -> None:
-    calls = [
-        {"owner": owner, "key": wish.key, "receipt": wish.receipt, "stage": wish.stage, "time": wish.time}
-        | {"worst": billionths(wish.worst_usd), "rated": terms.rated, **terms.whose}
-        for wish in granted
-    ]
-    connection.execute(sa.insert(CLAIMS), calls)
-    if terms.rated:
-        sent = [
-            {"receipt": wish.receipt, "at": now, "tokens": wish.tokens, **terms.whose} for wish in granted
-        ]
-        connection.execute(sa.insert(SENT), sent)
 
 
 class _Room:

@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Engine, delete, func, insert, inspect, select
 from sqlalchemy.exc import InterfaceError, OperationalError
 
 from lunguage_assets.judges.ledger import claims, exchange, spending
-from lunguage_assets.judges.ledger.attempts import Attempt, Settlement, lost, lost_receipt, storable
+from lunguage_assets.judges.ledger.attempts import Attempt, Settlement, lost, receipt_of, storable
 from lunguage_assets.judges.ledger.ledger_place import (
     LedgerError,
     is_lasting,
@@ -196,7 +196,7 @@ class Ledger(LedgerReader):
                 new.append({**row, "attempt": last[row["key"]]})
         if new:
             connection.execute(insert(ATTEMPTS), new)
-            losses = [lost_receipt(receipt) for receipt in claims.end(connection, new)]
+            losses = [receipt_of("lost", receipt) for receipt in claims.end(connection, new)]
             list(rows_among(connection, delete(ATTEMPTS).returning(c.receipt), c.receipt, losses))
         return len(new)
 

@@ -26,8 +26,7 @@ from lunguage_assets.judges.asking.budget import Budget, BudgetExceeded, estimat
 from lunguage_assets.judges.asking.engine import ask
 from lunguage_assets.judges.asking.limiter import Limiter
 from lunguage_assets.judges.asking.progress import Progress
-from lunguage_assets.judges.asking.recording import Asking
-from lunguage_assets.judges.asking.round import JudgeIncomplete, Settled
+from lunguage_assets.judges.asking.round import Asking, JudgeIncomplete, Settled
 from lunguage_assets.judges.ledger.attempts import TRIES, Attempt, request_key
 from lunguage_assets.judges.ledger.ledger import Ledger, LedgerError
 from lunguage_assets.judges.policy import WrongModel
