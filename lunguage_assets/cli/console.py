@@ -32,7 +32,7 @@ from lunguage_assets.tables import TABLES
 if TYPE_CHECKING:
     from lunguage_assets.current.plan import Stage
     from lunguage_assets.home.home import Home
-    from lunguage_assets.orchestration.runs.runner import Outcome
+    from lunguage_assets.orchestration.runs.runner import RunSummary
 
 _console = Console(highlight=False)
 
@@ -152,7 +152,7 @@ def _signs_of_life(display: RunDisplay) -> Iterator[None]:
 
 
 def print_outcome(
-    folder: Path, home: Home, outcome: Outcome, spent: Sequence[Standing] = (), lost: int = 0
+    folder: Path, home: Home, outcome: RunSummary, spent: Sequence[Standing] = (), lost: int = 0
 ) -> None:
     """The summary of the release in `folder`, checks, what language models cost, how many answers the ledger
     counts as lost, and where everything is.
@@ -188,7 +188,7 @@ def _print_beside(lines: Sequence[tuple[str, str]]) -> None:
         _console.print(f"{label:<{width}}  {value}".rstrip(), soft_wrap=True, markup=False)
 
 
-def print_analyses(home: Home, ranker: str, outcome: Outcome, *, release_is_stale: bool = False) -> None:
+def print_analyses(home: Home, ranker: str, outcome: RunSummary, *, release_is_stale: bool = False) -> None:
     """The main figures of the analyses of a ranker, where the rest is, and whether a release lacks them."""
     agreement, robustness, validation, experts = (
         read_table(TABLES[name], partition_path(home.tables, name, ranker))

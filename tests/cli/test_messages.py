@@ -133,8 +133,8 @@ def test_analyses_say_that_the_release_lacks_them_only_where_it_does(
     finished: Finished, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from lunguage_assets.home.home import Home
-    from lunguage_assets.orchestration.runs.runner import Outcome
+    from lunguage_assets.orchestration.runs.runner import RunSummary
 
     for stale in (True, False):
-        console.print_analyses(Home(finished.home), "panel", Outcome(), release_is_stale=stale)
+        console.print_analyses(Home(finished.home), "panel", RunSummary(), release_is_stale=stale)
         assert ("the release is from before" in capsys.readouterr().out) == stale

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lunguage_assets.current.plan import STEPS_OF_JOB, Request, Stage, plan
+from lunguage_assets.current.plan import STEPS_OF_JOB, Stage, Wanted, plan
 from lunguage_assets.current.recipes import BATCH, RECIPES, RELEASE, STEP_OF, STRUCTURER, dimensions_of
 from lunguage_assets.current.standing import CURRENT, MISSING, Standing, Standings
 from lunguage_assets.data_files import resource
@@ -82,7 +82,7 @@ def made_by(stage: Stage) -> list[tuple[str, ...]]:
 def test_every_stage_of_a_plan_finds_what_it_reads_current(
     now: Supposed, ranker: str, chosen: set[str] | None, rebuild: bool, own: bool
 ) -> None:
-    stages = plan(now, Request(ranker, chosen, rebuild, own_phrases=own))
+    stages = plan(now, Wanted(ranker, chosen, rebuild, own_phrases=own))
     assert len(set(stages)) == len(stages)
     done: set[tuple[str, ...]] = set()
     for stage in stages:
@@ -114,20 +114,20 @@ def test_a_backfill_of_a_candidate_touches_no_other_judge_but_for_what_all_share
 @given(now=supposed)
 def test_what_is_planned_is_all_there_is_to_do(now: Supposed) -> None:
     """After the plan's stages, nothing is planned."""
-    stages = plan(now, Request("panel"))
+    stages = plan(now, Wanted("panel"))
     done = {place for stage in stages for place in made_by(stage)}
     after = Supposed({place: state for place, state in now.by_step.items() if place not in done})
-    assert plan(after, Request("panel")) == []
+    assert plan(after, Wanted("panel")) == []
 
 
 def test_everything_that_is_current_is_left_out() -> None:
-    assert plan(Supposed({}), Request("panel")) == []
+    assert plan(Supposed({}), Wanted("panel")) == []
     assert plan_backfill(Supposed({}), "new") == []
 
 
 def test_only_a_batch_of_raw_reports_is_read_and_structured() -> None:
     missing = Supposed(dict.fromkeys(PLACES, MISSING))
-    stages = [(stage.job, stage.keys) for stage in plan(missing, Request("panel"))]
+    stages = [(stage.job, stage.keys) for stage in plan(missing, Wanted("panel"))]
     assert [stage for stage in stages if stage[0] in ("read_reports", "structure")] == [
         ("read_reports", ("b",)),
         ("structure", ("rules", "b")),

@@ -19,7 +19,7 @@ from finished_homes import Finished
 from small_homes import SmallHome, store_unchecked
 
 from lunguage_assets.current import reads
-from lunguage_assets.current.plan import Request
+from lunguage_assets.current.plan import Wanted
 from lunguage_assets.current.recipes import RECIPES, RELEASE
 from lunguage_assets.current.standing import CHANGED_BY_HAND, CURRENT, Standings
 from lunguage_assets.data_files import resource
@@ -470,17 +470,17 @@ def test_a_batch_that_is_registered_makes_nothing_stale(small: SmallHome, finish
 
 def test_a_batch_asked_for_is_planned_without_the_others(small: SmallHome) -> None:
     pathways(small)
-    assert small.plan(Request("panel", ("second",))) == [EXPAND[1], *OUT]
+    assert small.plan(Wanted("panel", ("second",))) == [EXPAND[1], *OUT]
 
 
 def test_a_judge_of_its_own_has_all_that_is_shared_and_makes_the_rest(small: SmallHome) -> None:
     alone = ["rank (cues)", "refit (cues x first)", "refit (cues x second)", "release (cues)"]
-    assert small.plan(Request("cues")) == alone
+    assert small.plan(Wanted("cues")) == alone
 
 
 def test_a_run_asked_for_another_folder_writes_the_release_alone(small: SmallHome, tmp_path: Path) -> None:
     elsewhere = tmp_path / "out" / "release" / "panel"
-    assert small.plan(Request("panel", release=elsewhere)) == list(OUT)
+    assert small.plan(Wanted("panel", release=elsewhere)) == list(OUT)
 
 
 def test_every_option_of_the_method_is_read_by_a_step(small: SmallHome) -> None:

@@ -82,13 +82,13 @@ def _studies(now: Standings, batch: str) -> int | None:
 
 def _ranker(now: Standings, ranker: str) -> dict[str, Any]:
     """What there is of a ranker, and the steps that a run for it would make."""
-    from lunguage_assets.current.plan import Request, plan
+    from lunguage_assets.current.plan import Wanted, plan
     from lunguage_assets.release.bundle.versions import current_version
 
     folder = now.home.release / ranker
     released, standing = current_version(folder), now.of_release(ranker, folder)
     begun = released is not None or now.exists("reference_ranking", ranker)
-    stages = plan(now, Request(ranker)) if begun and now.batches else []
+    stages = plan(now, Wanted(ranker)) if begun and now.batches else []
     return {
         "judges": list(now.judges.members(ranker)),
         "begun": begun,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from lunguage_assets.home.home import Home
     from lunguage_assets.judges.asking.progress import Standing
     from lunguage_assets.judges.configuration import JudgesConfiguration
-    from lunguage_assets.orchestration.runs.runner import Outcome
+    from lunguage_assets.orchestration.runs.runner import RunSummary
 
 
 @click.command(short_help="Make everything of one judge, over all batches.")
@@ -125,7 +125,7 @@ def _queued(chosen: Chosen, judge: str, batches: tuple[str, ...], rebuild: bool,
 
 
 def _print_outcome(
-    place: Home, judges: JudgesConfiguration, judge: str, outcome: Outcome, spent: Sequence[Standing]
+    place: Home, judges: JudgesConfiguration, judge: str, outcome: RunSummary, spent: Sequence[Standing]
 ) -> None:
     if not outcome.runs:
         click.echo(f"everything of {judge!r} is current; nothing was done")

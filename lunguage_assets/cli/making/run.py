@@ -23,7 +23,7 @@ from lunguage_assets.cli.home_option import (
 
 if TYPE_CHECKING:
     from lunguage_assets.home.batch import Batch
-    from lunguage_assets.orchestration.runs.runner import Outcome
+    from lunguage_assets.orchestration.runs.runner import RunSummary
 
 
 @click.command(short_help="Register a delivery as a batch, and make nothing yet.")
@@ -99,7 +99,7 @@ def run(
     from lunguage_assets.cli.console import print_outcome, print_release, run_display
     from lunguage_assets.cli.making.as_published import as_published_lines, take_published_options
     from lunguage_assets.cli.making.before_a_run import require_judges, require_place
-    from lunguage_assets.current.plan import Request, plan
+    from lunguage_assets.current.plan import Wanted, plan
     from lunguage_assets.home.home import batch_key
     from lunguage_assets.settings import load_settings
 
@@ -114,7 +114,7 @@ def run(
     key = batch or batch_key(data)
     _tell_known(place.register_all(data, key, corpus, data_class, batch_reports=most), key)
     folder = (out or place.root).resolve() / "release" / ranker
-    wanted = Request(ranker, rebuild=rebuild_ranking, release=folder)
+    wanted = Wanted(ranker, rebuild=rebuild_ranking, release=folder)
     stages = plan(chosen.standings(), wanted)
     if not stages:
         click.echo("Everything is current: nothing to do.")
@@ -210,7 +210,7 @@ def analyse(home: Path, ranker: str, preset: str | None) -> None:
     require_checks(outcome)
 
 
-def require_checks(outcome: Outcome) -> None:
+def require_checks(outcome: RunSummary) -> None:
     """Raise when a check failed; one that only warns was printed."""
     from lunguage_assets.orchestration.runs.runner import RunFailed
 

@@ -25,12 +25,16 @@ from lunguage_assets.orchestration.assets.edited import edited_deps
 from lunguage_assets.orchestration.metadata import sample_rows, table_options
 from lunguage_assets.orchestration.partitions import Partitions, store_keys
 from lunguage_assets.orchestration.resources import HomeResource
-from lunguage_assets.orchestration.runs.pools import JUDGES_POOL
 from lunguage_assets.orchestration.withheld import plain_failures
 from lunguage_assets.settings import DataClass
 from lunguage_assets.tables import TABLES
 
 Compute = Callable[..., Iterator[dg.Output | dg.AssetCheckResult]]
+
+JUDGES_POOL = "judges"
+"""Pool of the steps that ask judges. A budget holds, and a model in the process is loaded, by process: of the
+runs in the queue one at a time asks, unless dagster.yaml is told otherwise.
+"""
 
 
 def step_asset(

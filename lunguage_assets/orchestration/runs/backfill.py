@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import dagster as dg
 
-from lunguage_assets.current.plan import Request, Stage, plan
+from lunguage_assets.current.plan import Stage, Wanted, plan
 from lunguage_assets.current.recipes import dimensions_of
 from lunguage_assets.current.standing import Standings
 from lunguage_assets.errors import ConfigurationError, LunguageError, MethodError
@@ -47,7 +47,7 @@ def plan_backfill(
             "results rest on it."
             " Make it again with `lunguage run --rebuild-ranking`, or undo the change; then backfill."
         )
-    request = Request(judge, tuple(batches) or None, rebuild, own_phrases=phrases)
+    request = Wanted(judge, tuple(batches) or None, rebuild, own_phrases=phrases)
     stages = plan(standings, request)
     # the panel's vocabulary is rebuilt for everybody, not for one judge
     return [

@@ -16,7 +16,7 @@ import dagster as dg
 import duckdb
 from sqlalchemy.exc import DBAPIError
 
-from lunguage_assets.current.plan import Request, Stage, plan
+from lunguage_assets.current.plan import Stage, Wanted, plan
 from lunguage_assets.current.recipes import dimensions_of
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.home.store import remove_abandoned_files
@@ -58,7 +58,7 @@ class RunInterrupted(KeyboardInterrupt):
 
 
 @dataclass
-class Outcome:
+class RunSummary:
     """What the runs reported: how many there were, and the checks. Of a check that was evaluated again, the
     last result counts.
     """
@@ -81,7 +81,7 @@ class Outcome:
         """Checks that did not pass and only warn."""
         return [name for name, result in self._checks.items() if result == "warned"]
 
-    def add(self, other: Outcome) -> None:
+    def add(self, other: RunSummary) -> None:
         """Take over what other runs reported."""
         self.runs += other.runs
         self._checks.update(other._checks)
@@ -114,8 +114,8 @@ class Runner:
         return self._given or build_defs(self._home)
 
     def run(
-        self, wanted: Request, *, progress: Progress = lambda *_: None, stages: Sequence[Stage] | None = None
-    ) -> Outcome:
+        self, wanted: Wanted, *, progress: Progress = lambda *_: None, stages: Sequence[Stage] | None = None
+    ) -> RunSummary:
         """Make what is wanted and not current.
 
         Args:
@@ -141,7 +141,7 @@ class Runner:
         rebuild: bool = False,
         phrases: bool = True,
         progress: Progress = lambda *_: None,
-    ) -> Outcome:
+    ) -> RunSummary:
         """Make a judge's partitions for these batches, by default all, as far as they are not current.
 
         Raises:
@@ -149,10 +149,10 @@ class Runner:
             RunFailed, RunInterrupted: as of `run`.
         """
         stages = plan_backfill(self._home.standings(), judge, batches, rebuild=rebuild, phrases=phrases)
-        wanted = Request(judge, tuple(batches) or None, rebuild, own_phrases=phrases)
+        wanted = Wanted(judge, tuple(batches) or None, rebuild, own_phrases=phrases)
         return self.run(wanted, progress=progress, stages=stages)
 
-    def analyse(self, ranker: str, *, progress: Progress = lambda *_: None) -> Outcome:
+    def analyse(self, ranker: str, *, progress: Progress = lambda *_: None) -> RunSummary:
         """Make the analyses of a ranker: agreement, robustness, validation. The ranking must be there.
 
         Raises:
@@ -163,7 +163,7 @@ class Runner:
                 f"there is no ranking of {ranker!r} in {self._home.root} to analyse. Run "
                 "`lunguage run` first."
             )
-        outcome = self.run(Request(ranker), progress=progress, stages=[Stage("analyse", (ranker,))])
+        outcome = self.run(Wanted(ranker), progress=progress, stages=[Stage("analyse", (ranker,))])
         self._build_catalog()
         return outcome
 
@@ -188,13 +188,13 @@ class Runner:
                 "command again."
             ) from None
 
-    def _execute_all(self, stages: Sequence[Stage], progress: Progress, wanted: Request) -> Outcome:
+    def _execute_all(self, stages: Sequence[Stage], progress: Progress, wanted: Wanted) -> RunSummary:
         """Execute stages; one whose tables have come out current meanwhile is left out.
 
         A vocabulary that is collected again and comes out the same leaves comparisons, ranking and fits
         current.
         """
-        outcome = Outcome()
+        outcome = RunSummary()
         with asking_ahead(self._home) as ahead:
             for done, stage in enumerate(stages):
                 progress(stage, done, len(stages))
@@ -204,12 +204,12 @@ class Runner:
                 self.carry_on(stage, stages[:done], outcome, wanted)
         return outcome
 
-    def _next_to_compare(self, stages: Sequence[Stage], done: int, wanted: Request) -> list[Stage]:
+    def _next_to_compare(self, stages: Sequence[Stage], done: int, wanted: Wanted) -> list[Stage]:
         """Behind the present stage, those that make comparisons and will not be left out."""
         behind = takewhile(lambda stage: stage.job == COMPARE, stages[done + 1 :])
         return [stage for stage in behind if not (done and self._is_current_by_now(stage, wanted))]
 
-    def carry_on(self, stage: Stage, before: Sequence[Stage], outcome: Outcome, wanted: Request) -> None:
+    def carry_on(self, stage: Stage, before: Sequence[Stage], outcome: RunSummary, wanted: Wanted) -> None:
         """Execute a stage of a plan, behind those before it; note in the outcome what it came to.
 
         Raises:
@@ -219,7 +219,7 @@ class Runner:
             return
         self._execute(stage, outcome, wanted)
 
-    def _is_current_by_now(self, stage: Stage, wanted: Request) -> bool:
+    def _is_current_by_now(self, stage: Stage, wanted: Wanted) -> bool:
         asked_for = ("build_vocabulary", "compare", "rank") if wanted.rebuild else ()
         if stage.job in (*asked_for, "analyse"):
             return False
@@ -229,7 +229,7 @@ class Runner:
             return now.of_release(stage.keys[0], folder).state == "current"
         return all(now.is_current(table, *stage.keys) for table in tables_of_job(stage.job))
 
-    def _execute(self, stage: Stage, outcome: Outcome, wanted: Request) -> None:
+    def _execute(self, stage: Stage, outcome: RunSummary, wanted: Wanted) -> None:
         if self._asked_to_stop:
             raise RunInterrupted("", cancelled=False)
         job = self.definitions.resolve_job_def(stage.job)

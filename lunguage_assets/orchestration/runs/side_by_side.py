@@ -25,7 +25,7 @@ from typing import Any, Literal
 import dagster as dg
 
 from lunguage_assets.collector import collect_seldom
-from lunguage_assets.current.plan import Request, Stage
+from lunguage_assets.current.plan import Stage, Wanted
 from lunguage_assets.current.recipes import dimensions_of
 from lunguage_assets.errors import ConfigurationError, LunguageError
 from lunguage_assets.interruption import answering_signals
@@ -33,7 +33,7 @@ from lunguage_assets.orchestration.jobs import tables_of_job
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.instance import dagster_instance
-from lunguage_assets.orchestration.runs.runner import Outcome, Progress, RunFailed, RunInterrupted, Runner
+from lunguage_assets.orchestration.runs.runner import Progress, RunFailed, RunInterrupted, Runner, RunSummary
 from lunguage_assets.orchestration.withheld import where
 
 _PATIENCE_S = 30.0
@@ -46,7 +46,7 @@ class _Task:
 
     chain: Sequence[Stage]
     before: Sequence[Stage]
-    wanted: Request
+    wanted: Wanted
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class _Said:
 
     kind: Literal["begun", "done", "failed", "interrupted"]
     stage: Stage | None = None
-    outcome: Outcome | None = None
+    outcome: RunSummary | None = None
     message: str = ""
     run_id: str = ""
     cancelled: bool = False
@@ -97,8 +97,8 @@ class SideBySideRunner(Runner):
             )
         self._processes = processes
 
-    def _execute_all(self, stages: Sequence[Stage], progress: Progress, wanted: Request) -> Outcome:
-        outcome, begun = Outcome(), 0
+    def _execute_all(self, stages: Sequence[Stage], progress: Progress, wanted: Wanted) -> RunSummary:
+        outcome, begun = RunSummary(), 0
         with ExitStack() as stack:
             workers: _Workers | None = None
             for chains in stretches(stages):
@@ -234,7 +234,7 @@ def _serve(fields: dict[str, str], connection: Connection) -> None:
 
 
 def _carried_out(runner: Runner, task: _Task) -> Iterator[_Said]:
-    outcome = Outcome()
+    outcome = RunSummary()
     for number, stage in enumerate(task.chain):
         yield _Said("begun", stage=stage)
         try:

@@ -9,7 +9,7 @@ from finished_homes import Finished
 from platform_support import contents
 from small_homes import SmallHome, line
 
-from lunguage_assets.current.plan import Request, Stage
+from lunguage_assets.current.plan import Stage, Wanted
 from lunguage_assets.data_files import resource
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.runner import RunFailed
@@ -67,7 +67,7 @@ def test_a_run_that_ended_between_two_stages_goes_on_from_there(small: SmallHome
         seen.append(line(stage))
 
     with pytest.raises(KeyboardInterrupt):
-        small.runner().run(Request("panel"), progress=killed)
+        small.runner().run(Wanted("panel"), progress=killed)
     assert seen == NEW_BATCH[:2]
     assert small.run() == NEW_BATCH[2:]
 
@@ -91,7 +91,7 @@ def test_a_changed_pathway_expands_again_and_asks_no_judge(small: SmallHome) -> 
     own = small.home.root / "pathways.yaml"
     own.write_text(packaged.replace("finding: hyperinflation", "finding: hyperexpansion"), encoding="utf-8")
     told: list[str] = []
-    small.runner().run(Request("panel"), progress=lambda stage, *_: told.append(stage.announced))
+    small.runner().run(Wanted("panel"), progress=lambda stage, *_: told.append(stage.announced))
     changed = ", pathways changed"
     assert told == [
         f"expand (panel x first){changed}",
@@ -103,7 +103,7 @@ def test_a_changed_pathway_expands_again_and_asks_no_judge(small: SmallHome) -> 
 
 def test_a_vocabulary_that_is_rebuilt_and_comes_out_the_same_leaves_the_fits_alone(small: SmallHome) -> None:
     before = stored(small)
-    assert small.run(Request("panel", rebuild=True)) == STICK
+    assert small.run(Wanted("panel", rebuild=True)) == STICK
     assert stored(small) == before
 
 
@@ -121,7 +121,7 @@ def test_a_stale_vocabulary_that_comes_out_the_same_rows_is_still_made_of_someth
 def test_a_single_judge_ranks_alone_and_the_panels_results_stay(small: SmallHome) -> None:
     before = contents(small.home.root)
     made = ["rank (cues)", "refit (cues x first)", "refit (cues x second)", "release (cues)"]
-    assert small.run(Request("cues")) == made
+    assert small.run(Wanted("cues")) == made
     after = contents(small.home.root)
     kept = {name for name in before if name.split("/")[0] in ("tables", "release")}
     assert {name: after[name] for name in kept} == {name: before[name] for name in kept}
@@ -129,7 +129,7 @@ def test_a_single_judge_ranks_alone_and_the_panels_results_stay(small: SmallHome
 
 def test_the_release_goes_where_it_is_wanted(small: SmallHome, tmp_path: Path) -> None:
     folder = tmp_path / "out" / "release" / "panel"
-    wanted = Request("panel", release=folder)
+    wanted = Wanted("panel", release=folder)
     with pytest.raises(RunFailed, match="option out of the release"):
         small.run(wanted)
     resource = HomeResource(root=str(small.home.root), release_to=str(tmp_path / "out"))
