@@ -106,7 +106,7 @@ def test_an_error_of_the_file_system_says_what_to_do(tmp_path: Path, monkeypatch
     def refuses(*_: object) -> None:
         raise PermissionError(13, "Permission denied", "/somewhere")
 
-    monkeypatch.setattr("lunguage_assets.cli.home_option.chosen_home", refuses)
+    monkeypatch.setattr("lunguage_assets.cli.options.chosen_home", refuses)
     done = lunguage(tmp_path, "status")
     assert done.stderr.startswith("lunguage: Permission denied: /somewhere. This account must be allowed")
 

@@ -102,9 +102,10 @@ def test_a_backfill_of_a_candidate_touches_no_other_judge_but_for_what_all_share
     vocabulary = now.of("hedge_vocabulary", "lexicon").state
     if vocabulary == "stale":
         with pytest.raises(MethodError, match="--rebuild-ranking"):
-            plan_backfill(now, "new", sorted(chosen))
+            plan_backfill(now, Wanted("new", chosen or None))
         return
-    for stage in plan_backfill(now, "new", sorted(chosen), rebuild=rebuild, phrases=phrases):
+    wanted = Wanted("new", chosen or None, rebuild, own_phrases=phrases)
+    for stage in plan_backfill(now, wanted):
         taken_in = stage.job in ("read_reports", "structure", "ingest")
         shared = taken_in or (stage.job == "extract_hedges" and stage.keys[0] == "lexicon")
         collected = stage == Stage("build_vocabulary", ("lexicon",)) and vocabulary == "missing"
@@ -122,7 +123,7 @@ def test_what_is_planned_is_all_there_is_to_do(now: Supposed) -> None:
 
 def test_everything_that_is_current_is_left_out() -> None:
     assert plan(Supposed({}), Wanted("panel")) == []
-    assert plan_backfill(Supposed({}), "new") == []
+    assert plan_backfill(Supposed({}), Wanted("new")) == []
 
 
 def test_only_a_batch_of_raw_reports_is_read_and_structured() -> None:
@@ -138,11 +139,11 @@ def test_only_a_batch_of_raw_reports_is_read_and_structured() -> None:
 def test_an_unknown_judge_or_batch_is_refused_with_the_remedy() -> None:
     now = Supposed({})
     with pytest.raises(ConfigurationError, match=r"candidates = \[...\] of \[presets.offline\]"):
-        plan_backfill(now, "gpt-4o")
+        plan_backfill(now, Wanted("gpt-4o"))
     with pytest.raises(ConfigurationError, match=r"Add \[judges.nobody\] to a copy"):
-        plan_backfill(now, "nobody")
+        plan_backfill(now, Wanted("nobody"))
     with pytest.raises(ConfigurationError, match="batch 'c' is not registered; registered: a, b"):
-        plan_backfill(now, "new", ["c"])
+        plan_backfill(now, Wanted("new", ["c"]))
 
 
 def test_a_table_and_its_step_have_the_same_partitions() -> None:

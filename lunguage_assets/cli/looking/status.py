@@ -4,18 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from lunguage_assets.cli.home_option import (
-    HOME_OPTION,
-    PRESET_OPTION,
-    STRUCTURER_OPTION,
-    Chosen,
-    existing_home,
-)
+from lunguage_assets.cli.options import PRESET_OPTION, STRUCTURER_OPTION, Chosen, chooses
 
 if TYPE_CHECKING:
     from lunguage_assets.current.standing import Standings
@@ -25,16 +18,13 @@ SHOWN = 12
 
 
 @click.command(short_help="Show batches, what is stale and why, release, spending.")
-@HOME_OPTION
-@PRESET_OPTION
-@STRUCTURER_OPTION
+@chooses(PRESET_OPTION, STRUCTURER_OPTION, there=True)
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
-def status(home: Path, preset: str | None, structurer: str | None, as_json: bool) -> None:
+def status(chosen: Chosen, as_json: bool) -> None:
     """Show batches, rankers, what is stale and why, the last releases, and what was spent.
 
     Makes and asks nothing.
     """
-    chosen = Chosen(existing_home(home), preset, structurer=structurer)
     found = _found(chosen)
     if as_json:
         click.echo(json.dumps(found, indent=2))

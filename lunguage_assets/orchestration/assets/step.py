@@ -102,9 +102,9 @@ def _recorded(step: str, recipe: Recipe, compute: Compute) -> Compute:
         keys = store_keys(context.partition_key, recipe.dimensions)
         with plain_failures():
             now = home.standings()
-            for table, place in now.places(step, keys):
-                if table in side:
-                    read[table] = stored_table(home.home, table, place)
+            for wanted, place in now.inputs(step, keys):
+                if wanted.table in side:
+                    read[wanted.table] = stored_table(home.home, wanted.table, place)
             made_of = now.made_of(step, keys, by_keys(recipe, read))
             corpus = home.home.corpus()
             data_class = corpus.data_class if corpus is not None else None

@@ -55,7 +55,7 @@ class _Said:
 
     kind: Literal["begun", "done", "failed", "interrupted"]
     stage: Stage | None = None
-    outcome: RunSummary | None = None
+    summary: RunSummary | None = None
     message: str = ""
     run_id: str = ""
     cancelled: bool = False
@@ -98,14 +98,14 @@ class SideBySideRunner(Runner):
         self._processes = processes
 
     def _execute_all(self, stages: Sequence[Stage], progress: Progress, wanted: Wanted) -> RunSummary:
-        outcome, begun = RunSummary(), 0
+        summary, begun = RunSummary(), 0
         with ExitStack() as stack:
             workers: _Workers | None = None
             for chains in stretches(stages):
                 if len(chains) == 1:
                     for stage in chains[0]:
                         progress(stage, begun, len(stages))
-                        self.carry_on(stage, stages[:begun], outcome, wanted)
+                        self.carry_on(stage, stages[:begun], summary, wanted)
                         begun += 1
                     continue
                 workers = workers or stack.enter_context(_working(self._home, self._processes))
@@ -114,9 +114,9 @@ class SideBySideRunner(Runner):
                     if said.stage is not None:
                         progress(said.stage, begun, len(stages))
                         begun += 1
-                    if said.outcome is not None:
-                        outcome.add(said.outcome)
-        return outcome
+                    if said.summary is not None:
+                        summary.add(said.summary)
+        return summary
 
 
 def runner_of(home: HomeResource, instance: dg.DagsterInstance, processes: int) -> Runner:
@@ -234,12 +234,12 @@ def _serve(fields: dict[str, str], connection: Connection) -> None:
 
 
 def _carried_out(runner: Runner, task: _Task) -> Iterator[_Said]:
-    outcome = RunSummary()
+    summary = RunSummary()
     for number, stage in enumerate(task.chain):
         yield _Said("begun", stage=stage)
         try:
-            runner.carry_on(stage, [*task.before, *task.chain[:number]], outcome, task.wanted)
+            runner.carry_on(stage, [*task.before, *task.chain[:number]], summary, task.wanted)
         except RunFailed as error:
-            yield _Said("failed", message=str(error), outcome=outcome)
+            yield _Said("failed", message=str(error), summary=summary)
             return
-    yield _Said("done", outcome=outcome)
+    yield _Said("done", summary=summary)
