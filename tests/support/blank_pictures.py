@@ -19,8 +19,12 @@ _DOT = base64.b64decode(
 def blank_pictures() -> Iterator[None]:
     """Every picture made meanwhile is one dot; none of them is kept for later."""
 
-    def save(figure: object, stream: BinaryIO, **_: object) -> None:
+    def write(canvas: object, stream: BinaryIO, **_: object) -> None:
         stream.write(_DOT)
 
-    with mock.patch.dict(canvas._KEPT, clear=True), mock.patch("matplotlib.figure.Figure.savefig", save):
+    with (
+        mock.patch.dict(canvas._KEPT, clear=True),
+        mock.patch("matplotlib.layout_engine.ConstrainedLayoutEngine.execute"),
+        mock.patch("matplotlib.backends.backend_agg.FigureCanvasAgg.print_png", write),
+    ):
         yield
