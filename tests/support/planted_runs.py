@@ -3,9 +3,9 @@ arguments, environment, crash}.
 
 Prints nothing itself; what a command shows, with everything that Python logs, goes to NAME.out beside the
 scenarios, its exit status to NAME.status. `crash` names functions, as module:function, that burst with the
-planted words in their message, cause and context; `idle` names functions that do nothing and find nothing; `files`
-are written for the time of the command, and `copy` names a home that is copied before, and to where.
-Pictures are blank: nobody searches them.
+planted words in their message, cause and context; `idle` names functions that find nothing; `files` are
+written for the time of the command, and `copy` names a home that is copied before, and to where. Pictures
+are blank: nobody searches them.
 """
 
 from __future__ import annotations
