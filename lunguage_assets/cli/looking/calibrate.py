@@ -34,7 +34,7 @@ def calibrate(outcomes: Path, out: Path, home: Path, ranker: str) -> None:
     from lunguage_assets.release.outcomes.calibrating import (
         Readers,
         calibration,
-        judged,
+        label_outcomes,
         refitted_anchors,
     )
     from lunguage_assets.release.outcomes.files import read_outcomes
@@ -46,7 +46,7 @@ def calibrate(outcomes: Path, out: Path, home: Path, ranker: str) -> None:
     released = released_labels(place, ranker)
     labels = released.labels[released.labels["study_id"].isin(set(given["study_id"]))]
     fitted = fitted_of(place, ranker, set(labels["finding_id"].dropna()))
-    found = judged(labels, fitted, given)
+    found = label_outcomes(labels, fitted, given)
     used = chosen_anchors(
         load_settings(place.settings_file).explicit.anchors, place.anchor_ratings, place.root
     )
