@@ -31,7 +31,7 @@ def calibrate(outcomes: Path, out: Path, chosen: Chosen, ranker: str) -> None:
     from lunguage_assets.release.outcomes.calibrating import (
         Readers,
         calibration,
-        judged,
+        label_outcomes,
         refitted_anchors,
     )
     from lunguage_assets.release.outcomes.files import read_outcomes
@@ -42,7 +42,7 @@ def calibrate(outcomes: Path, out: Path, chosen: Chosen, ranker: str) -> None:
     released = released_labels(chosen.home, ranker)
     labels = released.labels[released.labels["study_id"].isin(set(given["study_id"]))]
     fitted = fitted_of(place, ranker, set(labels["finding_id"].dropna()))
-    found = judged(labels, fitted, given)
+    found = label_outcomes(labels, fitted, given)
     used = chosen_anchors(chosen.settings.explicit.anchors, place.anchor_ratings, place.root)
     table = calibration(found, Readers.of(used))
     anchors, why_none = refitted_anchors(found, used.anchors)
