@@ -32,7 +32,7 @@ from lunguage_assets.explicit.analysis.reliability import (
 )
 from lunguage_assets.explicit.analysis.trust.diagnostics import diagnostic_rows
 from lunguage_assets.settings import ExplicitSettings
-from lunguage_assets.tables.agreement import JUDGE_AGREEMENT
+from lunguage_assets.tables.analyses import JUDGE_AGREEMENT
 
 ALL_JUDGES = "all judges"
 NO_MATCHES, OTHER_VOCABULARY, ALL_INVALID = "no matches", "matches of another vocabulary", "no valid answer"

@@ -17,7 +17,7 @@ from lunguage_assets.explicit.analysis.reliability import ratio
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.explicit.rating.ranking import collect_answers, random_orders
 from lunguage_assets.settings import ExplicitSettings
-from lunguage_assets.tables.agreement import RANKING_CORRELATIONS
+from lunguage_assets.tables.analyses import RANKING_CORRELATIONS
 
 AVERAGED = -1
 """The order number of a reference ranking, which is averaged over random orders."""

@@ -24,7 +24,7 @@ from lunguage_assets.pictures import canvas
 from lunguage_assets.pictures.heat_maps import agreement_heat_map, correlation_heat_map
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables import HEDGE_PHRASES, HEDGE_VOCABULARY
-from lunguage_assets.tables.agreement import JUDGE_AGREEMENT, RANKING_CORRELATIONS
+from lunguage_assets.tables.analyses import JUDGE_AGREEMENT, RANKING_CORRELATIONS
 
 SETTINGS = ExplicitSettings(bootstrap=50, orders=3)
 NO_RESAMPLES = ExplicitSettings(bootstrap=0)

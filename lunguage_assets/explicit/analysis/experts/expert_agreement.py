@@ -30,7 +30,7 @@ from lunguage_assets.explicit.analysis.reliability import (
 )
 from lunguage_assets.explicit.analysis.trust.diagnostics import pair_votes, wilson
 from lunguage_assets.settings import ExplicitSettings
-from lunguage_assets.tables.agreement import EXPERT_AGREEMENT
+from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
 
 NOT_RANKED, SAME_PLACE, NOT_COMPARED = (
     "phrase not ranked",

@@ -15,7 +15,7 @@ from lunguage_assets.explicit.rating.bootstrap import ranks
 from lunguage_assets.explicit.rating.order_free import rank_correlation
 from lunguage_assets.explicit.rating.ranking import Answers, collect_answers
 from lunguage_assets.settings import ExplicitSettings
-from lunguage_assets.tables.validation import RANKING_ROBUSTNESS
+from lunguage_assets.tables.analyses import RANKING_ROBUSTNESS
 
 REPEATS = 10
 

@@ -28,7 +28,7 @@ from lunguage_assets.explicit.fit.asking import NOT_ASKED, Answers
 from lunguage_assets.explicit.fit.fits import LIMIT, NO_OPPONENT, Fits
 from lunguage_assets.explicit.fit.reference import Floats, Integers, Reference, choose_opponents
 from lunguage_assets.settings import ExplicitSettings
-from lunguage_assets.tables.validation import FIT_VALIDATION
+from lunguage_assets.tables.analyses import FIT_VALIDATION
 
 Strategy = Literal["draw probability", "random"]
 
