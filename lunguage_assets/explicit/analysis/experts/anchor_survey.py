@@ -19,7 +19,7 @@ from lunguage_assets.data_files import page_template, resource
 from lunguage_assets.draws import mix, text_hash, text_hashes
 from lunguage_assets.errors import InputError, MethodError
 from lunguage_assets.explicit.analysis.experts.survey import write_survey_files
-from lunguage_assets.explicit.fit.probability import RATING_COLUMNS
+from lunguage_assets.explicit.fit.readers import RATING_COLUMNS
 from lunguage_assets.files import cell_of_sheet, sheet
 
 ANSWERS_FILE, FORM_FILE, INSTRUCTIONS_FILE = "ratings.csv", "ratings.html", "instructions.txt"
