@@ -158,13 +158,8 @@ def _pairwise_rows(judged: Judged, resampling: Resampling) -> Iterator[dict[str,
             "invalid answer": int((both & ~(valid[:, a] & valid[:, b])).sum()),
             "not asked of both": int((either & ~both).sum()),
         }
-        yield agreement_row(
-            "pairwise agreement",
-            table.of_pair(number),
-            first=judged.judges[a],
-            second=judged.judges[b],
-            left_out=left_out,
-        )
+        pair = {"first": judged.judges[a], "second": judged.judges[b]}
+        yield agreement_row("pairwise agreement", table.of_pair(number), **pair, left_out=left_out)
     if len(judged.judges) > 1:
         for number, judge in enumerate(judged.judges):
             mean = table.mean(number)
@@ -184,7 +179,5 @@ def _coefficient_rows(judged: Judged, resampling: Resampling) -> Iterator[dict[s
 
 def _left_out(judge: str, frame: pd.DataFrame, reason: str) -> dict[str, Any]:
     """The row of a judge that is not compared, also of a judge without matches."""
-    return {
-        **agreement_row("not compared", NOT_DEFINED, first=judge, left_out={reason: len(frame)}),
-        "reasons": reason,
-    }
+    row = agreement_row("not compared", NOT_DEFINED, first=judge, left_out={reason: len(frame)})
+    return {**row, "reasons": reason}

@@ -37,7 +37,7 @@ class Play:
 
 
 @dataclass(frozen=True)
-class Asker:
+class FitPanel:
     """Asks a panel about distinct masked sentences.
 
     Every draw follows from (seed, sentence, step, judge) and nothing else.
@@ -56,7 +56,7 @@ class Asker:
         reference: Reference,
         panel: Sequence[Judge],
         settings: ExplicitSettings,
-    ) -> Asker:
+    ) -> FitPanel:
         seeds = mix(text_hash(settings.seed, "fit"), text_hashes(sentences))
         return cls(sentences, seeds, reference, panel, settings.position)
 

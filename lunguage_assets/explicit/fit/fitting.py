@@ -15,7 +15,7 @@ import pandas as pd
 import pyarrow as pa
 
 from lunguage_assets.errors import MethodError
-from lunguage_assets.explicit.fit.asking import Answers, Asker, Play
+from lunguage_assets.explicit.fit.asking import Answers, FitPanel, Play
 from lunguage_assets.explicit.fit.economy import fit_economically
 from lunguage_assets.explicit.fit.fit_log import FitLog
 from lunguage_assets.explicit.fit.fits import (
@@ -132,7 +132,7 @@ def fit_sentences(
     Every step is noted in `log`.
     """
     fits = Fits.start(len(sentences), len(reference.mu), len(panel))
-    asker = Asker.of(sentences, reference, panel, settings)
+    judges = FitPanel.of(sentences, reference, panel, settings)
     while len(active := fits.running()):
         opponent = choose_opponents(
             fits.mu[active], fits.variance[active], fits.counts[active], reference, settings.opponent_limit
@@ -143,10 +143,10 @@ def fit_sentences(
         play = Play(active, opponent, fits.steps[active] + fits.void[active])
         asked = np.where(
             (fits.steps[active] < settings.panel_steps)[:, None],
-            asker.everyone(play),
-            asker.one_at_random(play),
+            judges.everyone(play),
+            judges.one_at_random(play),
         )
-        said = asker.ask(play, asked)
+        said = judges.ask(play, asked)
         apply_answers(active, opponent, said, fits, reference)
         if log is not None:
             log.note(play, play.step, draw, said, fits)
