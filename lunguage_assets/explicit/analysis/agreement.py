@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.analysis.agreement_rows import NOT_DEFINED, agreement_row
@@ -31,6 +30,7 @@ from lunguage_assets.explicit.analysis.reliability import (
     pairwise_agreement,
 )
 from lunguage_assets.explicit.analysis.trust.diagnostics import diagnostic_rows
+from lunguage_assets.explicit.arrays import Integers
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables.analyses import JUDGE_AGREEMENT
 
@@ -38,7 +38,6 @@ ALL_JUDGES = "all judges"
 NO_MATCHES, OTHER_VOCABULARY, ALL_INVALID = "no matches", "matches of another vocabulary", "no valid answer"
 """Why a judge is not compared with the others."""
 
-Integers = NDArray[np.int64]
 _INVALID, _NOT_ASKED = -1, -2
 _QUESTION = ["match_id", "sentence_a", "sentence_b", "swapped"]
 _PAIR = ["phrase_a", "phrase_b", "sentence_a", "sentence_b"]

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from lunguage_assets.explicit.analysis.agreement import comparable
+from lunguage_assets.explicit.arrays import Floats
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.explicit.rating.ranking import collect_answers, random_orders
 from lunguage_assets.settings import ExplicitSettings
@@ -21,7 +21,6 @@ AVERAGED = -1
 """The order number of a reference ranking, which is averaged over random orders."""
 
 _FEWEST = 3
-Floats = NDArray[np.float64]
 
 
 def ranking_correlations(

@@ -14,12 +14,9 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lunguage_assets.draws import below, mix, text_hash
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from lunguage_assets.explicit.arrays import Floats, Integers
 
 _LEVELS = (0.025, 0.975)
 _AT_ONCE = 25

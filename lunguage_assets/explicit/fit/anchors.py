@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from lunguage_assets.data_files import read_as, resource
 from lunguage_assets.errors import ConfigurationError, InputError
+from lunguage_assets.explicit.arrays import Floats
 from lunguage_assets.explicit.fit.probability import Z95, Anchor
 from lunguage_assets.explicit.fit.readers import (
     ReaderSpread,
@@ -145,7 +145,7 @@ def anchors_from_ratings(path: Path) -> tuple[Anchor, ...]:
     return tuple(_rated_anchor(path, phrase, np.array(rated)) for phrase, rated in sorted(shares.items()))
 
 
-def _rated_anchor(path: Path, phrase: str, shares: NDArray[np.float64]) -> Anchor:
+def _rated_anchor(path: Path, phrase: str, shares: Floats) -> Anchor:
     mean = float(shares.mean())
     if not 0.0 < mean < 1.0:
         found = f"a mean rating of {mean:.0%} for one phrase"

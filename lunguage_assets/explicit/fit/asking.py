@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lunguage_assets.draws import U64, coins, mix, smallest, text_hash, text_hashes
-from lunguage_assets.explicit.fit.reference import Integers, Reference
+from lunguage_assets.explicit.arrays import Integers
+from lunguage_assets.explicit.fit.reference import Reference
 from lunguage_assets.judges.protocol import ComparisonQuestion, Judge, ask_panel
 from lunguage_assets.settings import ExplicitSettings
 

@@ -14,11 +14,12 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import ndtri
 
+from lunguage_assets.explicit.arrays import Integers
 from lunguage_assets.explicit.fit.asking import FitPanel, Play
 from lunguage_assets.explicit.fit.fit_log import FitLog
 from lunguage_assets.explicit.fit.fits import LIMIT, NARROW, NO_ANSWERS, NO_OPPONENT, ROUNDS, VOID_STEPS, Fits
 from lunguage_assets.explicit.fit.posterior import posterior
-from lunguage_assets.explicit.fit.reference import Integers, Reference, draw_probability
+from lunguage_assets.explicit.fit.reference import Reference, draw_probability
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.settings import ExplicitSettings

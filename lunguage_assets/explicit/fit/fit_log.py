@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from lunguage_assets.explicit.arrays import Floats, Integers
 from lunguage_assets.explicit.fit.asking import INVALID, LOST, NOT_ASKED, WON, Answers, Play
 from lunguage_assets.explicit.fit.fits import Fits
-from lunguage_assets.explicit.fit.reference import Floats, Integers
 from lunguage_assets.tables.explicit import FIT_LOG
 
 _WORDS = {WON: "won", LOST: "lost", INVALID: "invalid"}

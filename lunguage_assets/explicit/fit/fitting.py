@@ -15,6 +15,7 @@ import pandas as pd
 import pyarrow as pa
 
 from lunguage_assets.errors import MethodError
+from lunguage_assets.explicit.arrays import Integers
 from lunguage_assets.explicit.fit.asking import Answers, FitPanel, Play
 from lunguage_assets.explicit.fit.economy import fit_economically
 from lunguage_assets.explicit.fit.fit_log import FitLog
@@ -30,13 +31,7 @@ from lunguage_assets.explicit.fit.fits import (
 from lunguage_assets.explicit.fit.pairs import collect_pairs, fitted_frame, sentence_key
 from lunguage_assets.explicit.fit.posterior import posterior_of_a_panel
 from lunguage_assets.explicit.fit.probability import Anchor, calibrate
-from lunguage_assets.explicit.fit.reference import (
-    Integers,
-    Reference,
-    choose_opponents,
-    draw_probability,
-    placed,
-)
+from lunguage_assets.explicit.fit.reference import Reference, choose_opponents, draw_probability, placed
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.judges.protocol import Judge
 from lunguage_assets.settings import ExplicitSettings

@@ -8,16 +8,15 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from lunguage_assets.errors import MethodError
+from lunguage_assets.explicit.arrays import Floats
 from lunguage_assets.explicit.hedges.shown import shown_phrase
 
 Z95 = 1.959963984540054
 _REMEDY = 'Set ruler = "published" in settings.toml, or give ratings of other phrases in anchor_ratings.csv.'
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

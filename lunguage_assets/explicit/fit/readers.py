@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import expit, logit, ndtri, stdtrit
 
 from lunguage_assets.errors import InputError
+from lunguage_assets.explicit.arrays import Floats
 from lunguage_assets.explicit.fit.probability import Z95
 from lunguage_assets.explicit.hedges.edited_csv import edited_rows
 
@@ -24,8 +25,6 @@ RATING_COLUMNS = ("rater", "phrase", "sentence", "rating")
 _ONE_VALUE = "one value per column, text with commas in quotes"
 NEAREST = 0.005
 """Ratings of 0 and 100 count as this far from the end: no reader's certainty is infinite."""
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from lunguage_assets.draws import U64, digest, mix, text_hash, text_hashes
 from lunguage_assets.errors import MethodError
+from lunguage_assets.explicit.arrays import Integers
 from lunguage_assets.explicit.rating import trueskill
 from lunguage_assets.explicit.rating.bootstrap import ORDERS_PER_RESAMPLE, bootstrap_intervals
 from lunguage_assets.explicit.rating.order_free import order_free_places
@@ -42,17 +42,17 @@ class Answers:
     """
 
     phrases: tuple[str, ...]
-    winner: NDArray[np.int64]
-    loser: NDArray[np.int64]
+    winner: Integers
+    loser: Integers
     match: U64
     identity: U64
-    cluster: NDArray[np.int64]
+    cluster: Integers
 
     def __len__(self) -> int:
         return len(self.winner)
 
     @property
-    def counts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def counts(self) -> tuple[Integers, Integers]:
         """Matches won and lost per phrase."""
         size = len(self.phrases)
         return np.bincount(self.winner, minlength=size), np.bincount(self.loser, minlength=size)
@@ -168,7 +168,7 @@ def collect_answers(phrases: Sequence[str], matches: Mapping[str, pd.DataFrame])
     )
 
 
-def random_orders(answers: Answers, settings: ExplicitSettings) -> NDArray[np.int64]:
+def random_orders(answers: Answers, settings: ExplicitSettings) -> Integers:
     """Random orders of play, shape (orders, answers): answers sorted by hash(seed, order, match, judge)."""
     seed = text_hash(settings.seed, "order of play")
     return np.stack(

@@ -15,16 +15,13 @@ from functools import lru_cache
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from lunguage_assets.data_files import resource
 from lunguage_assets.errors import ConfigurationError
+from lunguage_assets.explicit.arrays import Floats, Integers
 from lunguage_assets.explicit.rating.order_free import NOISE
 from lunguage_assets.explicit.rating.trueskill import BETA
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ from lunguage_assets.explicit.analysis.reliability import (
     ratio,
 )
 from lunguage_assets.explicit.analysis.trust.diagnostics import pair_votes, wilson
+from lunguage_assets.explicit.arrays import Floats, Integers
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
 
@@ -37,9 +38,6 @@ NOT_COMPARED = "no valid comparison by that judge"
 MISSING_ANSWER, UNREADABLE_ANSWER = "missing answer", "unreadable answer"
 UNUSABLE_ROW, SILENT = "unusable row", "column without any answer"
 """Why a case is left out."""
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lunguage_assets.corpus.records import Record, read_records
 from lunguage_assets.errors import InputError
+from lunguage_assets.explicit.arrays import Integers
 from lunguage_assets.explicit.hedges.hedging import normal_phrase
 
 FIRST, SECOND, MISSING, UNREADABLE = 0, 1, -1, -2
@@ -57,7 +57,7 @@ class Responses:
     experts: tuple[str, ...]
     phrase_1: tuple[str, ...]
     phrase_2: tuple[str, ...]
-    chosen: NDArray[np.int64]
+    chosen: Integers
     silent: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
     left_out_rows: int = 0
@@ -173,7 +173,7 @@ def load_responses(path: Path) -> Responses:
     )
 
 
-def _refuse_unreadable(names: Sequence[str], chosen: NDArray[np.int64], sheet: _Sheet) -> None:
+def _refuse_unreadable(names: Sequence[str], chosen: Integers, sheet: _Sheet) -> None:
     """Refuse a column with entries of which none is an answer, by its name."""
     remedy = "Delete the column if it is no expert's, otherwise mend its entries; nothing was imported."
     for name, entries in zip(names, chosen.T, strict=True):

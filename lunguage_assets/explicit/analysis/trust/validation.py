@@ -23,10 +23,11 @@ from numpy.typing import NDArray
 
 from lunguage_assets.draws import U64, below, mix, text_hash, text_hashes
 from lunguage_assets.explicit.analysis.recorded import RecordedMatches, recorded_matches
+from lunguage_assets.explicit.arrays import Floats, Integers
 from lunguage_assets.explicit.fit import fitting
 from lunguage_assets.explicit.fit.asking import NOT_ASKED, Answers
 from lunguage_assets.explicit.fit.fits import LIMIT, NO_OPPONENT, Fits
-from lunguage_assets.explicit.fit.reference import Floats, Integers, Reference, choose_opponents
+from lunguage_assets.explicit.fit.reference import Reference, choose_opponents
 from lunguage_assets.settings import ExplicitSettings
 from lunguage_assets.tables.analyses import FIT_VALIDATION
 
