@@ -23,7 +23,7 @@ from lunguage_assets.current.reads import OPTIONS
 from lunguage_assets.current.recipes import RECIPES, RELEASE
 from lunguage_assets.current.standing import CHANGED_BY_HAND, CURRENT, Standings
 from lunguage_assets.data_files import resource
-from lunguage_assets.explicit.fit.probability import load_anchors
+from lunguage_assets.explicit.fit.anchors import published_anchors
 from lunguage_assets.home.record import Record
 from lunguage_assets.home.store import partition_path, read_table, stored_record, write_table
 from lunguage_assets.tables import TABLES
@@ -111,7 +111,7 @@ def setting(group: str, line: str) -> Callable[[SmallHome], None]:
 def anchors(small: SmallHome) -> None:
     ratings = [
         f"{rater},{anchor.phrase},Invented sentence.,{rating}"
-        for anchor in load_anchors()
+        for anchor in published_anchors()
         for rater, rating in (("a", 20), ("b", 60))
     ]
     small.home.anchor_ratings.write_text("\n".join(["rater,phrase,sentence,rating", *ratings]) + "\n")
