@@ -11,7 +11,7 @@ from pathlib import Path
 
 from lunguage_assets.corpus.delivery import DECLARATION, METADATA, Delivery, DeliveryKind
 from lunguage_assets.corpus.side_files import split_metadata
-from lunguage_assets.corpus.texts.reading import Survey, pack
+from lunguage_assets.corpus.texts.reading import SourceParts, pack
 from lunguage_assets.corpus.texts.source import PACKED
 from lunguage_assets.files import replace_text
 
@@ -39,7 +39,7 @@ def store_findings(batches: Path, batch: Batch, delivery: Delivery) -> None:
     _complete(batches, batch, staging, delivery)
 
 
-def store_texts(batches: Path, new: Mapping[int, Batch], delivery: Delivery, parts: Survey) -> None:
+def store_texts(batches: Path, new: Mapping[int, Batch], delivery: Delivery, parts: SourceParts) -> None:
     """Store the raw reports of the new parts, each with the vocabulary and its studies' metadata.
 
     Raises:

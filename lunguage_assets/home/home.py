@@ -24,7 +24,7 @@ from lunguage_assets.corpus.delivery import (
     in_parts,
     require_whole_files,
 )
-from lunguage_assets.corpus.texts.reading import Survey
+from lunguage_assets.corpus.texts.reading import SourceParts
 from lunguage_assets.corpus.texts.source import PACKED
 from lunguage_assets.errors import ConfigurationError, CorpusMismatch
 from lunguage_assets.files import replace_text
@@ -318,7 +318,7 @@ class Home:
 
     def _examined(
         self, place: Path, key: str, corpus_name: str | None, data_class: DataClass | None, most: int | None
-    ) -> tuple[list[Registration], Survey | None]:
+    ) -> tuple[list[Registration], SourceParts | None]:
         """The batches of a delivery, and of raw reports which report is in which."""
         if not _KEY.fullmatch(key):
             raise ConfigurationError(

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from upath import UPath
 
 from lunguage_assets.errors import InvalidTable, NotWritten
-from lunguage_assets.home.record import Encoded, MadeOf, Record, encode, read_record
+from lunguage_assets.home.record import Encoded, MadeOf, TableRecord, encode, read_record
 from lunguage_assets.home.table_place import is_local, publish
 from lunguage_assets.parquet import read_columns
 from lunguage_assets.tables import TABLES
@@ -123,7 +123,7 @@ def publish_table(encoded: Encoded, path: UPath | Path) -> None:
         ) from None
 
 
-def stored_record(table: Table, path: UPath | Path) -> Record | None:
+def stored_record(table: Table, path: UPath | Path) -> TableRecord | None:
     """The record of a stored table. None: of another schema, without a record, or changed after it was
     stored.
 
@@ -188,7 +188,7 @@ def read_sound_table(table: Table, path: UPath | Path) -> pd.DataFrame:
     return frame
 
 
-def _record_of(table: Table, stored: bytes, path: UPath | Path) -> Record:
+def _record_of(table: Table, stored: bytes, path: UPath | Path) -> TableRecord:
     record = read_record(stored)
     if record is None or record.table != table.name:
         raise InvalidTable(

@@ -35,7 +35,7 @@ from lunguage_assets.landing.quarantine import carry_out, plan_move, renamed
 from lunguage_assets.landing.record import (
     LandedBatch,
     LandingRecord,
-    Look,
+    LastLook,
     Move,
     load_record,
     only_one,
@@ -52,7 +52,7 @@ class SharedFileWrong(LunguageError):
 
 
 @dataclass
-class Outcome:
+class PassReport:
     """What a pass did, by name in the landing folder; such a name may name a patient: not for logs."""
 
     registered: dict[str, LandedBatch] = field(default_factory=dict)
@@ -97,7 +97,7 @@ def land(
     stable_s: float | None = 30.0,
     seconds: float = math.inf,
     clock: Callable[[], tuple[str, float]] = uptime,
-) -> Outcome:
+) -> PassReport:
     """Make one pass; it begins no further delivery after so many `seconds`.
 
     A delivery without a marker must lie unchanged for `stable_s` seconds; None: nothing is waited for.
@@ -121,7 +121,7 @@ class _Pass:
     def __init__(self, home: Home, listing: Listing, now: tuple[str, float]) -> None:
         self.home, self.listing, self.place = home, listing, listing.shared.path
         self.staging = record_folder(home) / "staging"
-        self.outcome = Outcome(others=listing.others)
+        self.outcome = PassReport(others=listing.others)
         self.registered = {batch.key: batch.sha256 for batch in home.registered()}
         self.removed = home.removed()
         self.most = load_settings(home.settings_file).corpus.batch_reports
@@ -148,7 +148,7 @@ class _Pass:
         }
         return record.model_copy(update={"machine": machine, "looks": looks, "batches": batches})
 
-    def make(self, stable_s: float | None, seconds: float) -> Outcome:
+    def make(self, stable_s: float | None, seconds: float) -> PassReport:
         begun = time.monotonic()
         shutil.rmtree(self.staging, ignore_errors=True)
         for abandoned in record_folder(self.home).glob(".*.tmp"):  # by a pass that was killed
@@ -189,7 +189,7 @@ class _Pass:
         look = self.record.looks.get(entry.name)
         seen_before = look is not None and look.signature == entry.signature and look.since <= self.now
         if look is None or not seen_before:
-            look = self.record.looks[entry.name] = Look(signature=entry.signature, since=self.now)
+            look = self.record.looks[entry.name] = LastLook(signature=entry.signature, since=self.now)
         settled = stable_s is None or (seen_before and self.now - look.since >= stable_s)
         return not entry.hindrance and (settled or entry.is_marked)
 
@@ -253,7 +253,7 @@ class _Pass:
             keys = batch_keys(key, len(parts))
             self._store(entry, folder, key, corpus.name, self._intend(keys, hashes, contents))
             self.earlier = (self.earlier or set()).union(*(found.studies for found in contents))
-        self.record.looks[entry.name] = Look(
+        self.record.looks[entry.name] = LastLook(
             signature=entry.signature, since=self.now, batch=keys[0], further=keys[1:]
         )
 

@@ -23,7 +23,7 @@ class LandingBusy(LunguageError):
     """Another process makes a pass for this home."""
 
 
-class Look(BaseModel):
+class LastLook(BaseModel):
     """A delivery since its last change: first look in seconds of uptime, batch key once it was dealt with.
 
     `further`: keys of the batches behind the first, of raw reports that were too many for one.
@@ -65,7 +65,7 @@ class LandingRecord(BaseModel):
     """The state of one home's landing; looks and moves by name of the delivery."""
 
     machine: str = ""
-    looks: dict[str, Look] = {}
+    looks: dict[str, LastLook] = {}
     batches: dict[str, LandedBatch] = {}
     moves: dict[str, Move] = {}
     last: int = 0

@@ -26,7 +26,7 @@ PREPOSITION = re.compile(r"^(?:in|at|of|on|within) (?:the )?(?:both )?")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Term:
+class FindingTerm:
     """A finding of findings.csv, with its possible combinations.
 
     `kind`: mass (takes no article), count, plural (has no singular), authored (occurs in written-out
@@ -59,7 +59,7 @@ class Site:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Hedge:
+class HedgingPhrase:
     """A hedging phrase with its sentence templates by form (tails, subjects, clauses, joins)."""
 
     phrase: str
@@ -98,7 +98,7 @@ class Disorder:
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
+class MarkedFinding:
     """A finding inside a statement's markup."""
 
     words: str
@@ -109,7 +109,7 @@ class Marked:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Statement:
+class StockStatement:
     """Sentences written out in full; `texts` by section (`text` when the section is open)."""
 
     texts: dict[str, str]
@@ -138,20 +138,20 @@ class Situation:
 class Knowledge:
     """The content of `resources/synthetic/`."""
 
-    terms: dict[str, Term]
+    terms: dict[str, FindingTerm]
     sites: tuple[Site, ...]
-    hedges: dict[str, Hedge]
+    hedges: dict[str, HedgingPhrase]
     disorders: dict[str, Disorder]
-    statements: dict[str, tuple[Statement, ...]]
+    statements: dict[str, tuple[StockStatement, ...]]
     words: dict[str, list[str]]
     details: dict[str, dict[str, list[str]]]
     situations: tuple[Situation, ...]
     limits: dict[str, list[tuple[str, str]]]
     sizes: list[list[int]]
-    remarks: tuple[Statement, ...]
+    remarks: tuple[StockStatement, ...]
     wording: dict[str, Any]
 
-    def term(self, words: str) -> Term:
+    def term(self, words: str) -> FindingTerm:
         """The term of a printed finding, singular or plural, any case."""
         return self.terms[words.lower()]
 
@@ -159,12 +159,12 @@ class Knowledge:
         return [site for site in self.sites if group in site.groups]
 
 
-def marked(text: str) -> Marked:
+def marked(text: str) -> MarkedFinding:
     """Read the inside of one finding bracket: words|status|column=value; column=value."""
     words, *rest = text.split("|")
     fields = [part.strip() for part in ";".join(rest).split(";")]
     cells = dict(part.split("=", 1) for part in fields[1:])
-    return Marked(words, fields[0], cells, int(cells.pop("ev", "0")), True)
+    return MarkedFinding(words, fields[0], cells, int(cells.pop("ev", "0")), True)
 
 
 def yaml_of(path: Path) -> dict[str, Any]:
@@ -178,14 +178,14 @@ def _rows(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(handle))
 
 
-def terms_of(path: Path) -> dict[str, Term]:
-    terms: dict[str, Term] = {}
+def terms_of(path: Path) -> dict[str, FindingTerm]:
+    terms: dict[str, FindingTerm] = {}
     for row in _rows(path):
         words, kind = row["term"], row["kind"]
         plural = row["plural"] or (f"{words}s" if kind == "count" else "")
         canonical = row["canonical"] or words
         topics = frozenset(row["topics"].split())
-        term = Term(
+        term = FindingTerm(
             words,
             kind,
             plural,
@@ -217,7 +217,7 @@ def _site(row: dict[str, str]) -> Site:
     )
 
 
-def _hedge(phrase: str, value: dict[str, Any], published: bool) -> Hedge:
+def _hedge(phrase: str, value: dict[str, Any], published: bool) -> HedgingPhrase:
     forms = {form: tuple(value.get(form, ())) for form in ("tails", "subjects", "clauses", "joins")}
     negative, singular, plural, grave, bare = (
         bool(value.get(flag)) for flag in ("negative", "singular", "plural", "grave", "bare")
@@ -227,7 +227,7 @@ def _hedge(phrase: str, value: dict[str, Any], published: bool) -> Hedge:
             f"resources/synthetic/hedges.yaml, {phrase}: asks for a "
             "number of the sign, so it needs clauses without a sign."
         )
-    return Hedge(
+    return HedgingPhrase(
         phrase,
         value["uses"],
         published,
@@ -241,7 +241,7 @@ def _hedge(phrase: str, value: dict[str, Any], published: bool) -> Hedge:
     )
 
 
-def _disorder(name: str, value: dict[str, Any], terms: dict[str, Term]) -> Disorder:
+def _disorder(name: str, value: dict[str, Any], terms: dict[str, FindingTerm]) -> Disorder:
     spoken = {
         *value["signs"],
         *value["diagnoses"],
@@ -268,17 +268,19 @@ def _disorder(name: str, value: dict[str, Any], terms: dict[str, Term]) -> Disor
 
 
 @lru_cache(maxsize=65_536)
-def findings_in(text: str) -> tuple[Marked, ...]:
+def findings_in(text: str) -> tuple[MarkedFinding, ...]:
     """The findings of a marked text, in order."""
     found = []
     for match in FIND.finditer(text):
         inside = match["shown"] or match["hidden"]
         mark = marked(inside)
-        found.append(Marked(mark.words, mark.status, mark.cells, mark.evidence, match["shown"] is not None))
+        found.append(
+            MarkedFinding(mark.words, mark.status, mark.cells, mark.evidence, match["shown"] is not None)
+        )
     return tuple(found)
 
 
-def statement(value: dict[str, Any], terms: dict[str, Term]) -> Statement:
+def statement(value: dict[str, Any], terms: dict[str, FindingTerm]) -> StockStatement:
     """A statement of statements.yaml.
 
     Its topics are those of its findings, about which the report then says nothing else.
@@ -293,7 +295,7 @@ def statement(value: dict[str, Any], terms: dict[str, Term]) -> Statement:
     topics = frozenset(topic for word in words for topic in terms[word].topics) | frozenset(
         value.get("denies", ())
     )
-    return Statement(
+    return StockStatement(
         texts, value["order"], value.get("weight", 1), value.get("section", "find"),
         bool(value.get("portable")), bool(value.get("later")), value.get("type", ""), topics,
     )  # fmt: skip

@@ -13,7 +13,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 
-from lunguage_assets.sample.knowledge import Disorder, Hedge, Knowledge, Site, Situation, Statement, Term
+from lunguage_assets.sample.knowledge import (
+    Disorder,
+    FindingTerm,
+    HedgingPhrase,
+    Knowledge,
+    Site,
+    Situation,
+    StockStatement,
+)
 from lunguage_assets.sample.records import stream
 
 IGNORED_TOPICS = frozenset({"lungs"})
@@ -28,8 +36,8 @@ class Episode:
     place: Site | None
     trend: str = ""
     chronic: bool = False
-    variant: Term | None = None
-    hedges: list[Hedge] = field(default_factory=list)
+    variant: FindingTerm | None = None
+    hedges: list[HedgingPhrase] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -37,7 +45,7 @@ class Special:
     """A statement that the block's quota puts into this study."""
 
     kind: str
-    statement: Statement
+    statement: StockStatement
 
 
 @dataclass(slots=True)
@@ -45,8 +53,8 @@ class Allotment:
     """The share of a study in its block's quotas."""
 
     situation: Situation
-    hedges: list[Hedge] = field(default_factory=list)
-    variant: tuple[Disorder, Term] | None = None
+    hedges: list[HedgingPhrase] = field(default_factory=list)
+    variant: tuple[Disorder, FindingTerm] | None = None
     special: Special | None = None
 
 
@@ -176,7 +184,7 @@ class _Patient:
             target,
         )
 
-    def _first_visit(self, special: Special) -> Statement:
+    def _first_visit(self, special: Special) -> StockStatement:
         """A statement of the same kind without a comparison."""
         return next(statement for statement in self.knowledge.statements[special.kind] if not statement.later)
 
@@ -223,7 +231,7 @@ class _Patient:
         self._share_hedges(list(chosen.values()), allotment.hedges)
         return list(chosen.values())
 
-    def _share_hedges(self, episodes: list[Episode], hedges: list[Hedge]) -> None:
+    def _share_hedges(self, episodes: list[Episode], hedges: list[HedgingPhrase]) -> None:
         """Give every hedge to the least hedged problem that it fits, acute ones first.
 
         A hedge that can join another rather joins.

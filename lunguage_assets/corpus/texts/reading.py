@@ -50,7 +50,7 @@ def raw_reports(source: TextSource) -> Iterator[RawReport]:
 
 
 @dataclass(frozen=True)
-class Survey:
+class SourceParts:
     """A source in parts of about equal size, with a digest of the content of each.
 
     Args:
@@ -68,7 +68,7 @@ class Survey:
 
 def survey(
     source: TextSource, most: int | None = None, patients: Callable[[], Mapping[str, str]] = dict
-) -> Survey:
+) -> SourceParts:
     """Look at every record; a part has `most` reports, or a few more: a patient's are in one part.
 
     `patients` gives the patients by study id, for records that name none.
@@ -90,10 +90,10 @@ def survey(
         parts.append(part)
         counts[part] += 1
         _digest(digests[part], report)
-    return Survey(parts, tuple(digest.hexdigest() for digest in digests))
+    return SourceParts(parts, tuple(digest.hexdigest() for digest in digests))
 
 
-def pack(source: TextSource, parts: Survey, places: Mapping[int, Path]) -> dict[int, set[str]]:
+def pack(source: TextSource, parts: SourceParts, places: Mapping[int, Path]) -> dict[int, set[str]]:
     """Store the parts that have a place as one file each; the ids of the studies of each.
 
     Raises:
