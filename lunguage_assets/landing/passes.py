@@ -260,7 +260,7 @@ class _Pass:
     def _store(self, entry: Entry, folder: Path, key: str, corpus: str, batches: list[LandedBatch]) -> None:
         """Register intended batches; those that a pass stored before it was killed stay."""
         try:
-            self.home.register_all(folder, key, corpus, batch_reports=self.most)
+            self.home.register(folder, key, corpus, batch_reports=self.most)
         except CorpusMismatch:  # another process was quicker; the next pass decides
             for batch in batches:
                 del self.record.batches[batch.key]

@@ -38,7 +38,7 @@ def register(data: Path, batch: str | None, corpus: str | None, data_class: Any,
 
     most = load_settings(place.settings_file).corpus.batch_reports
     key = batch or batch_key(data)
-    registered = place.register_all(data, key, corpus, data_class, batch_reports=most)
+    registered = place.register(data, key, corpus, data_class, batch_reports=most)
     with dagster_instance(place) as instance:
         instance.add_dynamic_partitions(REPORT_BATCH.name, [one.key for one in registered])
     _tell_known(registered, key)
@@ -112,7 +112,7 @@ def run(
         click.echo(line)
     most = settings.corpus.batch_reports
     key = batch or batch_key(data)
-    _tell_known(place.register_all(data, key, corpus, data_class, batch_reports=most), key)
+    _tell_known(place.register(data, key, corpus, data_class, batch_reports=most), key)
     folder = (out or place.root).resolve() / "release" / ranker
     wanted = Request(ranker, rebuild=rebuild_ranking, release=folder)
     stages = plan(chosen.standings(), wanted)
@@ -178,7 +178,7 @@ def estimate(
 
     chosen.judges(ranker)
     most = load_settings(chosen.home.settings_file).corpus.batch_reports
-    registrations = chosen.home.examine_all(
+    registrations = chosen.home.examine(
         data, batch or batch_key(data), corpus, data_class, batch_reports=most
     )
     found = estimate_run(chosen.resource(), registrations, ranker, rebuild=rebuild_ranking)
