@@ -80,7 +80,9 @@ def finish_removals(root: Path, tables: Place) -> None:
         if folder.exists():  # renamed first: it is not registered any more, at once
             folder.rename(folder.with_name(f".{key}.{uuid.uuid4().hex}.tmp"))
         found = following(root, tables, key)
-        for file in (*(partition_path(tables, table, *keys) for table, keys in found.own), *found.review):
+        for table, keys in found.own:
+            partition_path(tables, table, *keys).unlink(missing_ok=True)
+        for file in found.review:
             file.unlink(missing_ok=True)
         for aside in (root / "batches").glob(f".{key}.*.tmp"):
             shutil.rmtree(aside)
