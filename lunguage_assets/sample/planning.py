@@ -172,17 +172,9 @@ class _Patient:
         day = int(self.day.strftime("%Y%m%d"))
         target = self.rng.choice(self.knowledge.wording["proportions"]["findings"])
         return StudyPlan(
-            number,
-            self.subject,
-            self.sequence,
-            self.age,
-            self.sex,
-            day,
-            allotment.situation,
-            episodes,
-            special,
-            target,
-        )
+            number, self.subject, self.sequence, self.age, self.sex, day, allotment.situation, episodes,
+            special, target,
+        )  # fmt: skip
 
     def _first_visit(self, special: Special) -> StockStatement:
         """A statement of the same kind without a comparison."""
@@ -220,14 +212,8 @@ class _Patient:
             add(self._fresh(list(self.knowledge.disorders)))
         for episode in self.chronic:
             if self.rng.random() < 0.6:
-                add(
-                    Episode(
-                        episode.disorder,
-                        episode.place,
-                        "no change" if self.sequence > 1 else "",
-                        chronic=True,
-                    )
-                )
+                trend = "no change" if self.sequence > 1 else ""
+                add(Episode(episode.disorder, episode.place, trend, chronic=True))
         self._share_hedges(list(chosen.values()), allotment.hedges)
         return list(chosen.values())
 
@@ -236,10 +222,10 @@ class _Patient:
 
         A hedge that can join another rather joins.
         """
-        for hedge in sorted(hedges, key=lambda hedge: (not hedge.disorders, bool(hedge.forms["joins"]))):
+        for hedge in sorted(hedges, key=lambda hedge: (not hedge.disorders, bool(hedge.joins))):
             fitting = [e for e in episodes if not hedge.disorders or e.disorder.name in hedge.disorders]
             single = [e for e in fitting if len(e.hedges) == 1]
-            if hedge.forms["joins"] and single and self.rng.random() < 0.7:
+            if hedge.joins and single and self.rng.random() < 0.7:
                 fitting = single
             best = min(fitting, key=lambda e: (len(e.hedges), e.chronic, e.trend not in ("", "onset")))
             best.hedges.append(hedge)

@@ -126,7 +126,7 @@ class ReportDraft:
         apart = variant is not None and variant.words in episode.disorder.apart
         if len(self.layout) == 1 or apart:
             return {section: hedges if section == self.layout[0] else [] for section in self.layout}
-        together = 0.8 if any(hedge.forms["joins"] for hedge in hedges) else 0.2
+        together = 0.8 if any(hedge.joins for hedge in hedges) else 0.2
         if len(hedges) == 1 or (len(hedges) == 2 and self.rng.random() < together):
             early = self.rng.random() < 0.45
             return {"find": hedges if early else [], "impr": [] if early else hedges}

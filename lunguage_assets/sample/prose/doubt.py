@@ -17,10 +17,10 @@ from lunguage_assets.sample.records import Fact, PrintedSentence, is_evidence
 def hedged(problem: Repertoire, hedges: Sequence[HedgingPhrase], headline: bool) -> list[PrintedSentence]:
     """One sentence per hedge, or two hedges in one sentence where the second can follow the first."""
     sentences: list[PrintedSentence] = []
-    rest = sorted(hedges, key=lambda hedge: bool(hedge.forms["joins"]))
+    rest = sorted(hedges, key=lambda hedge: bool(hedge.joins))
     while rest:
         first = rest.pop(0)
-        second = next((hedge for hedge in rest if hedge.forms["joins"]), None)
+        second = next((hedge for hedge in rest if hedge.joins), None)
         named = [fact.term for sentence in sentences for fact in sentence.facts if fact.hedges]
         sentence, shown, words = _sentence(problem, first, headline, named)
         if second is not None and problem.rng.random() < 0.8:
@@ -38,7 +38,7 @@ def _sentence(
     `named` was hedged in this section already.
     """
     form = _form(problem, hedge, bool(named))
-    template = problem.rng.choice(hedge.forms[form])
+    template = problem.rng.choice(getattr(hedge, form))
     mentions: dict[str, NounPhrase] = {}
     shown: Fact | None = None
     if form == "tails" or "O}" in template or "{O:" in template:
@@ -54,11 +54,9 @@ def _sentence(
 
 def _form(problem: Repertoire, hedge: HedgingPhrase, more: bool) -> str:
     """The kind of template: after a first sentence about the sign, rather one that does not name it again."""
-    without = bool(hedge.forms["clauses"]) and (
-        more or problem.signless or not problem.signs(problem.wish(hedge))
-    )
+    without = bool(hedge.clauses) and (more or problem.signless or not problem.signs(problem.wish(hedge)))
     weights = {"clauses": 1} if without else {"tails": 4, "subjects": 3, "clauses": 3}
-    forms = [form for form in weights if hedge.forms[form]]
+    forms = [form for form in weights if getattr(hedge, form)]
     return problem.rng.choices(forms, [weights[form] for form in forms])[0]
 
 
@@ -135,7 +133,7 @@ def _join(
     term = problem.diagnosis(status, [fact.term for fact in sentence.facts])
     mention = problem.name(term, status, headline=False, beside=shown or sentence.facts[0], plain=True)
     mention.fact.hedges.append(second.phrase)
-    text, facts = fill(problem.rng.choice(second.forms["joins"]), {"X": mention}, words)
+    text, facts = fill(problem.rng.choice(second.joins), {"X": mention}, words)
     wording = problem.knowledge.wording
     connectives = (
         wording["connectives"]

@@ -66,25 +66,14 @@ def _past(dictation: Dictation, template: str) -> Fact:
 
 def _question(dictation: Dictation) -> list[PrintedSentence]:
     rng, knowledge = dictation.phraser.rng, dictation.phraser.knowledge
-    asked = [
-        word
-        for episode in dictation.plan.episodes
-        if not episode.chronic
-        for word in episode.disorder.question
-    ] or [
-        "pneumonia",
-        "pneumothorax",
-    ]
+    acute = [episode.disorder for episode in dictation.plan.episodes if not episode.chronic]
+    asked = [word for disorder in acute for word in disorder.question] or ["pneumonia", "pneumothorax"]
     if rng.random() > 0.55:
         return []
     words = rng.choice(asked)
     fact = Fact(words, knowledge.term(words), "tp")
-    return [
-        PrintedSentence(
-            rng.choice(knowledge.wording["history"]["questions"]).format(question=_printed(dictation, fact)),
-            [fact],
-        )
-    ]
+    template = rng.choice(knowledge.wording["history"]["questions"])
+    return [PrintedSentence(template.format(question=_printed(dictation, fact)), [fact])]
 
 
 def _printed(dictation: Dictation, fact: Fact) -> str:
