@@ -117,9 +117,7 @@ def find_delivery(place: Path) -> Delivery:
             "findings, or raw reports in one form",
             "Remove all but the one to use, or lay them into folders of their own.",
         )
-    if findings is None:
-        return files.delivery(None, sources[0])
-    return files.delivery(findings, None)
+    return files.delivery(findings, sources[0] if sources else None)
 
 
 class _Files:

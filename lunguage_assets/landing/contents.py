@@ -25,7 +25,7 @@ from lunguage_assets.corpus.log import IntakeLog
 from lunguage_assets.corpus.texts.receiving import receive
 from lunguage_assets.corpus.texts.source import table_holds
 from lunguage_assets.corpus.unpacking import Unpacked, require_size
-from lunguage_assets.errors import InputError, LunguageError
+from lunguage_assets.errors import InputError, LunguageError, damaged
 from lunguage_assets.home.home import Corpus, Home
 from lunguage_assets.home.store import partition_path
 from lunguage_assets.landing.entries import Entry
@@ -87,8 +87,7 @@ def _copy(file: Seen, target: Path) -> None:
             packed = file.name.lower().endswith(".gz")
             shutil.copyfileobj(Unpacked(source, file.name) if packed else source, copy)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        found = f"a file that cannot be unpacked ({type(error).__name__})"
-        raise InputError(file.name, found, "a whole .gz file", "Deliver it again.") from None
+        raise damaged(file.name, "a file that cannot be unpacked", error, "a whole .gz file") from None
     except (InputError, Later):
         raise
     except Exception as error:  # every file system has errors of its own
@@ -113,8 +112,8 @@ def examine(delivery: Delivery) -> Contents:
     try:
         if delivery.kind == "text":
             received = receive(delivery, CorpusSettings())
-            found, rejected = frozenset(received.report_texts["study_id"].tolist()), received.rejected
-            return Contents(found, len(found) + len(rejected), _reported(rejected), bool(found))
+            read, rejected = frozenset(received.report_texts["study_id"].tolist()), received.rejected
+            return Contents(read, len(read) + len(rejected), _reported(rejected), bool(read))
         log = IntakeLog()
         studies = read_files(delivery, log).studies
         rejected = log.rejected_frame()
@@ -124,9 +123,9 @@ def examine(delivery: Delivery) -> Contents:
     except (LunguageError, OSError, MemoryError):
         raise
     except Exception as error:  # of one delivery; the others must go on
-        found_instead = f"something that the readers do not expect ({type(error).__name__})"
+        file, found = delivery.files[0].name, "something that the readers do not expect"
         expected = "raw reports" if delivery.kind == "text" else "a Lunguage file"
-        raise InputError(delivery.files[0].name, found_instead, expected, "Report this.") from None
+        raise damaged(file, found, error, expected, "Report this.") from None
 
 
 def _reported(rejected: pd.DataFrame) -> pd.DataFrame:

@@ -18,12 +18,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lunguage_assets.corpus.texts import ids
-from lunguage_assets.corpus.texts.files import read_text_files
+from lunguage_assets.corpus.texts.members import read_text_files
 from lunguage_assets.corpus.texts.openi import read_openi_table, read_openi_xml
 from lunguage_assets.corpus.texts.raw import RawReport
 from lunguage_assets.corpus.texts.source import Layout, TextSource
 from lunguage_assets.corpus.texts.tables import read_table
-from lunguage_assets.errors import InputError
+from lunguage_assets.errors import InputError, damaged
 
 _TOGETHER = 1000
 """Reports in one row group: what is held at a time."""
@@ -141,12 +141,8 @@ def _read_packed(path: Path) -> Iterator[RawReport]:
             for values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                 yield RawReport(*values)
     except (pa.ArrowInvalid, OSError) as error:
-        raise InputError(
-            path.name,
-            f"damaged data ({type(error).__name__})",
-            "raw reports as a home stores them",
-            "Register the delivery again, or restore the file.",
-        ) from None
+        remedy = "Register the delivery again, or restore the file."
+        raise damaged(path.name, "damaged data", error, "raw reports as a home stores them", remedy) from None
 
 
 def _digest(digest: hashlib._Hash, report: RawReport) -> None:
