@@ -36,8 +36,8 @@ Client = TypeVar("Client")
 def sdk(key: str, module: str) -> ModuleType:
     """An SDK's module.
 
-    Its loggers are silenced up to warnings: at level DEBUG the SDKs log whole requests, and OPENAI_LOG or
-    ANTHROPIC_LOG would turn that on.
+    Its loggers are silenced up to warnings: at level DEBUG the SDKs log whole requests. A level alone would
+    not do: OPENAI_LOG, ANTHROPIC_LOG and every run of Dagster that begins meanwhile may set it anew.
 
     Raises:
         ConfigurationError: it is not installed; the message has the line that installs it.
@@ -48,9 +48,16 @@ def sdk(key: str, module: str) -> ModuleType:
         raise ConfigurationError(
             f"judge {key!r} needs the package of module {module}, which is not installed. Run: {INSTALL}"
         ) from None
-    for name in _TALKATIVE:
-        logging.getLogger(name).setLevel(max(logging.WARNING, logging.getLogger(name).level))
+    for name in (*_TALKATIVE, *logging.root.manager.loggerDict):
+        if name.startswith(_TALKATIVE):
+            logger = logging.getLogger(name)
+            logger.setLevel(max(logging.WARNING, logger.level))
+            logger.addFilter(_is_warning)  # once: one that is there is not added again
     return found
+
+
+def _is_warning(record: logging.LogRecord) -> bool:
+    return record.levelno >= logging.WARNING
 
 
 class PerLoop(Generic[Client]):
