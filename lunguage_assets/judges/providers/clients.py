@@ -19,16 +19,7 @@ from lunguage_assets.judges.providers.endpoints import Endpoint
 from lunguage_assets.judges.requests import ModelBinding
 
 INSTALL = "pip install 'lunguage-assets[llm]'"
-_TALKATIVE = (
-    "openai",
-    "anthropic",
-    "google_genai",
-    "google.auth",
-    "httpx2",
-    "httpcore2",
-    "httpx",
-    "httpcore",
-)
+_TALKATIVE = ("openai", "anthropic", "google_genai", "google.auth", "httpx", "httpcore")
 
 Client = TypeVar("Client")
 
