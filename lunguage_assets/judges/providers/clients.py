@@ -10,18 +10,15 @@ import logging
 import os
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable
 from types import ModuleType
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.providers.endpoints import Endpoint
-from lunguage_assets.judges.requests import ModelBinding
+from lunguage_assets.judges.slots import ModelSlot
 
 INSTALL = "pip install 'lunguage-assets[llm]'"
 _TALKATIVE = ("openai", "anthropic", "google_genai", "google.auth", "httpx", "httpcore")
-
-Client = TypeVar("Client")
 
 
 def sdk(key: str, module: str) -> ModuleType:
@@ -51,54 +48,32 @@ def _is_warning(record: logging.LogRecord) -> bool:
     return record.levelno >= logging.WARNING
 
 
-class PerLoop(Generic[Client]):
-    """One client per running event loop: pooled connections belong to the loop that opened them."""
+class SdkProvider(ABC):
+    """A provider through its SDK, the module `module`, with one client per running event loop: pooled
+    connections belong to the loop that opened them.
+    """
 
-    def __init__(self, make: Callable[[], Client], close: Callable[[Client], Awaitable[None]]) -> None:
-        self._make, self._close = make, close
-        self._clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Client] = (
-            weakref.WeakKeyDictionary()
-        )
+    module: ClassVar[str]
+
+    def __init__(self, key: str, slot: ModelSlot, endpoint: Endpoint) -> None:
+        self._module = sdk(key, self.module)
+        self.binding, self._endpoint = slot.binding, endpoint
+        self._timeout_s, self._in_flight = slot.limits.timeout_s, slot.limits.in_flight
+        self._clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = weakref.WeakKeyDictionary()
 
     @property
-    def here(self) -> Client:
-        """The running loop's client, made at first use."""
+    def client(self) -> Any:
+        """The SDK's client of the running event loop, made at first use."""
         loop = asyncio.get_running_loop()
         if loop not in self._clients:
-            self._clients[loop] = self._make()
+            self._clients[loop] = self._client()
         return self._clients[loop]
 
     async def close(self) -> None:
         """Close the running loop's client; those of other loops ended with them."""
         client = self._clients.pop(asyncio.get_running_loop(), None)
         if client is not None:
-            await self._close(client)
-
-
-class SdkProvider(ABC):
-    """A provider through its SDK, the module `module`: its binding, and a client per event loop."""
-
-    module: ClassVar[str]
-
-    def __init__(
-        self, key: str, binding: ModelBinding, endpoint: Endpoint, timeout_s: float, in_flight: int
-    ) -> None:
-        self._module = sdk(key, self.module)
-        self._binding, self._endpoint = binding, endpoint
-        self._timeout_s, self._in_flight = timeout_s, in_flight
-        self._clients: PerLoop[Any] = PerLoop(self._client, lambda client: client.close())
-
-    @property
-    def binding(self) -> ModelBinding:
-        return self._binding
-
-    @property
-    def client(self) -> Any:
-        """The SDK's client of the running event loop."""
-        return self._clients.here
-
-    async def close(self) -> None:
-        await self._clients.close()
+            await client.close()
 
     @abstractmethod
     def _client(self) -> Any:
