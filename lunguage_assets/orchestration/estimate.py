@@ -27,7 +27,7 @@ from lunguage_assets.judges.asking.budget import output_limit
 from lunguage_assets.judges.estimating.estimate import (
     Asked,
     Estimate,
-    Line,
+    EstimateLine,
     PriceUsed,
     expected_reasoning,
     line,
@@ -233,7 +233,7 @@ class _Rehearsal:
             together = min(options.panel_steps, steps)
         return round(len(self.counts.steps) * (together + (steps - together) / judges))
 
-    def _remark(self, asked: Sequence[Line]) -> None:
+    def _remark(self, asked: Sequence[EstimateLine]) -> None:
         """What is unknown of the judges that would be asked, and what would stop the run."""
         room = {one.judge: output_limit(self.models[one.judge].binding) for one in asked}
         self.remarks += filter(None, (_too_little_room(one, room[one.judge]) for one in asked))
@@ -271,7 +271,7 @@ class _Rehearsal:
                 self.remarks.append(f"{what}: {problem.message}")
 
 
-def _too_little_room(one: Line, limit: int | None) -> str:
+def _too_little_room(one: EstimateLine, limit: int | None) -> str:
     """What to do when a judge may not answer at the length at which a report is structured."""
     wanted = one.output_tokens // one.calls
     if one.stage != "structured_findings" or limit is None or wanted <= limit:
