@@ -28,12 +28,7 @@ def calibrate(outcomes: Path, out: Path, chosen: Chosen, ranker: str) -> None:
     from lunguage_assets.documents import markdown_table
     from lunguage_assets.explicit.fit.anchors import chosen_anchors
     from lunguage_assets.implicit.statements.label_file import load_label_list
-    from lunguage_assets.release.outcomes.calibrating import (
-        Readers,
-        calibration,
-        judged,
-        refitted_anchors,
-    )
+    from lunguage_assets.release.outcomes.calibrating import Readers, calibration, judged, refitted_anchors
     from lunguage_assets.release.outcomes.files import read_outcomes
     from lunguage_assets.release.outcomes.pages import write_calibration
     from lunguage_assets.release.outcomes.released_labels import fitted_of, released_labels

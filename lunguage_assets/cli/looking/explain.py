@@ -24,9 +24,7 @@ class TextKeptBack(LunguageError):
 @chooses(there=True)
 @RANKER_OPTION
 @click.option(
-    "--finding",
-    metavar="IDX",
-    help="One row: its idx in the result, or a finding id such as s50000001:12.",
+    "--finding", metavar="IDX", help="One row: its idx in the result, or a finding id such as s50000001:12."
 )
 @click.option("--html", type=FILE, help="Write a page instead (synthetic text only).")
 def explain(study: str, chosen: Chosen, ranker: str, finding: str | None, html: Path | None) -> None:

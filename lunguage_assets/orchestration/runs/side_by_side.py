@@ -33,7 +33,7 @@ from lunguage_assets.orchestration.jobs import tables_of_job
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.instance import dagster_instance
-from lunguage_assets.orchestration.runs.runner import Progress, RunFailed, RunInterrupted, Runner, RunSummary
+from lunguage_assets.orchestration.runs.runner import Progress, RunFailed, Runner, RunSummary
 from lunguage_assets.orchestration.withheld import where
 
 _PATIENCE_S = 30.0
@@ -57,8 +57,6 @@ class _Said:
     stage: Stage | None = None
     summary: RunSummary | None = None
     message: str = ""
-    run_id: str = ""
-    cancelled: bool = False
 
 
 def stretches(stages: Sequence[Stage]) -> Iterator[list[list[Stage]]]:
@@ -133,11 +131,9 @@ def _working(home: HomeResource, processes: int) -> Iterator[_Workers]:
     workers = _Workers(home, processes)
     try:
         yield workers
-    except KeyboardInterrupt as interruption:  # of this process, or told by one of them
+    except KeyboardInterrupt:  # of this process, or told by one of them
         workers.stop()
-        if isinstance(interruption, RunInterrupted):
-            raise
-        raise RunInterrupted("", cancelled=False) from None
+        raise
     finally:
         workers.close()
 
@@ -161,7 +157,7 @@ class _Workers:
 
         Raises:
             RunFailed: a task failed; those at work were finished, no other was begun.
-            RunInterrupted: one of them was asked to stop.
+            KeyboardInterrupt: one of them was asked to stop.
         """
         waiting, idle, busy = deque(tasks), list(self._processes), set[Connection]()
         failures: list[str] = []
@@ -172,7 +168,7 @@ class _Workers:
             for connection in wait(list(busy)):
                 said = _received(connection)
                 if said.kind == "interrupted":
-                    raise RunInterrupted(said.run_id, said.cancelled)
+                    raise KeyboardInterrupt
                 if said.kind == "failed":
                     failures.append(said.message)
                 if said.kind != "begun":
@@ -223,8 +219,6 @@ def _serve(fields: dict[str, str], connection: Connection) -> None:
                     connection.send(said)
     except (EOFError, BrokenPipeError):
         return
-    except RunInterrupted as stopped:
-        connection.send(_Said("interrupted", run_id=stopped.run_id, cancelled=stopped.cancelled))
     except KeyboardInterrupt:
         connection.send(_Said("interrupted"))
     except LunguageError as error:

@@ -7,8 +7,6 @@ without a UI when the port is taken.
 from __future__ import annotations
 
 import json
-import os
-import signal
 import socket
 import subprocess
 import sys
@@ -18,6 +16,8 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping
 from pathlib import Path
+
+import psutil
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.orchestration.dagster_private import LOCATION
@@ -72,7 +72,7 @@ class Serving:
     def __init__(self, log: Path, environment: Mapping[str, str]) -> None:
         self._log, self._environment = log, dict(environment)
         self._folder = tempfile.TemporaryDirectory(prefix="lunguage-ui-")  # a socket's path must be short
-        self._processes: list[subprocess.Popen[bytes]] = []
+        self._processes: list[psutil.Popen] = []
 
     def start(self, host: str, port: int) -> None:
         """Start everything, and return when the UI answers.
@@ -107,21 +107,17 @@ class Serving:
     def end(self) -> None:
         """End all processes, the webserver first."""
         for process in reversed(self._processes):
-            if process.poll() is None:
-                process.send_signal(signal.SIGTERM)
-        deadline = time.monotonic() + _ENDING_S
-        for process in self._processes:
-            try:
-                process.wait(max(0.1, deadline - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            process.terminate()
+        _, left = psutil.wait_procs(self._processes, _ENDING_S)
+        for process in left:
+            process.kill()
+            process.wait()
         self._folder.cleanup()
 
     def _launch(self, command: list[str]) -> None:
         with self._log.open("ab") as log:
             self._processes.append(
-                subprocess.Popen(
+                psutil.Popen(
                     command,
                     env=self._environment,
                     stdin=subprocess.DEVNULL,
@@ -150,10 +146,3 @@ def _answers(address: str, token: str) -> bool:
             return True
     except (urllib.error.URLError, OSError):
         return False
-
-
-def private_log(path: Path) -> Path:
-    """An empty log that only this account can read."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    os.close(os.open(path, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600))
-    return path
