@@ -19,7 +19,7 @@ from rich.progress import Progress as ProgressBar
 from rich.table import Table as RichTable
 
 from lunguage_assets.home.store import partition_path, read_table
-from lunguage_assets.judges.asking.progress import Meter, Progress, Standing, listening, spell
+from lunguage_assets.judges.asking.progress import JudgeTotal, Meter, Progress, listening, spell
 from lunguage_assets.release.bundle.versions import current_version
 from lunguage_assets.tables import TABLES
 
@@ -61,7 +61,7 @@ class RunDisplay:
         self._stage.note(progress)
         if not _console.is_terminal and time.monotonic() - self._last >= PLAIN_LINE_EVERY_S:
             self._last = time.monotonic()
-            for standing in self._stage.standings():
+            for standing in self._stage.totals():
                 _console.print(f"    {standing.line()}", markup=False, soft_wrap=True)
 
     def sign_of_life(self) -> None:
@@ -69,16 +69,16 @@ class RunDisplay:
         seconds = spell(time.monotonic() - self._began)
         _console.print(f"    still at {self._doing}, for {seconds}", markup=False, soft_wrap=True)
 
-    def spent(self) -> list[Standing]:
+    def spent(self) -> list[JudgeTotal]:
         """What the whole run asked of language models, by judge; empty when it asked none."""
-        return self._total.standings()
+        return self._total.totals()
 
     def __rich__(self) -> Group:
-        standings = self._stage.standings()
+        standings = self._stage.totals()
         return Group(self._progress, *([judges_table(standings)] if standings else []))
 
 
-def judges_table(standings: Sequence[Standing]) -> RichTable:
+def judges_table(standings: Sequence[JudgeTotal]) -> RichTable:
     """One line per language model; `left` is the time left in this round of questions."""
     table = RichTable(box=None, pad_edge=False, header_style="dim")
     table.add_column("judge")
@@ -126,7 +126,7 @@ def _signs_of_life(display: RunDisplay) -> Iterator[None]:
 
 
 def print_run(
-    folder: Path, home: Home, summary: RunSummary, spent: Sequence[Standing] = (), lost: int = 0
+    folder: Path, home: Home, summary: RunSummary, spent: Sequence[JudgeTotal] = (), lost: int = 0
 ) -> None:
     """The release in `folder`, checks, what language models cost, and where everything is."""
     print_release(folder, home, [*_checks(summary), *_spending(spent, lost)])
@@ -197,7 +197,7 @@ def _measured(row: Mapping[Any, Any]) -> str:
     return f"{row['value']:.3f}{interval}"
 
 
-def _spending(spent: Sequence[Standing], lost: int) -> list[tuple[str, str]]:
+def _spending(spent: Sequence[JudgeTotal], lost: int) -> list[tuple[str, str]]:
     if not spent:
         return []
     calls, hits, failures, cost = (

@@ -88,7 +88,7 @@ class Delivery:
         from lunguage_assets.home.home import batch_keys
 
         key, most = self._key_and_most(place)
-        registered = place.register_all(self.data, key, self.corpus, self.data_class, batch_reports=most)
+        registered = place.register(self.data, key, self.corpus, self.data_class, batch_reports=most)
         for one, asked in zip(registered, batch_keys(key, len(registered)), strict=True):
             if one.key != asked:
                 click.echo(f"the content of {asked} is registered as batch {one.key}, which is used")
@@ -97,7 +97,7 @@ class Delivery:
     def examine(self, place: Home) -> list[Registration]:
         """What `register` would do."""
         key, most = self._key_and_most(place)
-        return place.examine_all(self.data, key, self.corpus, self.data_class, batch_reports=most)
+        return place.examine(self.data, key, self.corpus, self.data_class, batch_reports=most)
 
     def _key_and_most(self, place: Home) -> tuple[str, int]:
         from lunguage_assets.home.home import batch_key

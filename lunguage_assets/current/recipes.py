@@ -172,6 +172,7 @@ RECIPES: Mapping[str, Recipe] = {
             Input("reference_ranking"),
         ),
         ("comparison settings", "ranking settings"),
+        code="2",
         on_request=True,
     ),
     "ranking_robustness": Recipe(

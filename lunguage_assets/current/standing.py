@@ -30,7 +30,7 @@ from lunguage_assets.current.recipes import (
 )
 from lunguage_assets.files import replace_text
 from lunguage_assets.home.home import Home
-from lunguage_assets.home.record import MadeOf, Record
+from lunguage_assets.home.record import MadeOf, TableRecord
 from lunguage_assets.home.store import VERSION, partition_path, stored_record
 from lunguage_assets.judges.configuration import JudgesConfiguration
 from lunguage_assets.tables import TABLES
@@ -131,9 +131,9 @@ class Standings:
         reads = {name: self.reads.of(name, by_name) for name in recipe.reads}
         return MadeOf(recipe.code, {place: found for place, found in versions.items() if found}, reads)
 
-    def note_release(self, ranker: str, folder: Path, made_of: MadeOf) -> Record:
+    def note_release(self, ranker: str, folder: Path, made_of: MadeOf) -> TableRecord:
         """Keep beside a release what it was made of."""
-        record = Record(RELEASE, (ranker,), made_of, "")
+        record = TableRecord(RELEASE, (ranker,), made_of, "")
         replace_text(folder / RELEASE_RECORD, json.dumps(asdict(record), indent=1, sort_keys=True) + "\n")
         return record
 
@@ -156,13 +156,13 @@ class Standings:
             return Standing("stale", (f"{_place(table, keys)} {CHANGED_BY_HAND}",))
         return self._compared(STEP_OF[table], keys, record.made_of)
 
-    def _record(self, table: str, *keys: str) -> Record | None:
+    def _record(self, table: str, *keys: str) -> TableRecord | None:
         """None when nothing is stored. A file without a sound record gives one of no table."""
         try:
             record = stored_record(TABLES[table], partition_path(self._root, table, *keys))
         except FileNotFoundError:
             return None
-        return record or Record("", (), MadeOf(), "")
+        return record or TableRecord("", (), MadeOf(), "")
 
     def _compared(self, step: str, keys: Keys, made_of: MadeOf) -> Standing:
         reasons = dict.fromkeys(self._reasons(step, keys, made_of))

@@ -67,7 +67,7 @@ def estimate_run(
 
     Args:
         home: need not exist.
-        registration: of the batch or batches, as `Home.examine` or `examine_all` returns it.
+        registration: of the batch or batches, as `Home.examine` returns them.
         ranker: `panel` or one judge.
         rebuild: as with `--rebuild-ranking`.
         environ: where the addresses of own servers are read; None: of this process.

@@ -23,8 +23,8 @@ from lunguage_assets.current.reads import OPTIONS
 from lunguage_assets.current.recipes import RECIPES, RELEASE
 from lunguage_assets.current.standing import CHANGED_BY_HAND, CURRENT, Standings
 from lunguage_assets.data_files import resource
-from lunguage_assets.explicit.fit.probability import load_anchors
-from lunguage_assets.home.record import Record
+from lunguage_assets.explicit.fit.anchors import published_anchors
+from lunguage_assets.home.record import TableRecord
 from lunguage_assets.home.store import partition_path, read_table, stored_record, write_table
 from lunguage_assets.tables import TABLES
 
@@ -115,7 +115,7 @@ def setting(group: str, line: str) -> Callable[[SmallHome], None]:
 def anchors(small: SmallHome) -> None:
     ratings = [
         f"{rater},{anchor.phrase},Invented sentence.,{rating}"
-        for anchor in load_anchors()
+        for anchor in published_anchors()
         for rater, rating in (("a", 20), ("b", 60))
     ]
     small.home.anchor_ratings.write_text("\n".join(["rater,phrase,sentence,rating", *ratings]) + "\n")
@@ -209,7 +209,7 @@ def made_again(small: SmallHome) -> None:
     """Sound fits of the first batch with other numbers, as from a copy of the home."""
     path = path_of(small, "fitted_probabilities", "panel", "first")
     record = stored_record(TABLES["fitted_probabilities"], path)
-    assert isinstance(record, Record)
+    assert isinstance(record, TableRecord)
     frame = read(small, "fitted_probabilities", "panel", "first")
     changed = frame.assign(steps=frame["steps"] + 1)
     write_table(TABLES["fitted_probabilities"], changed, path, record.keys, record.made_of)

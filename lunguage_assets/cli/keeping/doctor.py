@@ -55,7 +55,7 @@ def doctor(chosen: Chosen, data_class: DataClass | None) -> None:
 
 def _calls(chosen: Chosen, configuration: JudgesConfiguration) -> Iterator[tuple[str, str]]:
     """How the latest calls of every language model went: severity and message."""
-    from lunguage_assets.judges.ledger.reading import LedgerError
+    from lunguage_assets.judges.ledger.ledger_place import LedgerError
     from lunguage_assets.quality.judge_calls import recent_calls
 
     limits = chosen.settings.checks

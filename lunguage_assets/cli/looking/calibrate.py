@@ -28,7 +28,12 @@ def calibrate(outcomes: Path, out: Path, chosen: Chosen, ranker: str) -> None:
     from lunguage_assets.documents import markdown_table
     from lunguage_assets.explicit.fit.anchors import chosen_anchors
     from lunguage_assets.implicit.statements.label_file import load_label_list
-    from lunguage_assets.release.outcomes.calibrating import Readers, calibration, judged, refitted_anchors
+    from lunguage_assets.release.outcomes.calibrating import (
+        Readers,
+        calibration,
+        label_outcomes,
+        refitted_anchors,
+    )
     from lunguage_assets.release.outcomes.files import read_outcomes
     from lunguage_assets.release.outcomes.pages import write_calibration
     from lunguage_assets.release.outcomes.released_labels import fitted_of, released_labels
@@ -37,7 +42,7 @@ def calibrate(outcomes: Path, out: Path, chosen: Chosen, ranker: str) -> None:
     released = released_labels(chosen.home, ranker)
     labels = released.labels[released.labels["study_id"].isin(set(given["study_id"]))]
     fitted = fitted_of(place, ranker, set(labels["finding_id"].dropna()))
-    found = judged(labels, fitted, given)
+    found = label_outcomes(labels, fitted, given)
     used = chosen_anchors(chosen.settings.explicit.anchors, place.anchor_ratings, place.root)
     table = calibration(found, Readers.of(used))
     anchors, why_none = refitted_anchors(found, used.anchors)

@@ -102,8 +102,7 @@ def import_ratings(chosen: Chosen, ratings: Path) -> None:
     """
     place = chosen.home
     from lunguage_assets.explicit.analysis.experts.anchor_survey import ratings_from_form
-    from lunguage_assets.explicit.fit.anchors import chosen_anchors
-    from lunguage_assets.explicit.fit.probability import anchors_from_ratings
+    from lunguage_assets.explicit.fit.anchors import anchors_from_ratings, chosen_anchors
     from lunguage_assets.files import write_private
 
     content, raters, count = ratings_from_form(ratings)

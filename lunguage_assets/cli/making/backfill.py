@@ -12,7 +12,7 @@ from lunguage_assets.cli.options import BUDGET_OPTION, PRESET_OPTION, STRUCTURER
 
 if TYPE_CHECKING:
     from lunguage_assets.current.plan import Wanted
-    from lunguage_assets.judges.asking.progress import Standing
+    from lunguage_assets.judges.asking.progress import JudgeTotal
     from lunguage_assets.orchestration.runs.runner import RunSummary
 
 
@@ -99,7 +99,7 @@ def _queued(chosen: Chosen, wanted: Wanted) -> None:
     )
 
 
-def _print_run(chosen: Chosen, judge: str, summary: RunSummary, spent: Sequence[Standing]) -> None:
+def _print_run(chosen: Chosen, judge: str, summary: RunSummary, spent: Sequence[JudgeTotal]) -> None:
     if not summary.runs:
         click.echo(f"everything of {judge!r} is current; nothing was done")
         return

@@ -10,7 +10,7 @@ import click
 from lunguage_assets.cli.options import Chosen, chooses
 
 if TYPE_CHECKING:
-    from lunguage_assets.landing.passes import Outcome
+    from lunguage_assets.landing.passes import PassReport
 
 
 @click.command(short_help="Register what lies in the landing folder, once.")
@@ -52,7 +52,7 @@ def land(chosen: Chosen, url: str | None, now: bool) -> None:
         )
 
 
-def _tell(outcome: Outcome) -> None:
+def _tell(outcome: PassReport) -> None:
     for name, batch in outcome.registered.items():
         click.echo(f"registered   {batch.key} from {name}: {batch.counts}")
     for name, key in sorted(outcome.skipped.items()):
