@@ -61,6 +61,11 @@ class Stage:
     because: tuple[str, ...] = field(default=(), compare=False)
 
     @property
+    def dimensions(self) -> tuple[str, ...]:
+        """What its keys are of, in their order."""
+        return RECIPES[STEPS_OF_JOB[self.job][0]].dimensions
+
+    @property
     def label(self) -> str:
         """The partition as a person reads it."""
         return " x ".join(self.keys)

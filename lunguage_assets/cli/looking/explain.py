@@ -63,9 +63,8 @@ def _keep_text_back(chosen: Chosen, html: Path | None) -> None:
         )
     if not sys.stdout.isatty():
         raise TextKeptBack(
-            "the output is no terminal: this corpus holds text of patients, which `explain` "
-            "shows only to the person who asks, not to a pipe, a "
-            "file or a log. Run the command on a terminal."
+            "the output is no terminal: this corpus holds text of patients, which `explain` shows only to "
+            "the person who asks, not to a pipe, a file or a log. Run the command on a terminal."
         )
 
 

@@ -17,7 +17,6 @@ import duckdb
 from sqlalchemy.exc import DBAPIError
 
 from lunguage_assets.current.plan import STEPS_OF_JOB, Stage, Wanted, is_current, plan
-from lunguage_assets.current.recipes import dimensions_of
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.home.store import remove_abandoned_files
 from lunguage_assets.interruption import noticing_signals
@@ -26,7 +25,6 @@ from lunguage_assets.orchestration.assets.release import BUNDLE_OP
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.dagster_private import runs_of_location, was_interrupted
 from lunguage_assets.orchestration.io_manager import build_catalog
-from lunguage_assets.orchestration.jobs import tables_of_job
 from lunguage_assets.orchestration.partitions import REPORT_BATCH, forget_removed, partition_key
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.ahead import COMPARE, asking_ahead
@@ -200,13 +198,12 @@ class Runner:
 
     def _executed(self, stage: Stage, config: dict[str, Any]) -> dg.ExecuteInProcessResult:
         run_id = str(uuid.uuid4())
-        dimensions = dimensions_of(tables_of_job(stage.job)[0])
         try:
             with runs_of_location(self._instance, stage.job):
                 return self.definitions.resolve_job_def(stage.job).execute_in_process(
                     run_config=config,
                     instance=self._instance,
-                    partition_key=partition_key(dimensions, stage.keys),
+                    partition_key=partition_key(stage.dimensions, stage.keys),
                     raise_on_error=False,
                     tags={**NO_RETRY, **executed_here(run_id)},
                     run_id=run_id,

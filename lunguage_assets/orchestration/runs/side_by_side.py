@@ -19,6 +19,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import groupby
 from multiprocessing.connection import Connection, wait
 from typing import Any, Literal
 
@@ -26,11 +27,9 @@ import dagster as dg
 
 from lunguage_assets.collector import collect_seldom
 from lunguage_assets.current.plan import Stage, Wanted
-from lunguage_assets.current.recipes import dimensions_of
+from lunguage_assets.current.recipes import BATCH
 from lunguage_assets.errors import ConfigurationError, LunguageError
 from lunguage_assets.interruption import answering_signals
-from lunguage_assets.orchestration.jobs import tables_of_job
-from lunguage_assets.orchestration.partitions import REPORT_BATCH
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.instance import dagster_instance
 from lunguage_assets.orchestration.runs.runner import Progress, RunFailed, Runner, RunSummary
@@ -61,16 +60,13 @@ class _Said:
 
 def stretches(stages: Sequence[Stage]) -> Iterator[list[list[Stage]]]:
     """The stages in order: one by one, and consecutive stages of batches together, as one list per batch."""
-    together: dict[str, list[Stage]] = {}
-    for stage in stages:
-        if dimensions_of(tables_of_job(stage.job)[0])[-1:] == (REPORT_BATCH.name,):
-            together.setdefault(stage.keys[-1], []).append(stage)
+    for of_batches, group in groupby(stages, lambda stage: BATCH in stage.dimensions):
+        if not of_batches:
+            yield from ([[stage]] for stage in group)
             continue
-        if together:
-            yield list(together.values())
-            together = {}
-        yield [[stage]]
-    if together:
+        together: dict[str, list[Stage]] = {}
+        for stage in group:
+            together.setdefault(stage.keys[-1], []).append(stage)
         yield list(together.values())
 
 

@@ -17,8 +17,6 @@ import urllib.request
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import psutil
-
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.orchestration.dagster_private import LOCATION
 from lunguage_assets.orchestration.runs.runner import RunFailed
@@ -72,7 +70,7 @@ class Serving:
     def __init__(self, log: Path, environment: Mapping[str, str]) -> None:
         self._log, self._environment = log, dict(environment)
         self._folder = tempfile.TemporaryDirectory(prefix="lunguage-ui-")  # a socket's path must be short
-        self._processes: list[psutil.Popen] = []
+        self._processes: list[subprocess.Popen[bytes]] = []
 
     def start(self, host: str, port: int) -> None:
         """Start everything, and return when the UI answers.
@@ -108,16 +106,19 @@ class Serving:
         """End all processes, the webserver first."""
         for process in reversed(self._processes):
             process.terminate()
-        _, left = psutil.wait_procs(self._processes, _ENDING_S)
-        for process in left:
-            process.kill()
-            process.wait()
+        deadline = time.monotonic() + _ENDING_S
+        for process in self._processes:
+            try:
+                process.wait(max(0.1, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
         self._folder.cleanup()
 
     def _launch(self, command: list[str]) -> None:
         with self._log.open("ab") as log:
             self._processes.append(
-                psutil.Popen(
+                subprocess.Popen(
                     command,
                     env=self._environment,
                     stdin=subprocess.DEVNULL,
