@@ -62,7 +62,7 @@ def build_defs(
         sensors=[
             automation_sensor(automation),
             edited_sensor(),
-            landing_sensor(place, jobs=first_jobs),
+            landing_sensor(place, first_jobs),
             alerts_sensor(),
         ],
         schedules=[

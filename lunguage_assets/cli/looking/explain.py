@@ -24,9 +24,7 @@ class TextKeptBack(LunguageError):
 @chooses(there=True)
 @RANKER_OPTION
 @click.option(
-    "--finding",
-    metavar="IDX",
-    help="One row: its idx in the result, or a finding id such as s50000001:12.",
+    "--finding", metavar="IDX", help="One row: its idx in the result, or a finding id such as s50000001:12."
 )
 @click.option("--html", type=FILE, help="Write a page instead (synthetic text only).")
 def explain(study: str, chosen: Chosen, ranker: str, finding: str | None, html: Path | None) -> None:
@@ -65,9 +63,8 @@ def _keep_text_back(chosen: Chosen, html: Path | None) -> None:
         )
     if not sys.stdout.isatty():
         raise TextKeptBack(
-            "the output is no terminal: this corpus holds text of patients, which `explain` "
-            "shows only to the person who asks, not to a pipe, a "
-            "file or a log. Run the command on a terminal."
+            "the output is no terminal: this corpus holds text of patients, which `explain` shows only to "
+            "the person who asks, not to a pipe, a file or a log. Run the command on a terminal."
         )
 
 
