@@ -3,7 +3,7 @@
 import pandas as pd
 
 from lunguage_assets.orchestration.checks.look import Found, Look, check
-from lunguage_assets.orchestration.checks.report import examples, markdown
+from lunguage_assets.orchestration.metadata import examples, markdown
 
 
 @check(

@@ -6,7 +6,7 @@ decides.
 """
 
 from lunguage_assets.orchestration.checks.look import Found, Look, check
-from lunguage_assets.orchestration.checks.report import markdown
+from lunguage_assets.orchestration.metadata import markdown
 
 SHOWN = 50
 """Batches listed in a report."""

@@ -13,7 +13,7 @@ from duckdb import DuckDBPyConnection
 
 from lunguage_assets.home.table_place import is_local
 from lunguage_assets.orchestration.checks.look import Found, Look, check
-from lunguage_assets.orchestration.checks.report import markdown
+from lunguage_assets.orchestration.metadata import markdown
 from lunguage_assets.quality.drift import Sample, Share, ShareShift, distribution_shift, share_shifts
 from lunguage_assets.quality.earlier import batches_before, view_with_earlier
 from lunguage_assets.quality.measures import expansion_shares, intake_shares, p_distance, p_samples

@@ -17,8 +17,7 @@ from lunguage_assets.explicit.analysis.trust.verification import (
     Verification,
 )
 from lunguage_assets.orchestration.checks.look import Found, Look, check
-from lunguage_assets.orchestration.checks.report import examples
-from lunguage_assets.orchestration.metadata import counts
+from lunguage_assets.orchestration.metadata import counts, examples
 
 INVALID_SHARE = 0.05
 """Share of invalid answers from which a judge is reported: the published judges had next to none."""

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from lunguage_assets.judges.ledger.reading import LedgerError
 from lunguage_assets.judges.slots import ModelSlot
 from lunguage_assets.orchestration.checks.look import Check, Found, Look, check
-from lunguage_assets.orchestration.checks.report import markdown
+from lunguage_assets.orchestration.metadata import markdown
 from lunguage_assets.quality.agreement_band import measured_agreement
 from lunguage_assets.quality.judge_calls import last_day, recent_calls
 

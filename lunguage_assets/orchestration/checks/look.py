@@ -19,7 +19,7 @@ from lunguage_assets.current.recipes import BATCH, RECIPES
 from lunguage_assets.errors import InvalidTable, LunguageError
 from lunguage_assets.home.home import Home
 from lunguage_assets.home.store import PARTITIONED_BY, partition_path, read_table, stored_partitions
-from lunguage_assets.orchestration.checks.report import examples
+from lunguage_assets.orchestration.metadata import examples
 from lunguage_assets.orchestration.partitions import Partitions, partition_key, store_keys
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.withheld import plain_failures

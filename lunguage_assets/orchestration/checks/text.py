@@ -5,7 +5,7 @@ import pandas as pd
 
 from lunguage_assets.orchestration.checks.drift import beside_earlier, shares_found
 from lunguage_assets.orchestration.checks.look import Found, Look, check
-from lunguage_assets.orchestration.checks.report import EXAMPLES, markdown
+from lunguage_assets.orchestration.metadata import EXAMPLES, markdown
 from lunguage_assets.quality.measures import reading_shares
 from lunguage_assets.structuring.rows import read_spans, unquoted, without_account
 

@@ -42,7 +42,7 @@ def undeclared(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (TableStore, "create_io_manager"),
         (HomeResource, "create_resource"),
         (Home, "delivery"),
-        (ParquetTables, "dump_to_path"),
+        (ParquetTables, "handle_output"),
     ],
     ids=["while its store is opened", "while its home is opened", "in a step", "while a table is stored"],
 )
