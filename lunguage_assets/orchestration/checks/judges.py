@@ -39,9 +39,8 @@ def _alive(look: Look) -> Found:
     return Found(not remedy, {"judge": key, "model": slot.model, "report": report}, remedy)
 
 
-JUDGES_ALIVE = [
-    Check(table, "judge_alive", ALIVE, _alive) for table in ("hedge_phrases", "comparison_matches")
-]
+extractor_alive = Check("hedge_phrases", "judge_alive", ALIVE, _alive)
+judge_alive = Check("comparison_matches", "judge_alive", ALIVE, _alive)
 
 
 @check(
