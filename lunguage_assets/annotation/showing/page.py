@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from lunguage_assets.annotation.showing.shown import ShownReport, ShownRow
 from lunguage_assets.data_files import page_template
-from lunguage_assets.release.explain.marks import COLOURS, FINDING, OUTSIDE, SILENT, Marked, Piece
+from lunguage_assets.release.explain.marks import COLOURS, FINDING, OUTSIDE, SILENT, MarkedPiece, Piece
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'"
 """Content security policy of a page that only shows."""
@@ -31,14 +31,14 @@ def read_page(reports: Sequence[ShownReport], form: ReportForm | None = None, po
     return template.render(reports=reports, pieces_of=_marked, form=form, colours=COLOURS, policy=policy)
 
 
-def _marked(report: ShownReport) -> list[Marked]:
+def _marked(report: ShownReport) -> list[MarkedPiece]:
     rows = report.by_id
     marked = []
     for piece in report.pieces:
         read = [rows[own] for own in piece.rows]
         numbers = tuple(row.number for row in read if row.number)
         marked.append(
-            Marked(piece.text, piece.kind, read[0].tone if read else "", numbers, _why(piece, read))
+            MarkedPiece(piece.text, piece.kind, read[0].tone if read else "", numbers, _why(piece, read))
         )
     return marked
 
