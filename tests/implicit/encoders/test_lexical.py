@@ -14,7 +14,7 @@ from profiles import examples
 
 from lunguage_assets.errors import MethodError
 from lunguage_assets.implicit.encoders import LexicalEmbedder, make_embedder, pair_cosines
-from lunguage_assets.implicit.merging.linearise import linearise
+from lunguage_assets.implicit.merging.candidates import linearise
 from lunguage_assets.settings import ImplicitSettings
 
 

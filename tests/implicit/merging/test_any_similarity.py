@@ -12,9 +12,9 @@ from invented_reports import Said, blacklist, deduplicated, frames, mixed, said
 from profiles import examples
 
 from lunguage_assets.implicit.merging.blacklist import Blacklist
+from lunguage_assets.implicit.merging.candidates import linearised
 from lunguage_assets.implicit.merging.deduplicate import compared_phrases, complete_link, deduplicate
 from lunguage_assets.implicit.merging.distinctions import marks
-from lunguage_assets.implicit.merging.linearise import linearised
 from lunguage_assets.implicit.rows import claim_preference, read_rows
 from lunguage_assets.settings import ImplicitSettings
 from lunguage_assets.tables import ATTRIBUTES, FINDING_COLUMNS
