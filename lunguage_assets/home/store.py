@@ -232,6 +232,7 @@ def create_catalog(connection: Connection, root: UPath | Path) -> None:
     A view reads whatever partitions exist when it is queried; an empty file per table gives it its columns
     before any does.
     """
+    connection.execute("BEGIN")  # one, not one for each view: each waits for the disk
     for name, table in TABLES.items():
         if not is_stored(table, UPath(root) / name / _EMPTY):
             publish(encode(table, table.frame()).content, UPath(root) / name / _EMPTY)
@@ -249,3 +250,4 @@ def create_catalog(connection: Connection, root: UPath | Path) -> None:
             f"FROM read_parquet('{pattern}', filename = true)"
         )
         connection.execute(f"COMMENT ON VIEW {name} IS '{table.description.replace(chr(39), chr(39) * 2)}'")
+    connection.execute("COMMIT")
