@@ -116,34 +116,19 @@ def _header(lines: _Lines, file: str) -> list[str]:
     try:
         values = next((row for row in csv.reader(lines, strict=True) if row), None)
     except (csv.Error, _Swallowed):
-        values = [] if lines.damaged else None
-        if values is None:
-            raise InputError(
-                file,
-                "a header line that cannot be read",
-                "column names separated by commas",
-                "Mend the header.",
-                row=0,
-            ) from None
-    if values is None or not (lines.damaged or any(value.strip() for value in values)):
+        if not lines.damaged:
+            found, expected = "a header line that cannot be read", "column names separated by commas"
+            raise InputError(file, found, expected, "Mend the header.", row=0) from None
+        values = []
+    if lines.damaged and values is not None:
+        remedy = "Save the file as UTF-8 (not UTF-16, not a spreadsheet)."
+        raise InputError(file, "a header line that is not UTF-8 text", "UTF-8", remedy, row=0)
+    header = [value.strip() for value in values or ()]
+    if not any(header):
         raise InputError(file, "an empty file", "a header line and data rows", "Deliver the complete file.")
-    if lines.damaged:
-        raise InputError(
-            file,
-            "a header line that is not UTF-8 text",
-            "UTF-8",
-            "Save the file as UTF-8 (not UTF-16, not a spreadsheet).",
-            row=0,
-        )
-    header = [value.strip() for value in values]
     if len(header) == 1:
-        raise InputError(
-            file,
-            "a single column",
-            "values separated by commas",
-            "Save the file as comma-separated values.",
-            row=0,
-        )
+        remedy = "Save the file as comma-separated values."
+        raise InputError(file, "a single column", "values separated by commas", remedy, row=0)
     return header
 
 
@@ -252,29 +237,13 @@ def _parsed(lines: _Lines, width: int, *, keep_bytes: bool) -> Iterator[Record]:
                 # Beginnings cannot be recognised in this file: every further line gets its chance.
                 lines.give_back(taken[1:])
                 taken = taken[:1]
-            yield Record(
-                number,
-                _salvaged(taken[0]),
-                UNCLOSED,
-                "a quote that is not closed, or text behind a closing quote",
-                shown("".join(taken)),
-            )
-        elif len(values) != width:
-            yield Record(
-                number,
-                [shown(value) for value in values],
-                WIDTH,
-                f"{len(values)} values",
-                shown("".join(taken)),
-            )
-        elif lines.damaged and not keep_bytes:
-            yield Record(
-                number,
-                [shown(value) for value in values],
-                ENCODING,
-                "bytes that are not UTF-8 text",
-                shown("".join(taken)),
-            )
+            found = "a quote that is not closed, or text behind a closing quote"
+            yield Record(number, _salvaged(taken[0]), UNCLOSED, found, shown("".join(taken)))
+        elif len(values) != width or (lines.damaged and not keep_bytes):
+            broken = (ENCODING, "bytes that are not UTF-8 text")
+            if len(values) != width:
+                broken = (WIDTH, f"{len(values)} values")
+            yield Record(number, [shown(value) for value in values], *broken, shown("".join(taken)))
         else:
             yield Record(number, values)
 

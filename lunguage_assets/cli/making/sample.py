@@ -50,6 +50,6 @@ def sample(reports: int, seed: int, out: Path, as_text: RawFormat | None, prose:
     click.echo(
         f"{written.reports} reports of {written.patients} patients: {written.findings} findings "
         f"({written.tentative} tentative) and "
-        f"{written.history} history rows, {written.images} images, {len(written.phrases)} hedging "
+        f"{written.history} history rows, {written.images} images, {written.phrases} hedging "
         f"phrases, in {out}" + (f"; what they say, in {truth}" if as_text is not None else "")
     )
