@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from lunguage_assets.current.plan import Request, plan
+from lunguage_assets.current.plan import Wanted, plan
 from lunguage_assets.current.standing import Standings
 from lunguage_assets.home import home as homes
 from lunguage_assets.home.home import Home
@@ -45,7 +45,7 @@ def work(root: Path, batches: int, patch: pytest.MonkeyPatch) -> Counter[str]:
         within.setattr(Standings, "_reasons", counted)
         standings = Standings(home, load_judges())
         standings.record = cache(record)  # type: ignore[method-assign]
-        assert len(plan(standings, Request("panel"))) > batches
+        assert len(plan(standings, Wanted("panel"))) > batches
     return done
 
 
