@@ -135,13 +135,9 @@ def _header(lines: _Lines, file: str) -> list[str]:
 def _refuse_repeated(header: Sequence[str], file: str) -> None:
     places = [str(place) for place, name in enumerate(header, 1) if name and header.count(name) > 1]
     if places:
-        raise InputError(
-            file,
-            f"repeated columns (numbers {', '.join(places[:40])})",
-            "a header line with each column once",
-            "Add the header line if it is missing, or rename the repeated columns.",
-            row=0,
-        )
+        found = f"repeated columns (numbers {', '.join(places[:40])})"
+        remedy = "Add the header line if it is missing, or rename the repeated columns."
+        raise InputError(file, found, "a header line with each column once", remedy, row=0)
 
 
 def _start_of_record(header: Sequence[str], id_columns: Sequence[str]) -> re.Pattern[str] | None:
@@ -271,12 +267,9 @@ def _tolerable(records: Iterator[Record], file: str) -> Iterator[Record]:
     for record in records:
         broken += record.broken in (UNCLOSED, WIDTH, TOO_LARGE)
         if broken > BROKEN_TOLERATED and 2 * broken > record.number:
-            raise InputError(
-                file,
-                f"{broken} of {record.number} records that do not fit the header",
-                "comma-separated values with quoted text",
-                "Export the file again as CSV.",
-            )
+            found = f"{broken} of {record.number} records that do not fit the header"
+            remedy = "Export the file again as CSV."
+            raise InputError(file, found, "comma-separated values with quoted text", remedy)
         yield record
 
 
