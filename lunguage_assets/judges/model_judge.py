@@ -55,7 +55,7 @@ class ModelJudge(AskedModel[Prompts]):
             comparison_request(self._prompts.comparison(q), self._mode, q.replicate) for q in questions
         ]
         return [
-            ComparisonAnswer("invalid" if one.value is None else one.value, one.tries)
+            ComparisonAnswer(one.value or "invalid", one.tries)
             for one in self._asker.ask(requests, choice_of, may_wait=may_wait)
         ]
 

@@ -18,7 +18,7 @@ import pandas as pd
 
 from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.corpus.texts.receiving import receive
-from lunguage_assets.current.plan import STEPS_OF_JOB, Wanted, Stage, plan
+from lunguage_assets.current.plan import STEPS_OF_JOB, Stage, Wanted, plan
 from lunguage_assets.explicit.fit.pairs import collect_pairs, sentence_key
 from lunguage_assets.home.home import Registration
 from lunguage_assets.home.store import partition_path, publish_table, read_table
