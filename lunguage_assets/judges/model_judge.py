@@ -54,10 +54,8 @@ class ModelJudge(AskedModel[Prompts]):
         requests = [
             comparison_request(self._prompts.comparison(q), self._mode, q.replicate) for q in questions
         ]
-        return [
-            ComparisonAnswer("invalid" if one.value is None else one.value, one.tries)
-            for one in self._asker.ask(requests, choice_of, may_wait=may_wait)
-        ]
+        settled = self._asker.ask(requests, choice_of, may_wait=may_wait)
+        return [ComparisonAnswer(one.value or "invalid", one.tries) for one in settled]
 
     def extract_patiently(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
         """As `extract`, through the provider's batch endpoint where the judge has leave to use it."""

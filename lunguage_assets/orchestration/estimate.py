@@ -17,7 +17,7 @@ import pandas as pd
 
 from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.corpus.texts.receiving import receive
-from lunguage_assets.current.plan import STEPS_OF_JOB, Request, Stage, plan
+from lunguage_assets.current.plan import STEPS_OF_JOB, Stage, Wanted, plan
 from lunguage_assets.current.recipes import RECIPES
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.fit.pairs import collect_pairs, sentence_key
@@ -67,7 +67,7 @@ def estimate_run(
 
     Args:
         home: need not exist.
-        registration: of the batch or batches, as `Home.examine` or `examine_all` returns it.
+        registration: of the batch or batches, as `Home.examine` returns them.
         ranker: `panel` or one judge.
         rebuild: as with `--rebuild-ranking`.
         environ: where the addresses of own servers are read; None: of this process.
@@ -118,7 +118,7 @@ class _Rehearsal:
 
     def execute(self, rebuild: bool) -> None:
         """Make what a run would make of the explicit half."""
-        stages = plan(self.home.standings(), Request(self.ranker, rebuild=rebuild))
+        stages = plan(self.home.standings(), Wanted(self.ranker, rebuild=rebuild))
         partitions = build_partitions(self.configuration)
         assets = [
             *edited_assets(partitions),

@@ -235,18 +235,14 @@ class Spending:
         if now - self._last.get(progress.judge, -LOG_EVERY_S) >= LOG_EVERY_S:
             self._last[progress.judge] = now
             self._log.info(
-                next(
-                    standing.line()
-                    for standing in self._meter.standings()
-                    if standing.judge == progress.judge
-                )
+                next(standing.line() for standing in self._meter.totals() if standing.judge == progress.judge)
             )
 
     def metadata(self) -> dict[str, Any]:
         """Calls, ledger hits, failures, tokens and US dollars of this materialization, in all and per
         language model.
         """
-        standings = sorted(self._meter.standings(), key=lambda standing: standing.judge)
+        standings = sorted(self._meter.totals(), key=lambda standing: standing.judge)
         if not standings:
             return {}
         for standing in standings:

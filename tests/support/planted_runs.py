@@ -3,8 +3,9 @@ arguments, environment, crash}.
 
 Prints nothing itself; what a command shows, with everything that Python logs, goes to NAME.out beside the
 scenarios, its exit status to NAME.status. `crash` names functions, as module:function, that burst with the
-planted words in their message, cause and context; `files` are written for the time of the command, and `copy`
-names a home that is copied before, and to where. Pictures are blank: nobody searches them.
+planted words in their message, cause and context; `idle` names functions that find nothing; `files` are
+written for the time of the command, and `copy` names a home that is copied before, and to where. Pictures
+are blank: nobody searches them.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import logging
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -35,11 +36,15 @@ def burst(*_: Any, **__: Any) -> Any:
         ) from error
 
 
-def crashing(places: list[str]) -> ExitStack:
+def nothing(*_: Any, **__: Any) -> list[Any]:
+    return []
+
+
+def replaced(places: list[str], by: Callable[..., Any]) -> ExitStack:
     stack = ExitStack()
     for place in places:
         module, name = place.split(":")
-        stack.enter_context(mock.patch.object(importlib.import_module(module), name, burst))
+        stack.enter_context(mock.patch.object(importlib.import_module(module), name, by))
     return stack
 
 
@@ -80,7 +85,8 @@ def run(scenario: dict[str, Any], folder: Path) -> None:
         mock.patch.dict(os.environ, environment | scenario["environment"], clear=True),
         mock.patch.object(sys, "argv", ["lunguage", *scenario["arguments"]]),
         shown_in(folder / f"{scenario['name']}.out"),
-        crashing(scenario["crash"]),
+        replaced(scenario["crash"], burst),
+        replaced(scenario.get("idle", []), nothing),
         blank_pictures(),
     ):
         try:

@@ -25,12 +25,16 @@ from lunguage_assets.orchestration.assets.edited import edited_deps
 from lunguage_assets.orchestration.metadata import sample_rows, table_options
 from lunguage_assets.orchestration.partitions import Partitions, store_keys
 from lunguage_assets.orchestration.resources import HomeResource
-from lunguage_assets.orchestration.runs.pools import JUDGES_POOL
 from lunguage_assets.orchestration.withheld import plain_failures
 from lunguage_assets.settings import DataClass
 from lunguage_assets.tables import TABLES
 
 Compute = Callable[..., Iterator[dg.Output | dg.AssetCheckResult]]
+
+JUDGES_POOL = "judges"
+"""Pool of the steps that ask judges. A budget holds, and a model in the process is loaded, by process: of the
+runs in the queue one at a time asks, unless dagster.yaml is told otherwise.
+"""
 
 
 def step_asset(
@@ -98,9 +102,9 @@ def _recorded(step: str, recipe: Recipe, compute: Compute) -> Compute:
         keys = store_keys(context.partition_key, recipe.dimensions)
         with plain_failures():
             now = home.standings()
-            for table, place in now.places(step, keys):
-                if table in side:
-                    read[table] = stored_table(home.home, table, place)
+            for wanted, place in now.inputs(step, keys):
+                if wanted.table in side:
+                    read[wanted.table] = stored_table(home.home, wanted.table, place)
             made_of = now.made_of(step, keys, by_keys(recipe, read))
             corpus = home.home.corpus()
             data_class = corpus.data_class if corpus is not None else None
