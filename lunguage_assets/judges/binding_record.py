@@ -51,15 +51,13 @@ def bound_to(slot: JudgeSlot) -> dict[str, Any]:
     """
     if not isinstance(slot, ModelSlot):
         return {"provider": slot.provider}
-    blank = Request("compare", Prompt("", ""), slot.mode)
-    binding = slot.binding
-    said = {
+    return {
         "provider": slot.provider,
         "model": slot.model,
         "mode": slot.mode,
-        "parameters": dict(binding.parameters),
+        "parameters": dict(slot.binding.parameters),
+        "sha256": request_key(slot.binding, Request("compare", Prompt("", ""), slot.mode)),
     }
-    return said | {"sha256": request_key(binding, blank)}
 
 
 class BindingRecord:
@@ -94,10 +92,8 @@ class BindingRecord:
                 fcntl.flock(lock, fcntl.LOCK_EX)
                 present = self._read()
                 if key not in present:
-                    replace_text(
-                        self._file,
-                        json.dumps(present | {key: bound_to(slot)}, indent=2, sort_keys=True) + "\n",
-                    )
+                    bound = json.dumps(present | {key: bound_to(slot)}, indent=2, sort_keys=True)
+                    replace_text(self._file, f"{bound}\n")
         self.require(key, slot)
 
     def _read(self) -> dict[str, Any]:
@@ -113,22 +109,15 @@ class BindingRecord:
             ) from None
 
     def _difference(self, key: str, present: Any, wanted: dict[str, Any]) -> str | None:
-        if present == wanted or (
-            isinstance(present, dict) and "sha256" in wanted and present.get("sha256") == wanted["sha256"]
-        ):
-            return None
         before = present if isinstance(present, dict) else {}
-        differing = [
-            name
-            for name in ("provider", "model", "mode", "parameters")
-            if before.get(name) != wanted.get(name)
-        ]
-        name = differing[0] if differing else "binding"
+        if before == wanted or ("sha256" in wanted and before.get("sha256") == wanted["sha256"]):
+            return None
+        names = ("provider", "model", "mode", "parameters")
+        name = next((one for one in names if before.get(one) != wanted.get(one)), "binding")
         return (
             f"{self._file}: in this home judge {key!r} stands for {name} {_shown(before, name)}, "
-            f"and its answers are in use; found {name}"
-            f" {_shown(wanted, name)} under the same key. Give the changed judge a new key in the "
-            "judges file, or use another home."
+            f"and its answers are in use; found {name} {_shown(wanted, name)} under the same key. "
+            "Give the changed judge a new key in the judges file, or use another home."
         )
 
 

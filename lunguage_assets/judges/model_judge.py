@@ -10,6 +10,7 @@ from typing import cast
 
 from lunguage_assets.judges.asker import AskedModel, model_identity
 from lunguage_assets.judges.asking.answers import parse_label, parse_phrase_list
+from lunguage_assets.judges.asking.round import Settled
 from lunguage_assets.judges.ledger.attempts import request_key
 from lunguage_assets.judges.prompts import LABELS, Prompts, comparison_request, extraction_request
 from lunguage_assets.judges.protocol import (
@@ -54,7 +55,7 @@ class ModelJudge(AskedModel[Prompts]):
         requests = [
             comparison_request(self._prompts.comparison(q), self._mode, q.replicate) for q in questions
         ]
-        settled = self._asker.ask(requests, choice_of, may_wait=may_wait)
+        settled: list[Settled[Choice]] = self._asker.ask(requests, choice_of, may_wait=may_wait)
         return [ComparisonAnswer(one.value or "invalid", one.tries) for one in settled]
 
     def extract_patiently(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
