@@ -24,7 +24,6 @@ from lunguage_assets.judges.protocol import (
     ExtractionQuestion,
     Interruptible,
     Judge,
-    Patient,
 )
 from lunguage_assets.judges.requests import Prompt, Request
 from lunguage_assets.judges.slots import JudgeSlot, ModelSlot
@@ -41,7 +40,6 @@ class Keyed(Protocol):
 
 
 Asked = TypeVar("Asked", bound=Keyed)
-Question = TypeVar("Question")
 Answer = TypeVar("Answer")
 
 
@@ -146,11 +144,9 @@ class Bound(Generic[Asked]):
         if isinstance(self.asked, Interruptible):
             self.asked.interrupt()
 
-    def _answered(
-        self, ask: Callable[[Sequence[Question]], list[Answer]], questions: Sequence[Question]
-    ) -> list[Answer]:
+    def _answered(self, ask: Callable[[], list[Answer]]) -> list[Answer]:
         self._record.require(self.key, self._slot)
-        answers = ask(questions)
+        answers = ask()
         self._record.claim(self.key, self._slot)
         return answers
 
@@ -158,26 +154,18 @@ class Bound(Generic[Asked]):
 class BoundJudge(Bound[Judge]):
     """A judge whose key is claimed when its first answers come."""
 
-    def extract(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
+    def extract(
+        self, questions: Sequence[ExtractionQuestion], *, may_wait: bool = False
+    ) -> list[ExtractionAnswer]:
         """As the judge itself.
 
         Raises:
             ConfigurationError: the key stands for another judge in this home; nothing was asked.
         """
-        return self._answered(self.asked.extract, questions)
+        return self._answered(lambda: self.asked.extract(questions, may_wait=may_wait))
 
-    def compare(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
+    def compare(
+        self, questions: Sequence[ComparisonQuestion], *, may_wait: bool = False
+    ) -> list[ComparisonAnswer]:
         """As the judge itself; errors as of `extract`."""
-        return self._answered(self.asked.compare, questions)
-
-    def extract_patiently(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
-        """As the judge itself, if it can wait, else at once; errors as of `extract`."""
-        return self._answered(
-            self.asked.extract_patiently if isinstance(self.asked, Patient) else self.asked.extract, questions
-        )
-
-    def compare_patiently(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
-        """As the judge itself, if it can wait, else at once; errors as of `extract`."""
-        return self._answered(
-            self.asked.compare_patiently if isinstance(self.asked, Patient) else self.asked.compare, questions
-        )
+        return self._answered(lambda: self.asked.compare(questions, may_wait=may_wait))

@@ -58,14 +58,6 @@ class ModelJudge(AskedModel[Prompts]):
         settled: list[Settled[Choice]] = self._asker.ask(requests, choice_of, may_wait=may_wait)
         return [ComparisonAnswer(one.value or "invalid", one.tries) for one in settled]
 
-    def extract_patiently(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
-        """As `extract`, through the provider's batch endpoint where the judge has leave to use it."""
-        return self.extract(questions, may_wait=True)
-
-    def compare_patiently(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
-        """As `compare`, through the provider's batch endpoint where the judge has leave to use it."""
-        return self.compare(questions, may_wait=True)
-
 
 def choice_of(text: str) -> Choice | None:
     """The sentence that an answer chooses; None: it cannot be read."""

@@ -25,5 +25,5 @@ if __name__ == "__main__":
     place, url, wire, count, *when = sys.argv[1:]
     if when == ["after"]:
         Submissions.submitted = _die  # type: ignore[method-assign,assignment]
-    answers = judge_of(wire, url, Ledger.open(place)).compare_patiently(pairs(int(count)))
+    answers = judge_of(wire, url, Ledger.open(place)).compare(pairs(int(count)), may_wait=True)
     print(" ".join(answer.answer for answer in answers))

@@ -98,21 +98,18 @@ class Script:
 
 def noted_by(script: Script) -> type[RehearsalJudge]:
     class Noting(RehearsalJudge):
-        def extract(self, questions: Sequence[ExtractionQuestion]) -> list[ExtractionAnswer]:
-            answers = super().extract(questions)
+        def extract(
+            self, questions: Sequence[ExtractionQuestion], *, may_wait: bool = False
+        ) -> list[ExtractionAnswer]:
+            answers = super().extract(questions, may_wait=may_wait)
             for q, said in zip(questions, answers, strict=True):
                 script.note(self.key, q.finding, q.sentence, 0, json.dumps(said.phrases))
             return answers
 
-        def compare(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
-            return self._noted(questions, super().compare(questions))
-
-        def compare_patiently(self, questions: Sequence[ComparisonQuestion]) -> list[ComparisonAnswer]:
-            return self._noted(questions, super().compare_patiently(questions))
-
-        def _noted(
-            self, questions: Sequence[ComparisonQuestion], answers: list[ComparisonAnswer]
+        def compare(
+            self, questions: Sequence[ComparisonQuestion], *, may_wait: bool = False
         ) -> list[ComparisonAnswer]:
+            answers = super().compare(questions, may_wait=may_wait)
             for q, said in zip(questions, answers, strict=True):
                 script.note(self.key, q.sentence_1, q.sentence_2, q.replicate, said.answer)
             return answers
@@ -377,9 +374,9 @@ def test_a_question_asked_again_is_counted_once_as_it_is_paid_once() -> None:
     slot = ModelSlot(provider="openai-compatible", model="any", base_url="http://localhost/v1")
     judge = RehearsalJudge("one", slot, load_prompts())
     question = ComparisonQuestion("Perhaps <finding>.", "Surely  <finding>.")
-    judge.compare_patiently(
-        [question, question, ComparisonQuestion("Perhaps <finding>.", "Surely <finding>.")]
-    )  # white space is not in the prompt
+    # white space is not in the prompt
+    same = ComparisonQuestion("Perhaps <finding>.", "Surely <finding>.")
+    judge.compare([question, question, same], may_wait=True)
     judge.compare([question, ComparisonQuestion("Perhaps <finding>.", "Surely <finding>.", replicate=1)])
     first, second = judge.tallies["comparison_matches"], judge.tallies["fitted_probabilities"]
     assert (first.questions, first.hits, first.open) == (1, 0, 1)
