@@ -39,10 +39,6 @@ RULES: Mapping[str, Callable[[str], Judge]] = MappingProxyType(
 """Provider -> how to make a rule-based judge of that provider under a key."""
 
 
-def _today() -> date:
-    return datetime.now(UTC).date()
-
-
 @dataclass(frozen=True)
 class Surroundings:
     """What a judge needs of the run that it is part of.
@@ -62,7 +58,7 @@ class Surroundings:
     budget: Budget | None = None
     prompts: Path | None = None
     progress: Callable[[Progress], None] | None = None
-    today: Callable[[], date] = field(default=_today)
+    today: Callable[[], date] = lambda: datetime.now(UTC).date()
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
 
 
@@ -75,7 +71,6 @@ def open_judge(key: str, configuration: JudgesConfiguration, surroundings: Surro
     slot = configuration.judges.get(key)
     if not isinstance(slot, ModelSlot):
         return make_judge(key, configuration)
-
     return ModelJudge(open_asker(key, slot, surroundings), load_prompts(surroundings.prompts), slot.mode)
 
 
@@ -136,12 +131,8 @@ class DeferredProvider:
     """
 
     def __init__(self, binding: ModelBinding, make: Callable[[], Provider]) -> None:
-        self._binding, self._make = binding, make
+        self.binding, self._make = binding, make
         self._made: Provider | None = None
-
-    @property
-    def binding(self) -> ModelBinding:
-        return self._binding
 
     async def answer(self, request: Request) -> Reply:
         """One attempt, no retry.
