@@ -54,7 +54,7 @@ def runner(undeclared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         (TableStore, "create_io_manager"),
         (HomeResource, "create_resource"),
         (Home, "delivery"),
-        (ParquetTables, "dump_to_path"),
+        (ParquetTables, "handle_output"),
     ],
     ids=["while its store is opened", "while its home is opened", "in a step", "while a table is stored"],
 )
