@@ -1,4 +1,4 @@
-"""The `lunguage` command as a user meets it, in this process; pictures are blank unless they are asked for."""
+"""The `lunguage` command as a user meets it, in this process; pictures are blank unless asked for."""
 
 from __future__ import annotations
 
