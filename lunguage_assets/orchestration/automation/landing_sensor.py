@@ -45,7 +45,6 @@ def landing_sensor(
     status = dg.DefaultSensorStatus.RUNNING if landing_url(home, settings) else dg.DefaultSensorStatus.STOPPED
 
     @dg.sensor(
-        name="landing",
         jobs=jobs,
         minimum_interval_seconds=settings.interval_s,
         default_status=status,
