@@ -95,7 +95,8 @@ def run(
         runner = runner_of(chosen.resource(out), instance, processes)
         summary = runner.run(wanted, progress=display.stage, stages=stages)
     spent = display.spent()
-    print_run(folder, place, summary, spent, chosen.lost_answers() if spent else 0)
+    ledger = chosen.paid_answers() if spent else None
+    print_run(folder, place, summary, spent, ledger.lost() if ledger is not None else 0)
     require_checks(summary)
 
 
