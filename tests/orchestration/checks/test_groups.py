@@ -220,6 +220,11 @@ def test_the_nightly_looks_run_by_themselves_only_where_automation_does(tmp_path
             nightly = [found for found in schedules if found.name.startswith("nightly_quality")]
             assert {found.job_name for found in nightly} == set(QUALITY)
             assert {found.default_status.value for found in nightly} == {status}
+    with (
+        dg.DagsterInstance.local_temp(str(tmp_path)) as instance,
+        dg.build_schedule_context(instance) as context,
+    ):
+        assert nightly[0].evaluate_tick(context).run_requests == [], "nothing was made"
 
 
 def test_a_ranking_that_its_matches_do_not_give_fails_the_comparison_with_the_package(
