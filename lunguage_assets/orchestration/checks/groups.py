@@ -115,8 +115,8 @@ def quality_schedules(settings: AutomationSettings) -> list[dg.ScheduleDefinitio
     ]
 
 
-def _nightly(job: str, context: dg.ScheduleEvaluationContext) -> list[dg.RunRequest]:
-    return list(looks_due(context.instance, job, checks_of(job)))
+def _nightly(job: str, context: dg.ScheduleEvaluationContext) -> Iterator[dg.RunRequest]:
+    yield from looks_due(context.instance, job, checks_of(job))
 
 
 def looks_due(
