@@ -14,8 +14,9 @@ from functools import lru_cache
 import pandas as pd
 
 from lunguage_assets.corpus.vocabulary import Vocabulary
+from lunguage_assets.explicit.fit.anchors import published_anchors
 from lunguage_assets.explicit.fit.fitting import fit_pairs
-from lunguage_assets.explicit.fit.probability import Anchor, load_anchors
+from lunguage_assets.explicit.fit.probability import Anchor
 from lunguage_assets.explicit.hedges.hedging import hedge_phrases
 from lunguage_assets.explicit.hedges.vocabulary import hedge_vocabulary
 from lunguage_assets.explicit.rating.ranking import reference_ranking
@@ -75,7 +76,7 @@ class Method:
         hedges = hedge_phrases(findings, self.extractor)
         fitted = fit_pairs(
             findings, hedges, self.phrases, self.ranking, self.panel, self.anchors, self.settings.explicit
-        )
+        ).probabilities
         merged = deduplicate(findings, fitted, self.embedder, self.blacklist, self.settings.implicit)
         expansion = expand(merged, self.dictionary, self.vocabulary)
         version = str(self.ranking["ranking_version"].iloc[0])
@@ -95,7 +96,7 @@ def bundled_method() -> Method:
     """
     packaged = load_settings()
     settings = packaged.model_copy(
-        update={"explicit": packaged.explicit.model_copy(update={"ruler": "published"})}
+        update={"explicit": packaged.explicit.model_copy(update={"ruler": "published", "fit_log": False})}
     )
     vocabulary = Vocabulary.from_terms(TERMS.frame())
     judges: dict[str, Judge] = {
@@ -113,7 +114,7 @@ def bundled_method() -> Method:
         panel,
         phrases,
         reference_ranking(phrases, nothing_played, settings.explicit, identities),
-        load_anchors(),
+        published_anchors(),
         LexicalEmbedder(vocabulary),
         load_blacklist(),
         load_dictionary(None, vocabulary),

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from lunguage_assets.corpus.side_files import read_patients
-from lunguage_assets.corpus.texts.reading import Survey, survey
+from lunguage_assets.corpus.texts.reading import SourceParts, survey
 from lunguage_assets.corpus.texts.source import (
     ACCEPTED,
     TextSource,
@@ -117,9 +117,7 @@ def find_delivery(place: Path) -> Delivery:
             "findings, or raw reports in one form",
             "Remove all but the one to use, or lay them into folders of their own.",
         )
-    if findings is None:
-        return files.delivery(None, sources[0])
-    return files.delivery(findings, None)
+    return files.delivery(findings, sources[0] if sources else None)
 
 
 class _Files:
@@ -198,7 +196,9 @@ def require_whole_files(delivery: Delivery) -> None:
             require_whole(path)
 
 
-def in_parts(delivery: Delivery, most: int | None = None) -> tuple[list[tuple[Delivery, str]], Survey | None]:
+def in_parts(
+    delivery: Delivery, most: int | None = None
+) -> tuple[list[tuple[Delivery, str]], SourceParts | None]:
     """The delivery in parts of `most` raw reports, each with its content hash; and which report is in which.
 
     Findings are one part, as are no more raw reports than that. All reports of a patient are in one.

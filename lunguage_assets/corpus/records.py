@@ -19,6 +19,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -27,7 +28,7 @@ import pyarrow.parquet as pq
 
 from lunguage_assets.corpus.columns import folded_name
 from lunguage_assets.corpus.unpacking import Unpacked, require_size
-from lunguage_assets.errors import InputError
+from lunguage_assets.errors import InputError, damaged
 
 LINES_PER_RECORD = 20_000
 """A record of more physical lines has an unclosed quote: the longest report is a few hundred lines."""
@@ -95,7 +96,7 @@ def read_records(
         raise InputError(
             path.name, "a header line and no data row", "at least one data row", "Deliver the complete file."
         )
-    return header, _chained(head, records)
+    return header, chain([head], records)
 
 
 def read_header(path: Path) -> list[str]:
@@ -109,11 +110,6 @@ def read_header(path: Path) -> list[str]:
 
 def _is_parquet(path: Path) -> bool:
     return path.name.lower().endswith(".parquet")
-
-
-def _chained(head: Record, rest: Iterator[Record]) -> Iterator[Record]:
-    yield head
-    yield from rest
 
 
 def _header(lines: _Lines, file: str) -> list[str]:
@@ -199,12 +195,7 @@ class _Lines:
         try:
             line = self._returned.popleft() if self._returned else self._text.readline(_LINE_LIMIT)
         except (OSError, EOFError, zlib.error) as error:
-            raise InputError(
-                self._file,
-                f"a file that cannot be unpacked ({type(error).__name__})",
-                "a whole file",
-                "Deliver it again.",
-            ) from None
+            raise damaged(self._file, "a file that cannot be unpacked", error, "a whole file") from None
         if not line:
             raise StopIteration
         if self.taken and self.start is not None and self.start.match(line):
@@ -352,11 +343,6 @@ def _parquet_records(path: Path) -> tuple[list[str], Iterator[Record]]:
                     number += 1
                     yield Record(number, ["" if value is None else str(value) for value in values])
         except (pa.ArrowInvalid, OSError) as error:
-            raise InputError(
-                path.name,
-                f"damaged data ({type(error).__name__})",
-                "a whole Parquet file",
-                "Deliver it again.",
-            ) from None
+            raise damaged(path.name, "damaged data", error, "a whole Parquet file") from None
 
     return header, records()

@@ -71,7 +71,7 @@ class Stage:
 
 
 @dataclass(frozen=True)
-class Request:
+class Wanted:
     """What somebody wants to be there.
 
     Args:
@@ -89,7 +89,7 @@ class Request:
     release: Path | None = None
 
 
-def plan(standings: Standings, wanted: Request) -> list[Stage]:
+def plan(standings: Standings, wanted: Wanted) -> list[Stage]:
     """The stages, upstream first; none when everything is current.
 
     Raises:
@@ -101,7 +101,7 @@ def plan(standings: Standings, wanted: Request) -> list[Stage]:
 class _Planning:
     """One look at the standings, and which steps are going to be made."""
 
-    def __init__(self, standings: Standings, wanted: Request) -> None:
+    def __init__(self, standings: Standings, wanted: Wanted) -> None:
         self._now, self._wanted, self._judges = standings, wanted, standings.judges
         self._to_make: set[tuple[str, Keys]] = set()
         self._batches = _chosen(standings, wanted.batches)

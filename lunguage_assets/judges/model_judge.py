@@ -10,8 +10,7 @@ from typing import Protocol, TypeVar, cast
 
 from lunguage_assets.judges.asker import AskedModel, model_identity
 from lunguage_assets.judges.asking.answers import parse_label, parse_phrase_list
-from lunguage_assets.judges.asking.engine import Settled
-from lunguage_assets.judges.asking.recording import Parse
+from lunguage_assets.judges.asking.round import Parse, Settled
 from lunguage_assets.judges.ledger.attempts import request_key
 from lunguage_assets.judges.prompts import LABELS, Prompts, comparison_request, extraction_request
 from lunguage_assets.judges.protocol import (

@@ -17,7 +17,7 @@ import pandas as pd
 
 from lunguage_assets.corpus.intake import take_in
 from lunguage_assets.corpus.texts.receiving import receive
-from lunguage_assets.current.plan import STEPS_OF_JOB, Request, plan
+from lunguage_assets.current.plan import STEPS_OF_JOB, Wanted, plan
 from lunguage_assets.explicit.fit.pairs import collect_pairs, sentence_key
 from lunguage_assets.home.home import Registration
 from lunguage_assets.home.store import partition_path, publish_table, read_table
@@ -61,7 +61,7 @@ def estimate_run(
 
     Args:
         home: need not exist.
-        registration: of the batch or batches, as `Home.examine` or `examine_all` returns it.
+        registration: of the batch or batches, as `Home.examine` returns them.
         ranker: `panel` or one judge.
         rebuild: as with `--rebuild-ranking`.
         environ: where the addresses of own servers are read; None: of this process.
@@ -104,7 +104,7 @@ class _Rehearsal:
         """Make what a run would make of the explicit half."""
         accept_previews()
         place, log = self.home.home.tables, logging.getLogger(__name__)
-        for stage in plan(self.home.standings(), Request(self.ranker, rebuild=rebuild)):
+        for stage in plan(self.home.standings(), Wanted(self.ranker, rebuild=rebuild)):
             for step in STEPS_OF_JOB[stage.job]:
                 if step not in STEPS:
                     continue

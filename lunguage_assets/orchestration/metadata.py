@@ -288,14 +288,15 @@ class Spending:
         now = self._clock()
         if now - self._last.get(progress.judge, -LOG_EVERY_S) >= LOG_EVERY_S:
             self._last[progress.judge] = now
-            (standing,) = (one for one in self._meter.standings() if one.judge == progress.judge)
-            self._log.info(standing.line())
+            self._log.info(
+                next(standing.line() for standing in self._meter.totals() if standing.judge == progress.judge)
+            )
 
     def metadata(self) -> dict[str, Any]:
         """Calls, ledger hits, failures, tokens and US dollars of this materialization, in all and per
         language model.
         """
-        standings = sorted(self._meter.standings(), key=lambda standing: standing.judge)
+        standings = sorted(self._meter.totals(), key=lambda standing: standing.judge)
         if not standings:
             return {}
         for standing in standings:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 import pyarrow.parquet as pq
+from pandas.api.types import is_list_like
 
 from lunguage_assets.tables.schema import Table
 
@@ -42,6 +43,7 @@ def growing_parquet(table: Table, path: Path) -> Iterator[Append]:
 
 
 def flat(frame: pd.DataFrame) -> pd.DataFrame:
-    """Lists joined by '; ', for a CSV."""
-    lists = [name for name in frame.columns if frame[name].dtype == object]
-    return frame.assign(**{name: ["; ".join(values) for values in frame[name]] for name in lists})
+    """Lists joined by '; ', for a CSV; counts of which only a bound is said stay."""
+    mixed = [name for name in frame.columns if frame[name].dtype == object]
+    joined = {name: ["; ".join(v) if is_list_like(v) else v for v in frame[name]] for name in mixed}
+    return frame.assign(**joined)

@@ -14,7 +14,7 @@ from small_release import Made
 from lunguage_assets.release.bundle.bundle import write_bundle
 from lunguage_assets.release.explain.explain import IN_RESULT, Passage, RowStory, StudyStory
 from lunguage_assets.release.explain.explain_html import story_page
-from lunguage_assets.release.explain.marks import Marked
+from lunguage_assets.release.explain.marks import MarkedPiece
 
 pytestmark = [pytest.mark.ui, pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")]
 
@@ -56,8 +56,8 @@ def test_the_page_of_a_study_fits_and_says_why_where_one_points(
         "s1:1", 1, "nodule: tentatively present (tp)", IN_RESULT, (believed,), "open", (0.3, 0.6, 0.8)
     )
     text = (
-        Marked("A " + "very " * 80 + "likely ", "plain"),
-        Marked("nodule", "finding", "open", (1,), row.in_short),
+        MarkedPiece("A " + "very " * 80 + "likely ", "plain"),
+        MarkedPiece("nodule", "finding", "open", (1,), row.in_short),
     )
     story = StudyStory("s1", (Passage("made with", ("f" * 120,)),), (row,), text)
     file = tmp_path / "study.html"

@@ -14,7 +14,7 @@ from lunguage_assets.structuring.rules.structurer import RuleStructurer
 
 @pytest.fixture(scope="module")
 def comparison() -> Comparison:
-    return compare(synthetic_studies(200, 13, "varied"), RuleStructurer.bundled())
+    return compare(synthetic_studies(200, 13, "varied"), RuleStructurer())
 
 
 def test_every_sentence_is_found_in_the_text(comparison: Comparison) -> None:

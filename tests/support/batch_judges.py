@@ -14,7 +14,7 @@ from loopback_batches import Fate
 
 from lunguage_assets.judges.asker import Asker
 from lunguage_assets.judges.batches import batches_of
-from lunguage_assets.judges.batches.batching import Batching
+from lunguage_assets.judges.batches.batch_watch import Batching
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.model_judge import ModelJudge
 from lunguage_assets.judges.prompts import load_prompts

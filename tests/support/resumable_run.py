@@ -12,6 +12,7 @@ from fake_model import FakeModel, questions, read_label
 
 from lunguage_assets.judges.asking.engine import ask
 from lunguage_assets.judges.asking.limiter import Limiter
+from lunguage_assets.judges.asking.round import Asking
 from lunguage_assets.judges.ledger.ledger import Ledger
 from lunguage_assets.judges.slots import Limits
 
@@ -20,4 +21,4 @@ if __name__ == "__main__":
     model = FakeModel(0.1, latency=float(latency), log=Path(log))
     limiter = Limiter(Limits(in_flight=int(in_flight), backoff_s=0.001))
     ledger = Ledger.open(place, lease_s=0.5)
-    asyncio.run(ask(questions(2000), model, ledger, limiter, None, read_label, judge="one"))
+    asyncio.run(ask(questions(2000), model, Asking("one", ledger, limiter), read_label))

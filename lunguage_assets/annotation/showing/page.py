@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from lunguage_assets.annotation.showing.shown import ShownReport, ShownRow
 from lunguage_assets.data_files import page_template
-from lunguage_assets.release.explain.marks import COLOURS, FINDING, OUTSIDE, SILENT, Marked, Piece
+from lunguage_assets.release.explain.marks import COLOURS, FINDING, OUTSIDE, SILENT, MarkedPiece, Piece
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'"
 """Content security policy of a page that only shows."""
@@ -53,11 +53,11 @@ def read_page(reports: Sequence[ShownReport], asked: Asked | None = None, policy
     )
 
 
-def _marked(report: ShownReport) -> Iterator[Marked]:
+def _marked(report: ShownReport) -> Iterator[MarkedPiece]:
     rows = report.by_id
     for piece in report.pieces:
         read = [rows[own] for own in piece.rows]
-        yield Marked(
+        yield MarkedPiece(
             piece.text,
             piece.kind,
             read[0].tone if read else "",

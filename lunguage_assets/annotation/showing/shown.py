@@ -18,7 +18,7 @@ from lunguage_assets.corpus.reasons import NOTES
 from lunguage_assets.explicit.fit.anchors import chosen_anchors
 from lunguage_assets.explicit.fit.readers import ReaderSpread, reader_range
 from lunguage_assets.release.explain.explain_wording import RULES, SECTIONS, STATUSES
-from lunguage_assets.release.explain.marks import OUT, PAST, Piece, Sentence, Span, pieces, tone_of
+from lunguage_assets.release.explain.marks import OUT, PAST, Piece, ReadSentence, ReadSpan, pieces, tone_of
 from lunguage_assets.tables import ATTRIBUTES
 
 NO_VIEWS = (
@@ -137,10 +137,10 @@ def _by_report(frame: pd.DataFrame) -> dict[str, list[_Record]]:
 
 def _shown(report: Mapping[Any, Any], parts: Mapping[str, list[_Record]]) -> ShownReport:
     sentences = [
-        Sentence(s["section"], s["sent_idx"], s["begin"], s["end"], s["account"], s["reason"])
+        ReadSentence(s["section"], s["sent_idx"], s["begin"], s["end"], s["account"], s["reason"])
         for s in parts["sentences"]
     ]
-    spans = [Span(s["finding_id"], s["column"], s["begin"], s["end"]) for s in parts["spans"]]
+    spans = [ReadSpan(s["finding_id"], s["column"], s["begin"], s["end"]) for s in parts["spans"]]
     rows = _Rows(parts)
     remarks = [NOTES[note] for note in report["notes"] if note != "unknown-view"]
     if not report["view_information"] and any(r["match_reason"] == "unknown view" for r in parts["findings"]):

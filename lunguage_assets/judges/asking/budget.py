@@ -8,10 +8,11 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from lunguage_assets.errors import ConfigurationError, LunguageError
 from lunguage_assets.judges.requests import ModelBinding, Prompt, Reply
+from lunguage_assets.judges.slots import Price
 
 _FRAME_TOKENS = 32
 """Tokens that roles, separators and a constrained answer's schema add to a short prompt."""
@@ -28,13 +29,7 @@ class BudgetExceeded(LunguageError):
     """
 
 
-class Pricing(Protocol):
-    """US dollars for billed tokens; the output's include reasoning."""
-
-    def cost(self, input_tokens: int, output_tokens: int, /) -> float: ...
-
-
-def cost(reply: Reply, price: Pricing | None) -> float | None:
+def cost(reply: Reply, price: Price | None) -> float | None:
     """US dollars of a reply, None without a price or a token count. `output_tokens` already includes
     reasoning.
     """
@@ -74,17 +69,12 @@ def output_limit(binding: ModelBinding) -> int | None:
 
 
 def _output_limit(parameters: Mapping[str, Any]) -> int | None:
-    found = [
-        value
+    limits = [
+        _output_limit(value) if isinstance(value, Mapping) else value
         for name, value in parameters.items()
-        if name in _OUTPUT_LIMITS and isinstance(value, int) and not isinstance(value, bool)
+        if isinstance(value, Mapping) or (name in _OUTPUT_LIMITS and type(value) is int)
     ]
-    nested = [
-        limit
-        for value in parameters.values()
-        if isinstance(value, Mapping) and (limit := _output_limit(value)) is not None
-    ]
-    return max(found + nested, default=None)
+    return max((limit for limit in limits if limit is not None), default=None)
 
 
 class Reservation:

@@ -23,7 +23,7 @@ from lunguage_assets.orchestration.metadata import picture, rows_table
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.pictures.heat_maps import agreement_heat_map, correlation_heat_map, expert_heat_map
 from lunguage_assets.pictures.plots import robustness_plot, validation_curves, validation_spread
-from lunguage_assets.tables.agreement import EXPERT_AGREEMENT
+from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
 
 _SHOWN = ("measure", "coding", "first", "second", "value", "low", "high", "n", "left_out")
 

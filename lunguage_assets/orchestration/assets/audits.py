@@ -29,7 +29,7 @@ from lunguage_assets.pictures.course_bars import course_bars
 from lunguage_assets.release.bundle.newest import NewestStudies, Tables
 from lunguage_assets.release.labels.labels import study_labels
 from lunguage_assets.release.outcomes.audited import audited_labels, implied_cells
-from lunguage_assets.release.outcomes.calibrating import Judged, Readers, judged
+from lunguage_assets.release.outcomes.calibrating import LabelOutcomes, Readers, label_outcomes
 from lunguage_assets.release.outcomes.calibrating import calibration as held_against_outcomes
 from lunguage_assets.release.outcomes.files import read_outcomes
 from lunguage_assets.tables import CALIBRATION, FITTED_PROBABILITIES, TERMS
@@ -83,7 +83,7 @@ def calibration(home: HomeResource, keys: Keys) -> Made:
     listed = load_label_list()
     outcomes = read_outcomes(home.home.outcomes, listed)
     with _newest(home, *keys) as (studies, _):
-        found = _judged(studies, listed, outcomes)
+        found = _label_outcomes(studies, listed, outcomes)
     frame = held_against_outcomes(found, Readers.of(home.anchor_set()))
     yield dg.Output(
         frame,
@@ -126,7 +126,7 @@ def _dictionary(home: HomeResource) -> PathwayDictionary:
     return load_dictionary(home.home.pathways_file, Vocabulary.from_terms(TERMS.frame()))
 
 
-def _judged(studies: NewestStudies, listed: LabelList, outcomes: pd.DataFrame) -> Judged:
+def _label_outcomes(studies: NewestStudies, listed: LabelList, outcomes: pd.DataFrame) -> LabelOutcomes:
     """The labels that have an outcome, over all parts."""
     wanted = set(outcomes["study_id"])
     labels, fitted = [], [FITTED_PROBABILITIES.frame()]
@@ -135,7 +135,9 @@ def _judged(studies: NewestStudies, listed: LabelList, outcomes: pd.DataFrame) -
         labels.append(kept[kept["study_id"].isin(wanted)])
         pairs = part["fitted_probabilities"]
         fitted.append(pairs.loc[pairs["study_id"].isin(wanted), FITTED_PROBABILITIES.names])
-    return judged(pd.concat(labels, ignore_index=True), pd.concat(fitted, ignore_index=True), outcomes)
+    return label_outcomes(
+        pd.concat(labels, ignore_index=True), pd.concat(fitted, ignore_index=True), outcomes
+    )
 
 
 def _labels(part: Tables, listed: LabelList) -> pd.DataFrame:

@@ -11,7 +11,7 @@ from lunguage_assets.current.plan import not_there
 from lunguage_assets.current.standing import Keys
 from lunguage_assets.errors import MethodError
 from lunguage_assets.explicit.analysis.trust.verification import verify_with_package
-from lunguage_assets.explicit.fit.fitting import fit_with_log
+from lunguage_assets.explicit.fit.fitting import fit_pairs
 from lunguage_assets.explicit.hedges.amendments import newest_only
 from lunguage_assets.explicit.hedges.hedging import hedge_phrases as extract_hedge_phrases
 from lunguage_assets.explicit.hedges.hedging import load_corrections, review_queue, unknown_corrections
@@ -154,9 +154,7 @@ def fitting(
     settings, anchors = home.settings.explicit, home.anchors(reference_ranking)
     _same_vocabulary(reference_ranking, hedge_vocabulary, f"reference_ranking[{ranker}]")
     panel = [home.judge(key, spending.note) for key in home.judges.members(ranker)]
-    tables = fit_with_log(
-        findings, hedge_phrases, hedge_vocabulary, reference_ranking, panel, anchors, settings
-    )
+    tables = fit_pairs(findings, hedge_phrases, hedge_vocabulary, reference_ranking, panel, anchors, settings)
     frame = tables.probabilities
     yield dg.Output(
         frame,

@@ -23,7 +23,6 @@ from lunguage_assets.orchestration.io_manager import stored_table
 from lunguage_assets.orchestration.metadata import Spending, counted, sample_rows, table_options
 from lunguage_assets.orchestration.partitions import Partitions, store_keys
 from lunguage_assets.orchestration.resources import HomeResource
-from lunguage_assets.orchestration.runs.pools import JUDGES_POOL
 from lunguage_assets.orchestration.withheld import plain_failures
 from lunguage_assets.tables import TABLES
 
@@ -34,6 +33,11 @@ Frames = Mapping[Keys, pd.DataFrame]
 
 OWN_CHECKS = {"ranking": [VERIFIED]}
 """Step -> checks that it makes itself."""
+
+JUDGES_POOL = "judges"
+"""Pool of the steps that ask judges. A budget holds, and a model in the process is loaded, by process: of the
+runs in the queue one at a time asks, unless dagster.yaml is told otherwise.
+"""
 
 
 def step_asset(step: str, compute: Compute, partitions: Partitions, group: str) -> dg.AssetsDefinition:

@@ -1,6 +1,4 @@
-"""The sensor that notes new versions of what a person edits, so that the UI shows what became stale, and
-why.
-"""
+"""The sensor that notes new versions of what a person edits: the UI then shows what became stale."""
 
 import dagster as dg
 

@@ -14,7 +14,7 @@ import dagster as dg
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.home.home import Home
 from lunguage_assets.landing.entries import QUARANTINE, landing_url, shown
-from lunguage_assets.landing.passes import Outcome, land, uptime
+from lunguage_assets.landing.passes import PassReport, land, uptime
 from lunguage_assets.landing.record import LandedBatch, load_record
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
 from lunguage_assets.orchestration.withheld import plain_failures
@@ -110,7 +110,7 @@ def run_request(batch: LandedBatch, job: str = INGEST) -> dg.RunRequest:
     )
 
 
-def _tell(context: dg.SensorEvaluationContext, outcome: Outcome, url: str) -> None:
+def _tell(context: dg.SensorEvaluationContext, outcome: PassReport, url: str) -> None:
     for batch in outcome.registered.values():
         studies = f"{batch.studies} studies ({batch.amended} of them amended)"
         context.log.info(f"batch {batch.key}: {studies}, {batch.rows} rows ({batch.rejected} rejected)")

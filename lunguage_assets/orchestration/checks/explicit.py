@@ -7,7 +7,7 @@ matches say is an error.
 import dagster as dg
 
 from lunguage_assets.current.recipes import BATCH
-from lunguage_assets.explicit.analysis.reliability import Estimate
+from lunguage_assets.explicit.analysis.reliability import MeasuredValue
 from lunguage_assets.explicit.analysis.trust.diagnostics import PositionBias, position_bias
 from lunguage_assets.explicit.analysis.trust.verification import (
     PACKAGE_TOLERANCE,
@@ -54,7 +54,7 @@ def judge_is_even(look: Look) -> Found:
     frame = look.table("comparison_matches")
     if frame.empty:
         return Found(True, {"matches": 0})
-    (found,) = position_bias({look.keys["judge"]: frame})
+    found = position_bias(frame)
     return Found(
         found.passed,
         {
@@ -151,5 +151,5 @@ def _shown(value: float | None) -> str:
     return "" if value is None else f"{value:.3f}"
 
 
-def _interval(estimate: Estimate) -> str:
+def _interval(estimate: MeasuredValue) -> str:
     return "" if estimate.low is None else f"{_shown(estimate.low)} to {_shown(estimate.high)}"

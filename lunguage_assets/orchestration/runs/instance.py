@@ -67,18 +67,14 @@ def _folder(home: Home) -> Path:
 
 @contextmanager
 def _opening(home: Home) -> Iterator[None]:
-    """One process at a time opens the instance: it makes its databases at first, and two that do so at once
-    fail.
-    """
+    """One process at a time: the first makes the databases, and two at once fail."""
     with (home.root / ".dagster.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
 def configuration_of(home: Home) -> Configuration:
-    """How the instance configuration in use stands to the packaged one; an `outdated` copy is an older one
-    that nobody edited.
-    """
+    """How the instance configuration stands to the packaged one; `outdated`: an older one, not edited."""
     file = home.dagster / "dagster.yaml"
     if _folder(home) != home.dagster:
         return "elsewhere"

@@ -10,13 +10,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import takewhile
-from typing import Any
+from typing import Any, Literal
 
 import dagster as dg
 import duckdb
 from sqlalchemy.exc import DBAPIError
 
-from lunguage_assets.current.plan import Request, Stage, plan
+from lunguage_assets.current.plan import Stage, Wanted, plan
 from lunguage_assets.current.recipes import dimensions_of
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.home.store import remove_abandoned_files
@@ -30,12 +30,14 @@ from lunguage_assets.orchestration.jobs import tables_of_job
 from lunguage_assets.orchestration.partitions import REPORT_BATCH, forget_removed, partition_key
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.ahead import COMPARE, AskingAhead, asking_ahead
-from lunguage_assets.orchestration.runs.backfill import plan_backfill
 from lunguage_assets.orchestration.runs.command_lock import command_at_work
 from lunguage_assets.orchestration.runs.instance import close_abandoned_runs
 from lunguage_assets.orchestration.runs.workers import NO_RETRY, executed_here
 
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+
+CheckResult = Literal["passed", "warned", "failed"]
+"""Of a check that did not pass, `warned` when it only warns."""
 
 Progress = Callable[[Stage, int, int], None]
 """Told before each stage: the stage, how many are done, how many there are, about."""
@@ -58,39 +60,27 @@ class RunInterrupted(KeyboardInterrupt):
 
 
 @dataclass
-class Outcome:
-    """What the runs reported: how many there were, and the checks. Of a check that was evaluated again, the
-    last result counts.
-    """
+class RunSummary:
+    """How many runs there were, and of each check its last result."""
 
     runs: int = 0
-    _checks: dict[str, str] = field(default_factory=dict)
+    results: dict[str, CheckResult] = field(default_factory=dict)
+    """Check with its asset and partition -> its result."""
 
-    @property
-    def checks_passed(self) -> int:
-        """How many checks passed."""
-        return sum(result == "passed" for result in self._checks.values())
+    def checks(self, result: CheckResult) -> list[str]:
+        """Checks with this result, with asset and partition."""
+        return [name for name, found in self.results.items() if found == result]
 
-    @property
-    def checks_failed(self) -> list[str]:
-        """Checks that failed, with asset and partition."""
-        return [name for name, result in self._checks.items() if result == "failed"]
-
-    @property
-    def warnings(self) -> list[str]:
-        """Checks that did not pass and only warn."""
-        return [name for name, result in self._checks.items() if result == "warned"]
-
-    def add(self, other: Outcome) -> None:
+    def add(self, other: RunSummary) -> None:
         """Take over what other runs reported."""
         self.runs += other.runs
-        self._checks.update(other._checks)
+        self.results.update(other.results)
 
     def note(self, evaluation: dg.AssetCheckEvaluation, label: str) -> None:
         """Take down a check's result on the partition of this label."""
         warns = evaluation.severity is dg.AssetCheckSeverity.WARN
         name = f"{evaluation.asset_key.to_user_string()}: {evaluation.check_name} ({label})"
-        self._checks[name] = "passed" if evaluation.passed else "warned" if warns else "failed"
+        self.results[name] = "passed" if evaluation.passed else "warned" if warns else "failed"
 
 
 class Runner:
@@ -114,8 +104,8 @@ class Runner:
         return self._given or build_defs(self._home)
 
     def run(
-        self, wanted: Request, *, progress: Progress = lambda *_: None, stages: Sequence[Stage] | None = None
-    ) -> Outcome:
+        self, wanted: Wanted, *, progress: Progress = lambda *_: None, stages: Sequence[Stage] | None = None
+    ) -> RunSummary:
         """Make what is wanted and not current.
 
         Args:
@@ -129,30 +119,11 @@ class Runner:
         """
         with command_at_work(self._home.home.root):
             self._prepare()
-            return self._execute_all(
-                plan(self._home.standings(), wanted) if stages is None else stages, progress, wanted
-            )
+            if stages is None:
+                stages = plan(self._home.standings(), wanted)
+            return self._execute_all(stages, progress, wanted)
 
-    def backfill(
-        self,
-        judge: str,
-        batches: Sequence[str] = (),
-        *,
-        rebuild: bool = False,
-        phrases: bool = True,
-        progress: Progress = lambda *_: None,
-    ) -> Outcome:
-        """Make a judge's partitions for these batches, by default all, as far as they are not current.
-
-        Raises:
-            ConfigurationError, MethodError: as of `plan_backfill`.
-            RunFailed, RunInterrupted: as of `run`.
-        """
-        stages = plan_backfill(self._home.standings(), judge, batches, rebuild=rebuild, phrases=phrases)
-        wanted = Request(judge, tuple(batches) or None, rebuild, own_phrases=phrases)
-        return self.run(wanted, progress=progress, stages=stages)
-
-    def analyse(self, ranker: str, *, progress: Progress = lambda *_: None) -> Outcome:
+    def analyse(self, ranker: str, *, progress: Progress = lambda *_: None) -> RunSummary:
         """Make the analyses of a ranker: agreement, robustness, validation. The ranking must be there.
 
         Raises:
@@ -160,12 +131,12 @@ class Runner:
         """
         if not self._home.standings().exists("reference_ranking", ranker):
             raise RunFailed(
-                f"there is no ranking of {ranker!r} in {self._home.root} to analyse. Run "
-                "`lunguage run` first."
+                f"there is no ranking of {ranker!r} in {self._home.root} to analyse. Run `lunguage run` "
+                "first."
             )
-        outcome = self.run(Request(ranker), progress=progress, stages=[Stage("analyse", (ranker,))])
+        summary = self.run(Wanted(ranker), progress=progress, stages=[Stage("analyse", (ranker,))])
         self._build_catalog()
-        return outcome
+        return summary
 
     def _prepare(self) -> None:
         """Clear away what a killed process left; bring partitions, catalog and edited files up to date."""
@@ -188,38 +159,38 @@ class Runner:
                 "command again."
             ) from None
 
-    def _execute_all(self, stages: Sequence[Stage], progress: Progress, wanted: Request) -> Outcome:
+    def _execute_all(self, stages: Sequence[Stage], progress: Progress, wanted: Wanted) -> RunSummary:
         """Execute stages; one whose tables have come out current meanwhile is left out.
 
         A vocabulary that is collected again and comes out the same leaves comparisons, ranking and fits
         current.
         """
-        outcome = Outcome()
+        summary = RunSummary()
         with asking_ahead(self._home) as ahead:
             for done, stage in enumerate(stages):
                 progress(stage, done, len(stages))
                 if stage.job == COMPARE:
                     ahead.begin(self._next_to_compare(stages, done, wanted))
                     _waited(ahead, stage)
-                self.carry_on(stage, stages[:done], outcome, wanted)
-        return outcome
+                self.carry_on(stage, stages[:done], summary, wanted)
+        return summary
 
-    def _next_to_compare(self, stages: Sequence[Stage], done: int, wanted: Request) -> list[Stage]:
+    def _next_to_compare(self, stages: Sequence[Stage], done: int, wanted: Wanted) -> list[Stage]:
         """Behind the present stage, those that make comparisons and will not be left out."""
         behind = takewhile(lambda stage: stage.job == COMPARE, stages[done + 1 :])
         return [stage for stage in behind if not (done and self._is_current_by_now(stage, wanted))]
 
-    def carry_on(self, stage: Stage, before: Sequence[Stage], outcome: Outcome, wanted: Request) -> None:
-        """Execute a stage of a plan, behind those before it; note in the outcome what it came to.
+    def carry_on(self, stage: Stage, before: Sequence[Stage], summary: RunSummary, wanted: Wanted) -> None:
+        """Execute a stage of a plan, behind those before it; note in the summary what it came to.
 
         Raises:
             RunFailed, RunInterrupted: as of `run`.
         """
         if before and stage not in before and self._is_current_by_now(stage, wanted):
             return
-        self._execute(stage, outcome, wanted)
+        self._execute(stage, summary, wanted)
 
-    def _is_current_by_now(self, stage: Stage, wanted: Request) -> bool:
+    def _is_current_by_now(self, stage: Stage, wanted: Wanted) -> bool:
         asked_for = ("build_vocabulary", "compare", "rank") if wanted.rebuild else ()
         if stage.job in (*asked_for, "analyse"):
             return False
@@ -229,7 +200,7 @@ class Runner:
             return now.of_release(stage.keys[0], folder).state == "current"
         return all(now.is_current(table, *stage.keys) for table in tables_of_job(stage.job))
 
-    def _execute(self, stage: Stage, outcome: Outcome, wanted: Request) -> None:
+    def _execute(self, stage: Stage, summary: RunSummary, wanted: Wanted) -> None:
         if self._asked_to_stop:
             raise RunInterrupted("", cancelled=False)
         job = self.definitions.resolve_job_def(stage.job)
@@ -239,11 +210,11 @@ class Runner:
         with noticing_signals() as asked_to_stop:
             result = self._executed(job, config, stage)
             self._asked_to_stop = asked_to_stop()
-        outcome.runs += 1
+        summary.runs += 1
         if not result.success:
             self._require_uninterrupted(result)
         for evaluation in result.get_asset_check_evaluations():
-            outcome.note(evaluation, stage.label)
+            summary.note(evaluation, stage.label)
         if not result.success:
             raise RunFailed(f"{stage.job} ({stage.label}): {_reason(result)} [Dagster run {result.run_id}]")
 

@@ -25,7 +25,7 @@ from typing import Any, Literal
 import dagster as dg
 
 from lunguage_assets.collector import collect_seldom
-from lunguage_assets.current.plan import Request, Stage
+from lunguage_assets.current.plan import Stage, Wanted
 from lunguage_assets.current.recipes import dimensions_of
 from lunguage_assets.errors import ConfigurationError, LunguageError
 from lunguage_assets.interruption import answering_signals
@@ -33,7 +33,7 @@ from lunguage_assets.orchestration.jobs import tables_of_job
 from lunguage_assets.orchestration.partitions import REPORT_BATCH
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.instance import dagster_instance
-from lunguage_assets.orchestration.runs.runner import Outcome, Progress, RunFailed, RunInterrupted, Runner
+from lunguage_assets.orchestration.runs.runner import Progress, RunFailed, RunInterrupted, Runner, RunSummary
 from lunguage_assets.orchestration.withheld import where
 
 _PATIENCE_S = 30.0
@@ -46,7 +46,7 @@ class _Task:
 
     chain: Sequence[Stage]
     before: Sequence[Stage]
-    wanted: Request
+    wanted: Wanted
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class _Said:
 
     kind: Literal["begun", "done", "failed", "interrupted"]
     stage: Stage | None = None
-    outcome: Outcome | None = None
+    summary: RunSummary | None = None
     message: str = ""
     run_id: str = ""
     cancelled: bool = False
@@ -97,15 +97,15 @@ class SideBySideRunner(Runner):
             )
         self._processes = processes
 
-    def _execute_all(self, stages: Sequence[Stage], progress: Progress, wanted: Request) -> Outcome:
-        outcome, begun = Outcome(), 0
+    def _execute_all(self, stages: Sequence[Stage], progress: Progress, wanted: Wanted) -> RunSummary:
+        summary, begun = RunSummary(), 0
         with ExitStack() as stack:
             workers: _Workers | None = None
             for chains in stretches(stages):
                 if len(chains) == 1:
                     for stage in chains[0]:
                         progress(stage, begun, len(stages))
-                        self.carry_on(stage, stages[:begun], outcome, wanted)
+                        self.carry_on(stage, stages[:begun], summary, wanted)
                         begun += 1
                     continue
                 workers = workers or stack.enter_context(_working(self._home, self._processes))
@@ -114,9 +114,9 @@ class SideBySideRunner(Runner):
                     if said.stage is not None:
                         progress(said.stage, begun, len(stages))
                         begun += 1
-                    if said.outcome is not None:
-                        outcome.add(said.outcome)
-        return outcome
+                    if said.summary is not None:
+                        summary.add(said.summary)
+        return summary
 
 
 def runner_of(home: HomeResource, instance: dg.DagsterInstance, processes: int) -> Runner:
@@ -234,12 +234,12 @@ def _serve(fields: dict[str, str], connection: Connection) -> None:
 
 
 def _carried_out(runner: Runner, task: _Task) -> Iterator[_Said]:
-    outcome = Outcome()
+    summary = RunSummary()
     for number, stage in enumerate(task.chain):
         yield _Said("begun", stage=stage)
         try:
-            runner.carry_on(stage, [*task.before, *task.chain[:number]], outcome, task.wanted)
+            runner.carry_on(stage, [*task.before, *task.chain[:number]], summary, task.wanted)
         except RunFailed as error:
-            yield _Said("failed", message=str(error), outcome=outcome)
+            yield _Said("failed", message=str(error), summary=summary)
             return
-    yield _Said("done", outcome=outcome)
+    yield _Said("done", summary=summary)

@@ -53,9 +53,7 @@ class KeptEngines:
         self._engines: OrderedDict[str, tuple[sa.Engine, tuple[int, int] | None]] = OrderedDict()
 
     def engine(self, url: str) -> sa.Engine:
-        """The engine of a file; a new one in a forked process, and when the file is another one than
-        before.
-        """
+        """The engine of a file; a new one in a forked process, and when the file is another one."""
         with self._lock:
             if self._process != os.getpid():
                 self._inherited.append(self._engines)  # neither used nor closed: both would harm the parent

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 
 from lunguage_assets.errors import InvalidTable, MethodError
 from lunguage_assets.files import replace_text, sheet_frame, write_csv
@@ -25,13 +26,12 @@ from lunguage_assets.pictures.canvas import remember
 from lunguage_assets.pictures.plots import thinned
 from lunguage_assets.quality.beliefs import refuse_broken_beliefs, refuse_broken_places
 from lunguage_assets.release.bundle.bundle_dictionary import bundle_dictionary
-from lunguage_assets.release.bundle.cards import croissant, license_text
-from lunguage_assets.release.bundle.changes import row_changes
+from lunguage_assets.release.bundle.cards import croissant
 from lunguage_assets.release.bundle.disclosure import Disclosure
 from lunguage_assets.release.bundle.material import ANALYSES, Material, shown_analyses
-from lunguage_assets.release.bundle.newest import NewestStudies
-from lunguage_assets.release.bundle.notes import readme, use_of_open, use_of_restricted
-from lunguage_assets.release.bundle.provenance import Origin, deciding, provenance, provenance_text
+from lunguage_assets.release.bundle.newest import NewestStudies, quoted
+from lunguage_assets.release.bundle.notes import notes
+from lunguage_assets.release.bundle.provenance import Origin, deciding, json_text, provenance
 from lunguage_assets.release.bundle.studies import read_split, studies_frame
 from lunguage_assets.release.bundle.totals import Totals
 from lunguage_assets.release.bundle.versions import content_digest, file_digest, writing
@@ -95,8 +95,8 @@ class Release:
 
 @dataclass(frozen=True)
 class Written:
-    """What writing a release came to: the folder of its version, whether that is a new one, and which older
-    ones were removed.
+    """What writing a release came to: the folder of its version, whether that is a new one, which older ones
+    were removed, and its `summary.json`.
     """
 
     folder: Path
@@ -113,8 +113,8 @@ def write_bundle(
     release: Release,
     folder: Path,
     origin: Origin,
-    analyses: Mapping[str, pd.DataFrame] | None = None,
-    examples: pd.Series | None = None,
+    analyses: Mapping[str, pd.DataFrame],
+    examples: pd.Series,
 ) -> Written:
     """Write the release as a version below `folder`, unless one with this content is there, and let `LATEST`
     name it.
@@ -132,26 +132,30 @@ def write_bundle(
         ConfigurationError: a sealed version with this content has lost a file.
     """
     release.require_one_ranking()
-    _refuse_unsound(release.ranking, analyses or {})
+    REFERENCE_RANKING.require(release.ranking, "as it was read for the release")
+    for name, frame in analyses.items():
+        ANALYSES[name].require(frame, "as it was read for the release")
     with writing(folder) as versions, versions.staging() as staging:
         totals = _write_restricted(release, origin, staging / "restricted")
         statistics, patients = origin.dictionary.statistics(), release.studies.patients
         counted = totals.paper.tables(statistics, load_published_tables(), patients)
         write_paper_tables(counted, staging / "restricted")
-        material = _material(release, totals, counted, origin, analyses or {}, examples)
-        replace_text(staging / SUMMARY, _json(material.summary))
+        material = _material(release, totals, counted, origin, analyses, examples)
+        replace_text(staging / SUMMARY, json_text(material.summary))
         _write_open(material, staging / "open")
         content = _content(staging)
-        identity = content_digest(content | {"open/provenance.json": _deciding_digest(material.provenance)})
+        inputs = json_text(deciding(material.provenance)).encode("utf-8")
+        identity = content_digest(content | {"open/provenance.json": hashlib.sha256(inputs).hexdigest()})
         version = versions.with_content(identity)
         is_new = version is None
         if version is None:
-            before = versions.current()
-            changes = None if before is None else row_changes(release.studies, before / ROWS, staging / ROWS)
-            against = {"version": before.name, "rows": changes} if before is not None else None
-            replace_text(staging / SUMMARY, _json(dict(material.summary) | {"against": against}))
+            before, against = versions.current(), None
+            if before is not None:
+                changes = _row_changes(release.studies, before / ROWS, staging / ROWS)
+                against = {"version": before.name, "rows": changes}
+                remember(sorted(before.glob("open/figures/*.png")))
+            replace_text(staging / SUMMARY, json_text(dict(material.summary) | {"against": against}))
             del content[SUMMARY]
-            remember(sorted(before.glob("open/figures/*.png")) if before is not None else ())
             _write_documents(material, versions.next_name(), identity, against, staging, content)
             version = versions.seal(staging, identity, content)
         else:
@@ -159,16 +163,8 @@ def write_bundle(
             versions.require_whole(version, sizes)
         versions.make_current(version)
         removed = versions.retire(origin.settings.release.keep)
-    return Written(
-        version, is_new, tuple(removed), json.loads((version / SUMMARY).read_text(encoding="utf-8"))
-    )
-
-
-def _refuse_unsound(ranking: pd.DataFrame, analyses: Mapping[str, pd.DataFrame]) -> None:
-    """Raise `InvalidTable` when a table that belongs to no batch breaks a rule of its schema."""
-    REFERENCE_RANKING.require(ranking, "as it was read for the release")
-    for name, frame in analyses.items():
-        ANALYSES[name].require(frame, "as it was read for the release")
+    summary = json.loads((version / SUMMARY).read_text(encoding="utf-8"))
+    return Written(version, is_new, tuple(removed), summary)
 
 
 def _write_restricted(release: Release, origin: Origin, folder: Path) -> Totals:
@@ -228,13 +224,12 @@ def _material(
     counted: PaperTables,
     origin: Origin,
     analyses: Mapping[str, pd.DataFrame],
-    examples: pd.Series | None,
+    examples: pd.Series,
 ) -> Material:
     disclosure = Disclosure(1 if origin.is_synthetic else origin.settings.release.small_cells)
     shown, stale = shown_analyses(analyses, release.ranking, disclosure)
-    shown = disclosure.analyses(shown)
-    often = examples if examples is not None else pd.Series(dtype="int64")
-    hashes = {name: hashlib.sha256(_csv(frame)).hexdigest() for name, frame in shown.items()}
+    files = {name: flat(frame).to_csv(index=False, lineterminator="\n") for name, frame in shown.items()}
+    hashes = {name: hashlib.sha256(file.encode("utf-8")).hexdigest() for name, file in files.items()}
     return Material(
         ranker=release.ranker,
         summary=totals.summary(release),
@@ -245,8 +240,8 @@ def _material(
         else _points(release.studies, totals.placed),
         all_mu=np.empty(0) if disclosure.withholds else _places(release.studies),
         ranking=release.ranking,
-        shown_ranking=disclosure.phrases(release.ranking, often),
-        examples=often,
+        shown_ranking=disclosure.phrases(release.ranking, examples),
+        examples=examples,
         analyses=shown,
         stale_analyses=stale,
         origin=origin,
@@ -281,11 +276,8 @@ def _write_open(material: Material, folder: Path) -> None:
     write_csv(material.scale, folder / "phrase_scale.csv")
     for name, file in (("pathways", material.origin.pathways), ("blacklist", material.origin.blacklist)):
         replace_text(folder / f"{name}.yaml", file.read_text(encoding="utf-8"))
-    rounded = (
-        f"Counts are rounded to multiples of {material.disclosure.threshold}."
-        if material.disclosure.withholds
-        else ""
-    )
+    told = material.disclosure
+    rounded = f"Counts are rounded to multiples of {told.threshold}." if told.withholds else ""
     write_paper_tables(material.counted, folder, rounded)
     for name, frame in material.analyses.items():
         write_csv(flat(frame), folder / f"{name}.csv")
@@ -299,8 +291,31 @@ def _content(staging: Path) -> dict[str, str]:
     return {path.relative_to(staging).as_posix(): file_digest(path) for path in files}
 
 
-def _deciding_digest(values: Mapping[str, Any]) -> str:
-    return hashlib.sha256(provenance_text(deciding(values)).encode("utf-8")).hexdigest()
+def _row_changes(studies: NewestStudies, before: Path, after: Path) -> dict[str, int] | None:
+    """Rows that were added, removed and changed between two released Parquets, by finding id; None when the
+    older one is gone.
+
+    A row that another batch delivered again without a difference has not changed. Columns that only one of
+    the files has are not compared. The easy version, a table of changed rows with the reason of each, cannot
+    know the reason when several inputs changed at once. Which inputs differ says `diff` of two
+    `provenance.json`.
+    """
+    if not before.exists():
+        return None
+    old, new = (pq.read_schema(path) for path in (before, after))
+    compared = ", ".join(
+        f'"{name}"'
+        for name in RELEASE.names
+        if name != "report_batch" and name in old.names and old.field(name).type == new.field(name).type
+    )
+    (counts,) = studies.query(
+        "SELECT count(*) FILTER (before IS NULL), count(*) FILTER (after IS NULL), "
+        "count(*) FILTER (before <> after) FROM "
+        f"(SELECT finding_id, hash({compared}) AS before FROM read_parquet({quoted(before)})) FULL JOIN "
+        f"(SELECT finding_id, hash({compared}) AS after FROM read_parquet({quoted(after)})) "
+        "USING (finding_id)"
+    )
+    return dict(zip(("added", "removed", "changed"), counts, strict=True))
 
 
 def _write_documents(
@@ -312,27 +327,18 @@ def _write_documents(
     digests: Mapping[str, str],
 ) -> None:
     """What is written about the content: report, dictionary, provenance with costs, README, what each part
-    may be used for, and the forms in which collections of data sets want it.
+    may be used for, and the form in which collections of data sets want it.
     """
     sections = report_sections(material)
-    replace_text(staging / "open" / "report.html", report_page(material, sections, name))
     write_figures(figures_of(sections), staging / "open" / "figures")
-    replace_text(staging / "open" / "provenance.json", provenance_text(material.provenance))
     present = {part: {path.name for path in (staging / part).iterdir()} for part in ("open", "restricted")}
-    replace_text(
-        staging / "open" / "data_dictionary.md", bundle_dictionary(present["open"], present["restricted"])
-    )
-    replace_text(staging / "open" / "USE.md", use_of_open(material.origin, material.disclosure))
-    replace_text(staging / "restricted" / "USE.md", use_of_restricted(material.origin))
-    replace_text(staging / "README.md", readme(f"{name} ({identity[:8]})", against, material))
-    replace_text(staging / "LICENSE", license_text(material.origin))
     software = " ".join(material.provenance["software"][key] for key in ("name", "version"))
-    replace_text(staging / "croissant.json", croissant(material.origin, name, software, digests))
-
-
-def _csv(frame: pd.DataFrame) -> bytes:
-    return flat(frame).to_csv(index=False, lineterminator="\n").encode("utf-8")
-
-
-def _json(values: Mapping[str, Any]) -> str:
-    return json.dumps(values, indent=2) + "\n"
+    texts = {
+        "open/report.html": report_page(material, sections, name),
+        "open/provenance.json": json_text(material.provenance),
+        "open/data_dictionary.md": bundle_dictionary(present["open"], present["restricted"]),
+        "croissant.json": croissant(material.origin, name, software, digests),
+        **notes(f"{name} ({identity[:8]})", against, material),
+    }
+    for path, text in texts.items():
+        replace_text(staging / path, text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from lunguage_assets.quality.dictionary import table_section
@@ -20,6 +20,7 @@ from lunguage_assets.tables import (
     RELEASE,
     RESOLUTION_LOG,
 )
+from lunguage_assets.tables.analyses import PHRASE_SCALE
 from lunguage_assets.tables.courses import COURSE_COUNTS
 from lunguage_assets.tables.labels import CHEXPERT_LABELS, CHEXPERT_PROBABILITIES, LABELS
 from lunguage_assets.tables.paper import (
@@ -30,7 +31,6 @@ from lunguage_assets.tables.paper import (
     FIT_TABLE,
 )
 from lunguage_assets.tables.released import STUDIES
-from lunguage_assets.tables.scale import PHRASE_SCALE
 from lunguage_assets.tables.schema import Column, Table
 
 _BATCH = RELEASE.column("report_batch")
@@ -83,17 +83,14 @@ RESTRICTED_TABLES: Mapping[str, Table] = {
     "studies.csv": STUDIES,
     "studies.parquet": STUDIES,
 }
-COUNTED_TABLES: Mapping[str, Table] = {
+OPEN_TABLES: Mapping[str, Table] = {
+    "ranking.csv": REFERENCE_RANKING,
+    f"{PHRASE_SCALE.name}.csv": PHRASE_SCALE,
     "table_certainty.csv": CERTAINTY_TABLE,
     "table_fit.csv": FIT_TABLE,
     "table_expansion.csv": EXPANSION_TABLE,
     "table_conflicts.csv": CONFLICT_TABLE,
     "table_figures.csv": CORPUS_FIGURES,
-}
-OPEN_TABLES: Mapping[str, Table] = {
-    "ranking.csv": REFERENCE_RANKING,
-    f"{PHRASE_SCALE.name}.csv": PHRASE_SCALE,
-    **COUNTED_TABLES,
     **{f"{name}.csv": table for name, table in ANALYSES.items() if table is not FINDING_COURSES},
     f"{COURSE_COUNTS.name}.csv": COURSE_COUNTS,
 }
@@ -108,21 +105,12 @@ thereby absent.**
 
 def bundle_dictionary(open_files: Collection[str], restricted_files: Collection[str]) -> str:
     """The page for the files that a release has; a table that is there in several files is described once."""
+    entries = [("restricted", file, table) for file, table in RESTRICTED_TABLES.items()]
+    entries += [(part, file, table) for file, table in OPEN_TABLES.items() for part in ("open", "restricted")]
     present = {"restricted": restricted_files, "open": open_files}
-    entries = [(f"restricted/{file}", table) for file, table in RESTRICTED_TABLES.items()]
-    entries += [
-        (f"{part}/{file}", table) for file, table in OPEN_TABLES.items() for part in ("open", "restricted")
-    ]
-    files: dict[str, list[str]] = {}
-    for path, table in entries:
-        part, _, file = path.partition("/")
+    described: dict[str, tuple[Table, list[str]]] = {}
+    for part, file, table in entries:
         if file in present[part]:
-            files.setdefault(table.name, []).append(f"`{path}`")
-    described = {table.name: table for _, table in entries}
-    return "\n".join(
-        [_HEAD, *(table_section(described[name], _heading(named), "") for name, named in files.items())]
-    )
-
-
-def _heading(files: Sequence[str]) -> str:
-    return " and ".join(files)
+            described.setdefault(table.name, (table, []))[1].append(f"`{part}/{file}`")
+    sections = (table_section(table, " and ".join(files), "") for table, files in described.values())
+    return "\n".join([_HEAD, *sections])

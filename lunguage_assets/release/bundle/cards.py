@@ -1,5 +1,4 @@
-"""A release as collections of data sets know them: Hugging Face's card, Croissant, PhysioNet's LICENSE and
-RECORDS.
+"""A release as collections of data sets know them: Hugging Face's card, and Croissant.
 
 All is derived from the schemas and from what the version holds; no time and no address.
 """
@@ -12,6 +11,7 @@ from typing import Any
 
 import yaml
 
+from lunguage_assets.data_files import resource
 from lunguage_assets.release.bundle.bundle_dictionary import RESTRICTED_TABLES
 from lunguage_assets.release.bundle.provenance import Origin
 from lunguage_assets.tables.schema import Column, Table
@@ -23,7 +23,7 @@ _CONFIGURATIONS: Mapping[str, str] = {
     "studies": "studies.parquet",
 }
 """Name of a record set -> its file in the restricted part, all of one format, since Hugging Face's loader
-takes one for all; the first is what is loaded without a name.
+takes one for all.
 """
 
 _TYPES = {
@@ -33,61 +33,6 @@ _TYPES = {
     "float": "sc:Float",
     "bool": "sc:Boolean",
 }
-_CONTEXT: Mapping[str, Any] = {
-    "@language": "en",
-    "@vocab": "https://schema.org/",
-    "citeAs": "cr:citeAs",
-    "column": "cr:column",
-    "conformsTo": "dct:conformsTo",
-    "cr": "http://mlcommons.org/croissant/",
-    "data": {"@id": "cr:data", "@type": "@json"},
-    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    "dct": "http://purl.org/dc/terms/",
-    "equivalentProperty": "cr:equivalentProperty",
-    "examples": {"@id": "cr:examples", "@type": "@json"},
-    "extract": "cr:extract",
-    "field": "cr:field",
-    "fileObject": "cr:fileObject",
-    "fileProperty": "cr:fileProperty",
-    "fileSet": "cr:fileSet",
-    "format": "cr:format",
-    "includes": "cr:includes",
-    "isLiveDataset": "cr:isLiveDataset",
-    "jsonPath": "cr:jsonPath",
-    "key": "cr:key",
-    "md5": "cr:md5",
-    "parentField": "cr:parentField",
-    "path": "cr:path",
-    "rai": "http://mlcommons.org/croissant/RAI/",
-    "recordSet": "cr:recordSet",
-    "references": "cr:references",
-    "regex": "cr:regex",
-    "repeated": "cr:repeated",
-    "replace": "cr:replace",
-    "samplingRate": "cr:samplingRate",
-    "sc": "https://schema.org/",
-    "separator": "cr:separator",
-    "source": "cr:source",
-    "subField": "cr:subField",
-    "transform": "cr:transform",
-}
-_LICENSE_SYNTHETIC = """The reports are invented. The licence of the software holds for these files: MIT.
-"""
-_LICENSE_CREDENTIALED = """No licence is granted by these files.
-
-`restricted/` is derived row by row from reports of patients and stays under the agreement of the corpus ({corpus}). For MIMIC-CXR and
-Lunguage that is the PhysioNet Credentialed Health Data License and its data use agreement. Whoever passes a derived data set on does so through
-the repository of the corpus, under the same agreement.
-
-`open/` holds aggregates. Whether they may be published is for the agreement and the institution to say (`open/USE.md`).
-"""  # noqa: E501
-
-
-def license_text(origin: Origin) -> str:
-    """`LICENSE` of a version."""
-    if origin.is_synthetic:
-        return _LICENSE_SYNTHETIC
-    return _LICENSE_CREDENTIALED.format(corpus=origin.corpus.name)
 
 
 def card_header(origin: Origin) -> str:
@@ -105,8 +50,8 @@ def card_header(origin: Origin) -> str:
         "tags": ["radiology", "chest x-ray", "clinical uncertainty", "medical", "croissant"],
         "configs": [
             {"config_name": name, "data_files": f"restricted/{file}"}
-            | ({"default": True} if not place else {})
-            for place, (name, file) in enumerate(_CONFIGURATIONS.items())
+            | ({"default": True} if name == "findings" else {})
+            for name, file in _CONFIGURATIONS.items()
         ],
     }
     return f"---\n{yaml.safe_dump(values, sort_keys=False, allow_unicode=True)}---\n\n"
@@ -121,8 +66,9 @@ def croissant(origin: Origin, version: str, software: str, digests: Mapping[str,
         software: name and version of what made it.
         digests: SHA-256 of the version's files by path.
     """
+    paths = {name: f"restricted/{file}" for name, file in _CONFIGURATIONS.items()}
     values = {
-        "@context": _CONTEXT,
+        "@context": json.loads(resource("release", "croissant_context.json").read_text(encoding="utf-8")),
         "@type": "sc:Dataset",
         "name": f"lunguage-plus-plus-{origin.corpus.name}",
         "description": "Findings of radiology reports with a probability each, the sub-findings that stated "
@@ -133,23 +79,20 @@ def croissant(origin: Origin, version: str, software: str, digests: Mapping[str,
         "version": f"{version.removeprefix('v')}.0.0",
         "creator": {"@type": "sc:Organization", "name": software},
         "citeAs": f"Lunguage++ of {origin.corpus.name}, version {version}, {software}; {PAPER}",
-        "distribution": [_file(f"restricted/{file}", digests) for file in _CONFIGURATIONS.values()],
+        "distribution": [_file(path, digests[path]) for path in paths.values()],
         "recordSet": [
-            _records(name, f"restricted/{file}", RESTRICTED_TABLES[file])
-            for name, file in _CONFIGURATIONS.items()
+            _records(name, path, RESTRICTED_TABLES[_CONFIGURATIONS[name]]) for name, path in paths.items()
         ],
     }
     return json.dumps(values, indent=1, ensure_ascii=False) + "\n"
 
 
-def _file(path: str, digests: Mapping[str, str]) -> dict[str, Any]:
+def _file(path: str, digest: str) -> dict[str, Any]:
     return {
         "@type": "cr:FileObject",
-        "@id": path,
-        "name": path,
-        "contentUrl": path,
+        **dict.fromkeys(("@id", "name", "contentUrl"), path),
         "encodingFormat": "application/x-parquet",
-        "sha256": digests[path],
+        "sha256": digest,
     }
 
 

@@ -5,6 +5,7 @@ model.
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import closing
 
 import pandas as pd
 
@@ -48,7 +49,5 @@ def answer_costs(ledger: str, judges: Collection[str]) -> pd.DataFrame | None:
     reader = LedgerReader.at(ledger)
     if reader is None:
         return None
-    try:
+    with closing(reader):
         return ANSWER_COSTS.frame(reader.answer_costs(judges))
-    finally:
-        reader.close()

@@ -20,8 +20,11 @@ from numpy.typing import NDArray
 
 from lunguage_assets.explicit.hedges.shown import shown_phrase
 from lunguage_assets.release.report.paper_tables import PaperTables
+from lunguage_assets.release.report.stated_counts import CERTAINTY_COLUMNS
 from lunguage_assets.tables import AUDITED_LABELS, PATHWAY_AUDIT
 from lunguage_assets.tables.courses import COURSE_COUNTS
+from lunguage_assets.tables.paper import CERTAINTY_TABLE, CONFLICT_TABLE, EXPANSION_TABLE, FIT_TABLE
+from lunguage_assets.tables.schema import Table
 
 STRUCTURE_MEASURES = (
     "diagnoses",
@@ -34,31 +37,10 @@ STRUCTURE_MEASURES = (
 )
 """Corpus figures that are about the pathway file, not about reports."""
 
-_OF_P = ("p_mean", "p_sd")
-_OF_SINGLE = ("p_min", "p_max")  # each is the p of one finding
-_CERTAINTY = (
-    "definitive_positive",
-    "tentative_positive",
-    "tentative_negative",
-    "definitive_negative",
-    "total",
-    "no_information",
-)
-_CERTAINTY_PERCENTS = {f"percent_{name}": (name, "total") for name in _CERTAINTY[:4]}
-_EXPANSION = ("stated", "expanded", "expanded_generated", "generated", "already_stated", "added")
-_EXPANSION_PERCENTS = {"percent_expanded": ("expanded", "stated"), "percent_added": ("added", None)}
-_AUDIT = (
-    "studies",
-    "mentioned",
-    "as_implied",
-    "otherwise",
-    "both",
-    "tentative_studies",
-    "tentative_mentioned",
-    "tentative_as_implied",
-)
-_AUDITED_LABELS = ("implied", "unmeasured", "fall_below_half")
-_CONFLICTS = ("conflicts", "suppressed", "merged", "removed")
+
+def _counts_of(table: Table, *but: str) -> list[str]:
+    """Every count column of a table, so that none is forgotten; `but` those that count no reports."""
+    return [column.name for column in table.columns if column.type == "int" and column.name not in but]
 
 
 @dataclass(frozen=True)
@@ -84,71 +66,54 @@ class Disclosure:
         value = self.count(count)
         return value if isinstance(value, str) else f"{value:,}"
 
-    def counts(self, values: Iterable[int]) -> list[int | str]:
-        return [self.count(int(value)) for value in values]
-
     def tables(self, exact: PaperTables) -> PaperTables:
         """The paper's tables for the open part; exactly the same ones where nothing is withheld."""
         if not self.withholds:
             return exact
+        uses = _counts_of(EXPANSION_TABLE, "variants", "pathways", "depth", "width")
+        added = exact.expansion["added"].tolist()
+        expansion = exact.expansion.assign(
+            percent_expanded=self._percents(exact.expansion["expanded"], exact.expansion["stated"]),
+            percent_added=self._percents(added, added[-1:] * len(added)),
+        )
         return replace(
             exact,
             certainty=self._certainty(exact.certainty),
             fit=self._fit(exact.fit),
-            expansion=self._percents(exact.expansion, _EXPANSION_PERCENTS, _EXPANSION),
-            conflicts=self._columns(exact.conflicts, _CONFLICTS),
-            figures=self._figures(exact.figures),
+            expansion=self._rounded_columns(expansion, uses),
+            conflicts=self._rounded_columns(exact.conflicts, _counts_of(CONFLICT_TABLE)),
+            figures=exact.figures.assign(
+                value=pd.Series(
+                    map(self._figure, exact.figures["measure"], exact.figures["value"]), dtype=object
+                )
+            ),
         )
 
-    def _columns(self, frame: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
-        return frame.assign(
-            **{name: pd.Series(self.counts(frame[name]), index=frame.index, dtype=object) for name in names}
-        )
+    def _rounded_columns(self, frame: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
+        shown = {name: [self.count(int(value)) for value in frame[name]] for name in names}
+        return frame.assign(**{name: pd.Series(v, frame.index, object) for name, v in shown.items()})
 
     def _certainty(self, frame: pd.DataFrame) -> pd.DataFrame:
         behind = frame["tentative_positive"] + frame["tentative_negative"] - frame["no_information"]
-        enough = behind >= self.threshold
-        single = dict.fromkeys(_OF_SINGLE, math.nan)
-        return self._percents(
-            frame.assign(**{name: frame[name].where(enough).round(2) for name in _OF_P}, **single),
-            _CERTAINTY_PERCENTS,
-            _CERTAINTY,
-        )
+        shown = frame.assign(p_min=math.nan, p_max=math.nan)  # each is the p of one finding
+        shown = _of_enough(shown, behind >= self.threshold, "p_mean", "p_sd")
+        for name in CERTAINTY_COLUMNS.values():
+            shown[f"percent_{name}"] = self._percents(frame[name], frame["total"])
+        return self._rounded_columns(shown, _counts_of(CERTAINTY_TABLE))
 
     def _fit(self, frame: pd.DataFrame) -> pd.DataFrame:
-        enough = frame["n"] >= self.threshold
-        means = {name: frame[name].where(enough).round(2) for name in ("mean", "sd")}
-        single = dict.fromkeys(("minimum", "maximum"), math.nan)  # each is of one finding
-        return self._columns(frame.assign(**means, **single), ("n",))
+        shown = frame.assign(minimum=math.nan, maximum=math.nan)  # each is of one finding
+        shown = _of_enough(shown, frame["n"] >= self.threshold, "mean", "sd")
+        return self._rounded_columns(shown, _counts_of(FIT_TABLE))
 
-    def _percents(
-        self, frame: pd.DataFrame, percents: Mapping[str, tuple[str, str | None]], counts: Iterable[str]
-    ) -> pd.DataFrame:
-        """Percents of the counts as they are shown, so that they say nothing more; counts as they are shown.
-
-        Args:
-            percents: column -> part and whole; None: the part's last line is the whole.
-            counts: columns of counts.
-        """
-        shown = {}
-        for name, (part, whole) in percents.items():
-            wholes = frame[whole].tolist() if whole else [frame[part].iloc[-1]] * len(frame)
-            pairs = zip(frame[part].tolist(), wholes, strict=True)
-            shown[name] = [self._percent(int(one), int(of)) for one, of in pairs]
-        return self._columns(frame.assign(**shown), counts)
-
-    def _percent(self, part: int, whole: int) -> float:
-        if whole < self.threshold or 0 < part < self.threshold:
-            return math.nan
-        return min(100.0, round(100.0 * self.rounded(part) / self.rounded(whole)))
-
-    def _figures(self, frame: pd.DataFrame) -> pd.DataFrame:
-        pairs = zip(frame["measure"].tolist(), frame["value"].tolist(), strict=True)
-        return frame.assign(
-            value=pd.Series(
-                [self._figure(str(name), value) for name, value in pairs], index=frame.index, dtype=object
-            )
-        )
+    def _percents(self, parts: Iterable[int], wholes: Iterable[int]) -> list[float]:
+        """Percents of the counts as they are shown, so that they say nothing more."""
+        return [
+            math.nan
+            if whole < self.threshold or 0 < part < self.threshold
+            else min(100.0, round(100.0 * self.rounded(int(part)) / self.rounded(int(whole))))
+            for part, whole in zip(parts, wholes, strict=True)
+        ]
 
     def _figure(self, measure: str, value: float | None) -> float | int | str | None:
         if value is None or math.isnan(value):
@@ -164,27 +129,22 @@ class Disclosure:
         if not self.withholds:
             return shown
         if (audit := shown.get(PATHWAY_AUDIT.name)) is not None:
-            shown[PATHWAY_AUDIT.name] = self._audit(audit)
+            # a share of few mentions, and the verdict that follows from it, say what single reports say
+            enough = audit["mentioned"] >= self.threshold
+            told = _of_enough(audit, enough, "share", "share_low", "share_high")
+            told["against_experts"] = audit["against_experts"].where(enough, "not measured")
+            shown[PATHWAY_AUDIT.name] = self._rounded_columns(told, _counts_of(PATHWAY_AUDIT, "edge"))
         if (labels := shown.get(AUDITED_LABELS.name)) is not None:
-            enough = labels["implied"] >= self.threshold
-            rounded = {name: labels[name].where(enough).round(2) for name in ("p", "p_measured")}
-            shown[AUDITED_LABELS.name] = self._columns(labels.assign(**rounded), _AUDITED_LABELS)
+            told = _of_enough(labels, labels["implied"] >= self.threshold, "p", "p_measured")
+            shown[AUDITED_LABELS.name] = self._rounded_columns(told, _counts_of(AUDITED_LABELS))
         return shown
-
-    def _audit(self, audit: pd.DataFrame) -> pd.DataFrame:
-        """A share of few mentions, and the verdict that follows from it, say what single reports say."""
-        enough = audit["mentioned"] >= self.threshold
-        shares = {name: audit[name].where(enough).round(2) for name in ("share", "share_low", "share_high")}
-        verdict = audit["against_experts"].where(enough, "not measured")
-        return self._columns(audit.assign(**shares, against_experts=verdict), _AUDIT)
 
     def courses(self, exact: pd.DataFrame) -> pd.DataFrame:
         """A `COURSE_COUNTS` frame for the open part; counts as text where they are rounded."""
         if not self.withholds:
             return exact
-        counts = [column.name for column in COURSE_COUNTS.columns if column.type == "int"]
-        shown = {name: pd.array([str(n) for n in self.counts(exact[name])], dtype="str") for name in counts}
-        return exact.assign(**shown)
+        counts = _counts_of(COURSE_COUNTS)
+        return self._rounded_columns(exact, counts).astype(dict.fromkeys(counts, "str"))
 
     def phrases(self, ranking: pd.DataFrame, examples: pd.Series) -> pd.DataFrame:
         """A `REFERENCE_RANKING` frame whose phrases say only what may be said: none longer than a hedge, none
@@ -198,15 +158,10 @@ class Disclosure:
         """
         if not self.withholds:
             return ranking
-        own = (ranking["ruler"] == "own").tolist()
-        often = examples.reindex(ranking["phrase"]).fillna(0).tolist()
-        told = [
-            shown_phrase(phrase)
-            if not is_own or count >= self.threshold
-            else f"(a phrase of fewer than {self.threshold} findings)"
-            for phrase, is_own, count in zip(ranking["phrase"].tolist(), own, often, strict=True)
-        ]
-        return ranking.assign(phrase=pd.Series(told, index=ranking.index, dtype="str"))
+        often = ranking["phrase"].map(examples).fillna(0)
+        told = ranking["phrase"].map(shown_phrase)
+        few = (ranking["ruler"] == "own") & (often < self.threshold)
+        return ranking.assign(phrase=told.mask(few, f"(a phrase of fewer than {self.threshold} findings)"))
 
     def height(self, count: int) -> int:
         """A count as a bar that may be drawn: of patients' findings no single one is shown."""
@@ -217,3 +172,8 @@ class Disclosure:
     def heights(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """The bars of a histogram as they may be drawn."""
         return np.array([self.height(int(count)) for count in counts], dtype=np.int64)
+
+
+def _of_enough(frame: pd.DataFrame, enough: pd.Series, *names: str) -> pd.DataFrame:
+    """Statistics with two decimals, and none where too few findings are behind them."""
+    return frame.assign(**{name: frame[name].where(enough).round(2) for name in names})

@@ -5,7 +5,7 @@ shown.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -32,9 +32,8 @@ from lunguage_assets.tables import (
     RANKING_CORRELATIONS,
     RANKING_ROBUSTNESS,
 )
-from lunguage_assets.tables.agreement import EXPERT_AGREEMENT
+from lunguage_assets.tables.analyses import EXPERT_AGREEMENT, PHRASE_SCALE
 from lunguage_assets.tables.courses import COURSE_COUNTS
-from lunguage_assets.tables.scale import PHRASE_SCALE
 
 ANALYSES = {
     table.name: table
@@ -52,7 +51,7 @@ ANALYSES = {
 """What `lunguage analyse` makes; a release shows those that are there."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Material:
     """Everything that report and open tables are made from.
 
@@ -64,17 +63,17 @@ class Material:
 
     ranker: str
     summary: Mapping[str, Any]
-    totals: Totals = field(repr=False)
-    counted: PaperTables = field(repr=False)
-    points: pd.DataFrame = field(repr=False)
-    all_mu: NDArray[np.float64] = field(repr=False)
-    ranking: pd.DataFrame = field(repr=False)
-    shown_ranking: pd.DataFrame = field(repr=False)
-    examples: pd.Series = field(repr=False)
-    analyses: Mapping[str, pd.DataFrame] = field(repr=False)
+    totals: Totals
+    counted: PaperTables
+    points: pd.DataFrame
+    all_mu: NDArray[np.float64]
+    ranking: pd.DataFrame
+    shown_ranking: pd.DataFrame
+    examples: pd.Series
+    analyses: Mapping[str, pd.DataFrame]
     stale_analyses: bool
     origin: Origin
-    provenance: Mapping[str, Any] = field(repr=False)
+    provenance: Mapping[str, Any]
     disclosure: Disclosure
 
     @property
@@ -100,24 +99,18 @@ class Material:
 
 
 def shown_analyses(
-    analyses: Mapping[str, pd.DataFrame], ranking: pd.DataFrame, disclosure: Disclosure | None = None
+    analyses: Mapping[str, pd.DataFrame], ranking: pd.DataFrame, disclosure: Disclosure
 ) -> tuple[dict[str, pd.DataFrame], bool]:
-    """The analyses that may be shown, and whether others were left out because they belong to another
+    """The analyses as they may be shown, and whether they were left out because they belong to another
     ranking.
 
     All are made together, so those that name no ranking are of the one that the others name. Of experts only
     averages and coefficients of groups are shown, no single person's; of findings over time only counts.
     """
-    current = set(ranking["ranking_version"])
-    named = {
-        version
-        for frame in analyses.values()
-        if "ranking_version" in frame.columns
-        for version in frame["ranking_version"]
-    }
-    if named - current:
+    named = [frame["ranking_version"] for frame in analyses.values() if "ranking_version" in frame.columns]
+    if set().union(*named) - set(ranking["ranking_version"]):
         return {}, True
-    shown = dict(analyses)
+    shown = disclosure.analyses(analyses)
     if (experts := shown.get(EXPERT_AGREEMENT.name)) is not None:
         shown[EXPERT_AGREEMENT.name] = experts[
             (experts["first"] == "")
@@ -125,5 +118,5 @@ def shown_analyses(
             & (~experts["group"].str.startswith(OCCUPATION) | (experts["experts"] >= FEWEST))
         ].reset_index(drop=True)
     if (courses := shown.pop(FINDING_COURSES.name, None)) is not None:
-        shown[COURSE_COUNTS.name] = (disclosure or Disclosure()).courses(course_counts(courses))
+        shown[COURSE_COUNTS.name] = disclosure.courses(course_counts(courses))
     return shown, False

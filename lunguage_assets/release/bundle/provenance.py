@@ -35,13 +35,12 @@ from lunguage_assets.structuring.opening import structurer_identity
 from lunguage_assets.tables import TERMS
 
 DISTRIBUTION = "lunguage-assets"
-COSTS = "costs"
-"""The one entry that is no input: it is no part of a version's identity."""
-
-STRUCTURING = "structuring"
-"""Folder of the prompts of structurers: they are in a structurer's identity."""
-
-_NOT_DECIDING = {"explicit": {"fit_log", "seed"}, "implicit": {"encoder_device", "encoder_batch_size"}}
+_NOT_DECIDING = (
+    ("explicit", "fit_log"),
+    ("explicit", "seed"),
+    ("implicit", "encoder_device"),
+    ("implicit", "encoder_batch_size"),
+)
 _OWN_PATH = re.compile(r"^(/|\./|\.\./|~|[A-Za-z]:\\)")
 
 
@@ -49,20 +48,25 @@ _OWN_PATH = re.compile(r"^(/|\./|\.\./|~|[A-Za-z]:\\)")
 class Origin:
     """What a release was made with, besides its tables.
 
-    `judges` are the ranker's, in panel order, `extractor` found the phrases. `prompts`: folder of one's own
-    templates, None for the packaged ones. `costs`: an ANSWER_COSTS frame, or None when no ledger is there.
+    `files` say by name whether a file is the home's or packaged, and where it is. `prompts`: folder of one's
+    own templates, None for the packaged ones. `costs`: an ANSWER_COSTS frame, or None when no ledger is
+    there.
     """
 
     corpus: Corpus
     settings: Settings
     configuration: JudgesConfiguration
     bindings: Mapping[str, Any]
-    extractor: str
     files: Mapping[str, tuple[str, Path]]
     batches: Sequence[Batch]
     anchors: AnchorSet
     prompts: Path | None = None
     costs: pd.DataFrame | None = None
+
+    @property
+    def extractor(self) -> str:
+        """The judge that found the phrases."""
+        return self.configuration.extractor
 
     @property
     def is_synthetic(self) -> bool:
@@ -92,37 +96,27 @@ def read_origin(
 ) -> Origin:
     """The origin of a home's releases, without costs; an undeclared corpus counts as credentialed."""
     bindings = json.loads(home.binding_file.read_text(encoding="utf-8")) if home.binding_file.exists() else {}
-    own = {
-        "pathways": (home.pathways_file, "pathways.yaml"),
-        "blacklist": (home.blacklist_file, "blacklist.yaml"),
-    }
-    files = {
-        name: ("home", file) if file is not None else ("packaged", resource(packaged))
-        for name, (file, packaged) in own.items()
-    }
-    files |= {
-        name: ("packaged", resource(f"{name}.{suffix}"))
-        for name, suffix in (("labels", "yaml"), ("published_ranking", "csv"))
-    }
     chosen = chosen_anchors(settings.explicit.anchors, home.anchor_ratings, home.root)
-    files["anchors"] = ("home" if chosen.is_own else "packaged", chosen.file)
-    files["published_scales"] = ("packaged", resource("published_scales.toml"))
-    files["report_template"] = ("packaged", resource("release", "report.html.j2"))
-    for name, optional in (("corrections", home.corrections_file), ("split", home.split_file)):
-        if (file := _there(optional)) is not None:
-            files[name] = ("home", file)
+    own = {
+        "pathways": home.pathways_file,
+        "blacklist": home.blacklist_file,
+        "anchors": chosen.file if chosen.is_own else None,
+        "corrections": home.corrections_file if home.corrections_file.exists() else None,
+        "split": home.split_file if home.split_file.exists() else None,
+    }
+    packaged = {
+        "pathways": resource("pathways.yaml"),
+        "blacklist": resource("blacklist.yaml"),
+        "anchors": chosen.file,
+        "labels": resource("labels.yaml"),
+        "published_ranking": resource("published_ranking.csv"),
+        "published_scales": resource("published_scales.toml"),
+        "report_template": resource("release", "report.html.j2"),
+    }
+    files = {name: ("packaged", path) for name, path in packaged.items()}
+    files |= {name: ("home", path) for name, path in own.items() if path is not None}
     corpus = home.corpus() or Corpus("unnamed", "credentialed")
-    return Origin(
-        corpus,
-        settings,
-        configuration,
-        bindings,
-        configuration.extractor,
-        files,
-        home.registered(),
-        chosen,
-        prompts,
-    )
+    return Origin(corpus, settings, configuration, bindings, files, home.registered(), chosen, prompts)
 
 
 def provenance(
@@ -174,10 +168,16 @@ def provenance(
                 "source": origin.anchors.spread.source,
             },
         },
-        "encoders": [_without_path(name) for name in encoders],
+        "encoders": [_without_paths(name) for name in encoders],
         "seeds": {"explicit": origin.settings.explicit.seed},
-        "settings": _settings(origin.settings),
-        "as_published": _as_published(origin.settings),
+        "settings": _without_paths(_settings(origin.settings)),
+        "as_published": {
+            "asked": origin.settings.as_published,
+            "other": {
+                name: {"published": published, "used": _without_paths(used)}
+                for name, (published, used) in departures(origin.settings).items()
+            },
+        },
         "files": {
             name: {"from": source, "sha256": file_digest(path)}
             for name, (source, path) in sorted(origin.files.items())
@@ -193,18 +193,18 @@ def provenance(
             for batch in origin.batches
         },
         "analyses": dict(sorted(analyses.items())),
-        COSTS: _costs(origin),
+        "costs": _costs(origin),
     }
 
 
-def provenance_text(values: Mapping[str, Any]) -> str:
-    """As the file has it."""
+def json_text(values: Mapping[str, Any]) -> str:
+    """Provenance or summary as its file has it."""
     return json.dumps(values, indent=2, ensure_ascii=False) + "\n"
 
 
 def deciding(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Provenance without what is no input."""
-    return {name: value for name, value in values.items() if name != COSTS}
+    """Provenance without what is no input: costs are no part of a version's identity."""
+    return {name: value for name, value in values.items() if name != "costs"}
 
 
 def packages() -> dict[str, str]:
@@ -233,7 +233,7 @@ def _structurer(origin: Origin, included: Sequence[str]) -> dict[str, Any] | Non
         return None
     key = origin.configuration.structurer
     identity = structurer_identity(key, origin.configuration, origin.prompts)
-    return {"key": key, "identity": _without_path(identity), "model": _bound(origin, key)}
+    return {"key": key, "identity": _without_paths(identity), "model": _bound(origin, key)}
 
 
 def _prompts(origin: Origin, keys: Sequence[str]) -> dict[str, Any] | None:
@@ -241,7 +241,8 @@ def _prompts(origin: Origin, keys: Sequence[str]) -> dict[str, Any] | None:
     if not language_models(origin.configuration, keys):
         return None
     folder = origin.prompts or resource("prompts")
-    files = sorted(path for path in folder.rglob("*.txt") if path.parent.name != STRUCTURING)
+    of_structurers = "structuring"  # they are in a structurer's identity
+    files = sorted(path for path in folder.rglob("*.txt") if path.parent.name != of_structurers)
     return {
         "version": load_prompts(origin.prompts).version,
         "from": "own" if origin.prompts is not None else "packaged",
@@ -250,54 +251,30 @@ def _prompts(origin: Origin, keys: Sequence[str]) -> dict[str, Any] | None:
 
 
 def _settings(settings: Settings) -> dict[str, Any]:
-    """The options that decide rows or what is shown; of paths only the last part."""
+    """The options that decide rows or what is shown."""
     dumped = settings.model_dump(mode="json", include={"corpus", "explicit", "implicit", "release"})
     dumped["release"] = {"small_cells": settings.release.small_cells}
-    return {
-        group: {
-            name: _without_path(value)
-            for name, value in options.items()
-            if name not in _NOT_DECIDING.get(group, ())
-        }
-        for group, options in dumped.items()
-    }
+    for group, name in _NOT_DECIDING:
+        del dumped[group][name]
+    return dumped
 
 
-def _as_published(settings: Settings) -> dict[str, Any]:
-    """Whether the paper's options were asked for, and which options are others."""
-    other = {
-        name: {"published": published, "used": _without_path(used)}
-        for name, (published, used) in departures(settings).items()
-    }
-    return {"asked": settings.as_published, "other": other}
-
-
-def _without_path(value: Any) -> Any:
+def _without_paths(value: Any) -> Any:
     """A path names its person and machine; its last part is enough to know the file by."""
+    if isinstance(value, Mapping):  # a model in this process may be a folder
+        return {name: _without_paths(inner) for name, inner in value.items()}
     if not isinstance(value, str) or not _OWN_PATH.match(value):
         return value
     return re.split(r"[/\\]", value.rstrip("/\\"))[-1]
 
 
-def _without_paths(value: Any) -> Any:
-    """`_without_path` for a table and what is in it: a model in this process may be a folder."""
-    return (
-        {name: _without_paths(inner) for name, inner in value.items()}
-        if isinstance(value, Mapping)
-        else _without_path(value)
-    )
-
-
 def _costs(origin: Origin) -> dict[str, Any]:
-    basis = (
-        "all answers of these judges that the ledger held when this version was written, each question once"
-    )
     if origin.costs is None:
         return {"basis": "there was no ledger", "answers": []}
-    if origin.costs.empty:
-        return {"basis": "no language model was asked", "answers": []}
+    basis = (
+        "no language model was asked"
+        if origin.costs.empty
+        else "all answers of these judges that the ledger held when this version was written, each question "
+        "once"
+    )
     return {"basis": basis, "answers": origin.costs.to_dict("records")}
-
-
-def _there(path: Path) -> Path | None:
-    return path if path.exists() else None

@@ -57,14 +57,12 @@ class Totals:
         )
         matches, conflicts = tables["pathway_matches"], tables["conflicts"]
         self.sources.update(rows["source"].tolist())
-        self.conflicts.update(
-            zip(conflicts["conflict_type"].tolist(), conflicts["source"].tolist(), strict=True)
-        )
+        self.conflicts.update(zip(conflicts["conflict_type"], conflicts["source"], strict=True))
         self.encoders |= set(rows["encoder"])
         self.placed += int(fitted["mu"].notna().sum())
         self.p_heights = self.p_heights + probability_heights(fitted["p"])
         self._accounts.update({name: int(accounts[name].sum()) for name in _ACCOUNTS})
-        self._reasons.update(zip(matches["reason"].tolist(), matches["generated"].tolist(), strict=True))
+        self._reasons.update(zip(matches["reason"], matches["generated"], strict=True))
         self._p_sources.update(fitted["p_source"].tolist())
         self._modes |= set(rows["mode"])
         self._fits |= set(fitted["fit"])
@@ -115,14 +113,7 @@ def distribution(values: pd.Series) -> dict[str, float | int]:
     """Count, mean, standard deviation (population), minimum, quartiles and maximum."""
     if values.empty:
         return {"count": 0}
-    quartiles = np.quantile(values, [0.25, 0.5, 0.75])
-    found = {
-        "mean": values.mean(),
-        "sd": values.std(ddof=0),
-        "min": values.min(),
-        "q1": quartiles[0],
-        "median": quartiles[1],
-        "q3": quartiles[2],
-        "max": values.max(),
-    }
+    found = {"mean": values.mean(), "sd": values.std(ddof=0)}
+    ends_and_quartiles = np.quantile(values, [0.0, 0.25, 0.5, 0.75, 1.0])
+    found |= dict(zip(("min", "q1", "median", "q3", "max"), ends_and_quartiles, strict=True))
     return {"count": len(values), **{name: round(float(value), 6) for name, value in found.items()}}

@@ -59,11 +59,8 @@ def write_sums(folder: Path, known: Mapping[str, str]) -> None:
     paths = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     digests = {path: known.get(path) or file_digest(folder / path) for path in paths}
     for part in sorted(path.name for path in folder.iterdir() if path.is_dir()):
-        inside = {
-            path.removeprefix(f"{part}/"): digest
-            for path, digest in digests.items()
-            if path.startswith(f"{part}/")
-        }
+        own = f"{part}/"
+        inside = {path.removeprefix(own): digest for path, digest in digests.items() if path.startswith(own)}
         replace_text(folder / part / SUMS, _listed(inside))
         digests[f"{part}/{SUMS}"] = file_digest(folder / part / SUMS)
     replace_text(folder / SUMS, _listed(digests))
@@ -104,7 +101,9 @@ class VersionedFolder:
 
     def with_content(self, content: str) -> Path | None:
         """The version that has this content already."""
-        return next((path for path in self.versions() if _content(path) == content), None)
+        files = (path / CONTENT for path in self.versions())
+        there = (file for file in files if file.exists())
+        return next((file.parent for file in there if file.read_text("utf-8").strip() == content), None)
 
     def next_name(self) -> str:
         return f"v{max(map(_number, self.versions()), default=0) + 1}"
@@ -167,8 +166,3 @@ class VersionedFolder:
 
 def _number(version: Path) -> int:
     return int(version.name[1:])
-
-
-def _content(version: Path) -> str:
-    file = version / CONTENT
-    return file.read_text(encoding="utf-8").strip() if file.exists() else ""

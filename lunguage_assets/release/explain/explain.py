@@ -27,7 +27,7 @@ from lunguage_assets.release.explain.explain_wording import (
     stated_as,
 )
 from lunguage_assets.release.explain.marked_study import MarkedRow, marked_study, tone_of_row
-from lunguage_assets.release.explain.marks import Marked
+from lunguage_assets.release.explain.marks import MarkedPiece
 from lunguage_assets.release.explain.study_record import Record, StudyRecord
 
 IN_RESULT = "in the result"
@@ -77,7 +77,7 @@ class StudyStory:
     study_id: str
     remarks: tuple[Passage, ...]
     rows: tuple[RowStory, ...]
-    text: tuple[Marked, ...] = ()
+    text: tuple[MarkedPiece, ...] = ()
 
 
 def explain_study(record: StudyRecord, finding: str | None = None) -> StudyStory:

@@ -16,10 +16,10 @@ from lunguage_assets.release.explain.marks import (
     OUT,
     PAST,
     PHRASE,
-    Marked,
+    MarkedPiece,
     Piece,
-    Sentence,
-    Span,
+    ReadSentence,
+    ReadSpan,
     nearest,
     pieces,
     tone_of,
@@ -48,7 +48,7 @@ def tone_of_row(row: Record, fate: str) -> str:
     return {"removed": OUT, "discarded": OUT, "excluded": PAST}.get(fate, tone_of(row["status"]))
 
 
-def marked_study(record: StudyRecord, rows: Mapping[str, MarkedRow]) -> tuple[Marked, ...]:
+def marked_study(record: StudyRecord, rows: Mapping[str, MarkedRow]) -> tuple[MarkedPiece, ...]:
     """The study's sentences by section and number, each with its marks.
 
     Args:
@@ -71,7 +71,7 @@ def _place(row: Record) -> tuple[str, int]:
     return row["section"], row["sent_idx"]
 
 
-def _laid_out(stated: Sequence[Record]) -> tuple[str, list[Sentence]]:
+def _laid_out(stated: Sequence[Record]) -> tuple[str, list[ReadSentence]]:
     """The sentences below the headings of their sections, and where each stands."""
     said = {_place(row): shown(row["sent"]).strip() for row in stated}
     text, sentences = "", []
@@ -83,11 +83,11 @@ def _laid_out(stated: Sequence[Record]) -> tuple[str, list[Sentence]]:
             text += "" if text.endswith("\n") else " "
             begin = len(text)
             text += said[section, number]
-            sentences.append(Sentence(section, number, begin, len(text), _WITH_FINDINGS, ""))
+            sentences.append(ReadSentence(section, number, begin, len(text), _WITH_FINDINGS, ""))
     return text, sentences
 
 
-def _spans(row: Record, phrases: Sequence[str], text: str, sentence: Sentence) -> list[Span]:
+def _spans(row: Record, phrases: Sequence[str], text: str, sentence: ReadSentence) -> list[ReadSpan]:
     """Where the row's words stand in its sentence; the finding that is nearest to its place."""
     own, begin, end = row["finding_id"], sentence.begin, sentence.end
     details = [
@@ -103,17 +103,17 @@ def _spans(row: Record, phrases: Sequence[str], text: str, sentence: Sentence) -
     hedges = [
         (PHRASE, *place) for phrase in phrases for place in nearest(shown(phrase), text, begin, end, near)
     ]
-    return [Span(own, *span) for span in (*finding, *hedges, *details)]
+    return [ReadSpan(own, *span) for span in (*finding, *hedges, *details)]
 
 
-def _marked(piece: Piece, rows: Mapping[str, MarkedRow]) -> Marked:
+def _marked(piece: Piece, rows: Mapping[str, MarkedRow]) -> MarkedPiece:
     read = [rows[own] for own in piece.rows]
     if not read:
-        return Marked(piece.text, piece.kind)
+        return MarkedPiece(piece.text, piece.kind)
     why = (
         "\n\n".join(f"{row.title}\n{row.why}" for row in read)
         if piece.kind == FINDING
         else "; ".join(f"{piece.kind} of {row.title}" for row in read)
     )
     numbers = tuple(row.idx for row in read if row.idx is not None)
-    return Marked(piece.text, piece.kind, read[0].tone, numbers, why)
+    return MarkedPiece(piece.text, piece.kind, read[0].tone, numbers, why)

@@ -28,7 +28,7 @@ _RANK = {FINDING: 0, HEDGE: 1, DETAIL: 2}
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class ReadSpan:
     """Characters that a row was read from; `column` as in READ_SPANS."""
 
     finding_id: str
@@ -42,7 +42,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class ReadSentence:
     """A sentence's characters and its account."""
 
     section: str
@@ -60,11 +60,11 @@ class Piece:
     text: str = field(repr=False)
     kind: str
     rows: tuple[str, ...] = ()
-    sentence: Sentence | None = None
+    sentence: ReadSentence | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
+class MarkedPiece:
     """A piece of text as a page draws it: kind, tone of its first row, numbers of its rows, and what a person
     sees who points at it.
     """
@@ -89,7 +89,7 @@ def nearest(phrase: str, text: str, begin: int, end: int, place: int) -> list[tu
     return [min(found, key=lambda span: (abs(span[0] - place), span[0]))] if found else []
 
 
-def pieces(text: str, spans: Iterable[Span], sentences: Sequence[Sentence]) -> list[Piece]:
+def pieces(text: str, spans: Iterable[ReadSpan], sentences: Sequence[ReadSentence]) -> list[Piece]:
     """The whole text, in order: the pieces joined are the text.
 
     A piece that several rows share is of the first kind of finding, hedge, detail.
@@ -100,10 +100,10 @@ def pieces(text: str, spans: Iterable[Span], sentences: Sequence[Sentence]) -> l
         borders |= {begin, end}
     cuts = sorted(border for border in borders if 0 <= border <= len(text))
     reading = _starting(listed)
-    open_spans: list[Span] = []
+    open_spans: list[ReadSpan] = []
     found: list[Piece] = []
     waiting = sorted(sentences, key=lambda sentence: sentence.begin, reverse=True)
-    current: Sentence | None = None
+    current: ReadSentence | None = None
     for begin, end in pairwise(cuts):
         open_spans = [span for span in open_spans if span.end > begin] + reading.get(begin, [])
         if current is not None and current.end <= begin:
@@ -114,14 +114,14 @@ def pieces(text: str, spans: Iterable[Span], sentences: Sequence[Sentence]) -> l
     return found
 
 
-def _starting(spans: Sequence[Span]) -> Mapping[int, list[Span]]:
-    starting: dict[int, list[Span]] = {}
+def _starting(spans: Sequence[ReadSpan]) -> Mapping[int, list[ReadSpan]]:
+    starting: dict[int, list[ReadSpan]] = {}
     for span in spans:
         starting.setdefault(span.begin, []).append(span)
     return starting
 
 
-def _piece(text: str, spans: Sequence[Span], sentence: Sentence | None) -> Piece:
+def _piece(text: str, spans: Sequence[ReadSpan], sentence: ReadSentence | None) -> Piece:
     if not spans:
         if sentence is None or sentence.section == "other":
             return Piece(text, OUTSIDE, (), sentence)

@@ -15,7 +15,6 @@ from lunguage_assets.explicit.fit.probability import Z95, Anchor
 from lunguage_assets.explicit.fit.readers import ratings_of, reader_means
 from lunguage_assets.explicit.hedges.shown import shown_phrase
 from lunguage_assets.release.outcomes.measures import (
-    Bin,
     Floats,
     bins,
     brier,
@@ -37,12 +36,13 @@ _SAME_P = 1e-9
 
 
 @dataclass(frozen=True)
-class Judged:
+class LabelOutcomes:
     """Labels with an outcome.
 
-    `cells`: LABELS columns of mentioned labels with `outcome`, `phrases` (of the row that decided) and
-    `direct` (its p is the label's, and not turned round). The counts are cells of the outcomes that are in
-    no group: `unmentioned` has no p, `unknown` no study in the release; `unknown_studies` are the latter's.
+    `cells`: LABELS columns of mentioned labels with `outcome`, `direct` (the p of the row that decided is the
+    label's, and not turned round) and `phrase` (of that row, where it is the only one; else empty). The
+    counts are cells of the outcomes that are in no group: `unmentioned` has no p, `unknown` no study in the
+    release; `unknown_studies` are the latter's.
     """
 
     cells: pd.DataFrame
@@ -51,7 +51,7 @@ class Judged:
     unknown_studies: int
 
 
-def judged(labels: pd.DataFrame, fitted: pd.DataFrame, outcomes: pd.DataFrame) -> Judged:
+def label_outcomes(labels: pd.DataFrame, fitted: pd.DataFrame, outcomes: pd.DataFrame) -> LabelOutcomes:
     """LABELS, FITTED_PROBABILITIES (finding_id, phrases, p) and outcomes (`read_outcomes`) of the same
     corpus.
     """
@@ -61,7 +61,9 @@ def judged(labels: pd.DataFrame, fitted: pd.DataFrame, outcomes: pd.DataFrame) -
     deciding = fitted[["finding_id", "phrases", "p"]].rename(columns={"p": "p_fitted"})
     cells = met[has_p].merge(deciding.drop_duplicates("finding_id", keep="last"), on="finding_id", how="left")
     cells["direct"] = (cells["p"] - cells["p_fitted"]).abs() < _SAME_P
-    return Judged(
+    phrases = cells.pop("phrases")
+    cells["phrase"] = phrases.str[0].where(cells["direct"] & (phrases.str.len() == 1), "")
+    return LabelOutcomes(
         cells,
         int((is_known & ~has_p).sum()),
         int((~is_known).sum()),
@@ -89,19 +91,12 @@ class Readers:
 
     def of_cells(self, cells: pd.DataFrame) -> list[Floats]:
         """For each cell the p of its readers."""
-        alone = (phrases[0] if len(phrases) == 1 else "" for phrases in _phrases(cells))
-        known = (self.rated.get(phrase) for phrase in alone)
+        known = (self.rated.get(phrase) for phrase in cells["phrase"].tolist())
         around = (readers_around(p, self.deviation) for p in cells["p"].tolist())
         return [spread if rated is None else rated for rated, spread in zip(known, around, strict=True)]
 
 
-def _phrases(cells: pd.DataFrame) -> list[Sequence[str]]:
-    """The hedging phrases of each cell whose p they are about."""
-    listed = zip(cells["phrases"].tolist(), cells["direct"].tolist(), strict=True)
-    return [phrases if direct else () for phrases, direct in listed]
-
-
-def calibration(found: Judged, readers: Readers) -> pd.DataFrame:
+def calibration(found: LabelOutcomes, readers: Readers) -> pd.DataFrame:
     """CALIBRATION: all cells, by label, by source, by source of p, and by hedging phrase where it is the only
     one of its finding.
 
@@ -119,30 +114,24 @@ def _groups(cells: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
     for by in ("label", "source", "p_source"):
         for group, rows in cells.groupby(by, sort=True):
             yield by, str(group), rows
-    single = cells[cells["direct"] & (cells["phrases"].str.len() == 1)]
-    for group, rows in single.groupby(single["phrases"].map(_only_phrase), sort=True):
+    single = cells[cells["phrase"] != ""]
+    for group, rows in single.groupby(single["phrase"].map(shown_phrase), sort=True):
         yield "phrase", str(group), rows
 
 
-def _only_phrase(phrases: Sequence[str]) -> str:
-    return shown_phrase(phrases[0])
-
-
-def reliability(cells: pd.DataFrame) -> list[Bin]:
+def reliability(cells: pd.DataFrame) -> pd.DataFrame:
     """Bins of equally many cells."""
-    p, low, high, outcome = (_values(cells, name) for name in ("p", "p_low", "p_high", "outcome"))
-    return bins(p, low, high, outcome)
+    return bins(*(_values(cells, name) for name in ("p", "p_low", "p_high", "outcome")))
 
 
 def _measured(cells: pd.DataFrame, readers: Readers) -> dict[str, Any]:
     p, outcome = _values(cells, "p"), _values(cells, "outcome")
-    read = readers.of_cells(cells)
-    found = reliability(cells)
+    read, found = readers.of_cells(cells), reliability(cells)
     observed, low, high = wilson(int(outcome.sum()), len(outcome))
     covered, possible = coverage(found)
-    line, in_the_large = recalibration(p, outcome), calibration_in_the_large(p, outcome)
+    line = recalibration(p, outcome)
     slope, slope_error = (line.slope, line.slope_error) if line is not None else (np.nan, np.nan)
-    intercept, intercept_error = in_the_large or (np.nan, np.nan)
+    intercept, intercept_error = calibration_in_the_large(p, outcome) or (np.nan, np.nan)
     return {
         "cells": len(cells),
         "positive": int(outcome.sum()),
@@ -165,7 +154,7 @@ def _measured(cells: pd.DataFrame, readers: Readers) -> dict[str, Any]:
     }
 
 
-def refitted_anchors(found: Judged, anchors: Sequence[Anchor]) -> tuple[tuple[Anchor, ...], str]:
+def refitted_anchors(found: LabelOutcomes, anchors: Sequence[Anchor]) -> tuple[tuple[Anchor, ...], str]:
     """The anchors as the outcomes have them, or none and why.
 
     logit p is linear in the place on the ranking, so the logistic regression of the outcomes on logit p, over

@@ -58,8 +58,9 @@ def read_outcomes(path: Path, listed: LabelList) -> pd.DataFrame:
         raise InputError(
             path.name, f"no column {missing}", f"columns {list(OUTCOME_COLUMNS)}", "Add the columns."
         )
-    known = _label_names(listed)
-    label = frame["label"].str.lower().map(known)
+    ours = {label.chexpert.lower(): label.name for label in listed.labels if label.chexpert}
+    ours |= {label.name.lower(): label.name for label in listed.labels}
+    label = frame["label"].str.lower().map(ours)
     _refuse(
         path, frame["label"], label.isna(), "label", f"one of {', '.join(listed.names)}", "Mend the name."
     )
@@ -68,13 +69,9 @@ def read_outcomes(path: Path, listed: LabelList) -> pd.DataFrame:
     read = pd.DataFrame({"study_id": _studies(path, frame), "label": label, "outcome": outcome.astype(int)})
     again = read.duplicated(["study_id", "label"])
     if again.any():
-        raise InputError(
-            path.name,
-            "a study and label that stand further above",
-            "one outcome for a study and label",
-            "Keep one of the rows.",
-            row=int(again.to_numpy().argmax()) + 1,
-        )
+        found = "a study and label that stand further above"
+        remedy = "Keep one of the rows."
+        raise InputError(path.name, found, "one outcome for a study and label", remedy, row=_row(again))
     return read.sort_values(["study_id", "label"], ignore_index=True)
 
 
@@ -102,14 +99,8 @@ def read_label_file(path: Path, listed: LabelList) -> OtherLabels:
     studies = _studies(path, frame)
     again = studies.duplicated()
     if again.any():
-        raise InputError(
-            path.name,
-            "a study that stands further above",
-            "one row per study",
-            "Keep one of the rows.",
-            row=int(again.to_numpy().argmax()) + 1,
-            column="study_id",
-        )
+        found, remedy = "a study that stands further above", "Keep one of the rows."
+        raise InputError(path.name, found, "one row per study", remedy, row=_row(again), column="study_id")
     cells = []
     for column, chexpert in columns.items():
         said = frame[column].map(_number).replace("", "blank")
@@ -141,28 +132,11 @@ def _read(path: Path) -> pd.DataFrame:
     names = [name.strip() for name in header]
     for number, row in enumerate(rows, start=1):
         if len(row) != len(names):
-            raise InputError(
-                path.name,
-                f"{len(row)} values",
-                f"{len(names)}, one per column",
-                "Mend the commas and quotes.",
-                row=number,
-            )
+            expected, remedy = f"{len(names)}, one per column", "Mend the commas and quotes."
+            raise InputError(path.name, f"{len(row)} values", expected, remedy, row=number)
     if len(set(names)) < len(names):
         raise InputError(path.name, "two columns of one name", "different names", "Mend the header.")
-    columns = zip(*rows, strict=True) if rows else ([] for _ in names)
-    return pd.DataFrame(
-        {
-            name: pd.array([cell.strip() for cell in cells], dtype="str")
-            for name, cells in zip(names, columns, strict=True)
-        }
-    )
-
-
-def _label_names(listed: LabelList) -> dict[str, str]:
-    """Lower-case names of labels, and of CheXpert's, to the names of this package."""
-    names = {label.chexpert.lower(): label.name for label in listed.labels if label.chexpert}
-    return names | {label.name.lower(): label.name for label in listed.labels}
+    return pd.DataFrame([[cell.strip() for cell in row] for row in rows], columns=names, dtype="str")
 
 
 def _studies(path: Path, frame: pd.DataFrame) -> pd.Series:
@@ -180,7 +154,11 @@ def _number(text: str) -> str:
 
 def _refuse(path: Path, given: pd.Series, wrong: pd.Series, column: str, expected: str, remedy: str) -> None:
     if wrong.any():
-        at = int(wrong.to_numpy().argmax())
-        text = given.iloc[at]
+        text = given.iloc[_row(wrong) - 1]
         found = text if _NUMBER.fullmatch(text) else "text" if text else "nothing"
-        raise InputError(path.name, found, expected, remedy, row=at + 1, column=column)
+        raise InputError(path.name, found, expected, remedy, row=_row(wrong), column=column)
+
+
+def _row(wrong: pd.Series) -> int:
+    """1-based number of the first row that is wrong."""
+    return int(wrong.to_numpy().argmax()) + 1

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit, logit, ndtri
 
@@ -22,21 +23,14 @@ READERS = 21
 """Readings by which a distribution over readers is represented."""
 
 
-@dataclass(frozen=True)
-class Bin:
-    """Cells of neighbouring p: how many, their mean p and interval, and the share of outcomes that are 1."""
-
-    cells: int
-    mean_p: float
-    mean_low: float
-    mean_high: float
-    observed: float
-    observed_low: float
-    observed_high: float
+BIN = ("cells", "mean_p", "mean_low", "mean_high", "observed", "observed_low", "observed_high")
+"""Columns of a frame of bins: how many cells of neighbouring p, their mean p and interval, and the share of
+outcomes that are 1.
+"""
 
 
 @dataclass(frozen=True)
-class Line:
+class Recalibration:
     """logit P(outcome) = intercept + slope logit p, by maximum likelihood, with the covariance of the two."""
 
     intercept: float
@@ -61,33 +55,24 @@ def brier(p: Floats, outcome: Floats) -> float:
     return float(np.mean((p - outcome) ** 2))
 
 
-def bins(p: Floats, low: Floats, high: Floats, outcome: Floats, most: int = BINS) -> list[Bin]:
-    """At most so many bins of about equally many cells, by p; equal p are never parted."""
+def bins(p: Floats, low: Floats, high: Floats, outcome: Floats) -> pd.DataFrame:
+    """`BIN`: at most `BINS` bins of about equally many cells, by p; equal p are never parted."""
     _, inverse, counts = np.unique(p, return_inverse=True, return_counts=True)
     middle = np.cumsum(counts) - counts / 2.0
-    of_value = np.minimum((middle / len(p) * most).astype(int), most - 1)
-    of_cell = of_value[inverse]
+    of_cell = np.minimum((middle / len(p) * BINS).astype(int), BINS - 1)[inverse]
     found = []
-    for number in range(most):
+    for number in np.unique(of_cell):
         rows = of_cell == number
-        if rows.any():
-            observed = wilson(int(outcome[rows].sum()), int(rows.sum()))
-            found.append(
-                Bin(
-                    int(rows.sum()),
-                    float(p[rows].mean()),
-                    float(low[rows].mean()),
-                    float(high[rows].mean()),
-                    *observed,
-                )
-            )
-    return found
+        means = (float(values[rows].mean()) for values in (p, low, high))
+        cells = int(rows.sum())
+        found.append((cells, *means, *wilson(int(outcome[rows].sum()), cells)))
+    return pd.DataFrame(found, columns=list(BIN))
 
 
-def expected_calibration_error(found: list[Bin]) -> float:
+def expected_calibration_error(found: pd.DataFrame) -> float:
     """Mean distance of a bin's mean p from its observed share, by cells."""
-    cells = sum(one.cells for one in found)
-    return sum(one.cells * abs(one.mean_p - one.observed) for one in found) / cells
+    distances = found["cells"] * (found["mean_p"] - found["observed"]).abs()
+    return float(sum(distances) / found["cells"].sum())
 
 
 def readers_around(p: float, deviation: float) -> Floats:
@@ -121,21 +106,19 @@ def distribution_ece(readers: Sequence[Floats], outcome: Floats) -> float:
     return float(np.abs(np.bincount(at, weight * (p - seen), minlength=BINS)).sum() / weight.sum())
 
 
-def coverage(found: list[Bin]) -> tuple[float, float]:
+def coverage(found: pd.DataFrame) -> tuple[float, float]:
     """Share of cells whose bin's observed share lies within the bin's mean interval, and of those where its
     95% interval reaches into it.
 
     A single outcome is 0 or 1 and lies in no interval of a probability, so only groups can be covered.
     """
-    cells = sum(one.cells for one in found)
-    inside = sum(one.cells for one in found if one.mean_low <= one.observed <= one.mean_high)
-    possible = sum(
-        one.cells for one in found if one.observed_low <= one.mean_high and one.observed_high >= one.mean_low
-    )
-    return inside / cells, possible / cells
+    inside = found["observed"].between(found["mean_low"], found["mean_high"])
+    possible = (found["observed_low"] <= found["mean_high"]) & (found["observed_high"] >= found["mean_low"])
+    cells = found["cells"]
+    return float(cells[inside].sum() / cells.sum()), float(cells[possible].sum() / cells.sum())
 
 
-def recalibration(p: Floats, outcome: Floats) -> Line | None:
+def recalibration(p: Floats, outcome: Floats) -> Recalibration | None:
     """The logistic regression of the outcome on logit p, of 0 < p < 1; None where it is not determined: one
     outcome only, one p only, or outcomes that p parts without an overlap.
     """
@@ -147,7 +130,7 @@ def recalibration(p: Floats, outcome: Floats) -> Line | None:
     if ones.min() >= zeros.max() or ones.max() <= zeros.min():
         return None
     fitted = _binomial(outcome, np.column_stack([np.ones(len(p)), places]))
-    return Line(float(fitted.params[0]), float(fitted.params[1]), np.asarray(fitted.cov_params()))
+    return Recalibration(float(fitted.params[0]), float(fitted.params[1]), np.asarray(fitted.cov_params()))
 
 
 def calibration_in_the_large(p: Floats, outcome: Floats) -> tuple[float, float] | None:
@@ -169,10 +152,10 @@ def auroc(p: Floats, outcome: Floats) -> float | None:
     zeros = len(outcome) - ones
     if not ones or not zeros:
         return None
-    from scipy.stats import rankdata  # slow to import, and definitions load this module
+    from scipy.stats import mannwhitneyu  # slow to import, and definitions load this module
 
-    ranks = rankdata(p)[outcome == 1].sum()
-    return float((ranks - ones * (ones + 1) / 2.0) / (ones * zeros))
+    wins = mannwhitneyu(p[outcome == 1], p[outcome == 0], method="asymptotic").statistic
+    return float(wins / (ones * zeros))
 
 
 def _with_logit(p: Floats, outcome: Floats) -> tuple[Floats, Floats]:

@@ -13,7 +13,7 @@ from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.home.home import Home
 from lunguage_assets.home.store import partition_path
 from lunguage_assets.parquet import read_columns, read_rows
-from lunguage_assets.release.bundle.versions import LATEST
+from lunguage_assets.release.bundle.versions import LATEST, current_version
 from lunguage_assets.tables import FITTED_PROBABILITIES
 from lunguage_assets.tables.labels import CHEXPERT, LABELS
 
@@ -32,7 +32,6 @@ class ReleasedLabels:
 
     labels: pd.DataFrame
     statements: pd.DataFrame
-    ranker: str
     version: str
 
 
@@ -42,24 +41,22 @@ def released_labels(home: Home, ranker: str) -> ReleasedLabels:
     Raises:
         ConfigurationError: there is no release of the ranker, or its labels have other columns.
     """
-    folder = home.release / ranker
-    latest = folder / LATEST
-    if not latest.exists():
+    version = current_version(home.release / ranker)
+    if version is None:
         others = sorted(path.parent.name for path in home.release.glob(f"*/{LATEST}"))
         raise ConfigurationError(
             f"{home.root} has no release of ranker {ranker!r}; found releases of "
             f"{', '.join(others) or 'none'}. Run `lunguage run` with this ranker first, or name another with "
             "--ranker."
         )
-    version = latest.read_text(encoding="utf-8").strip()
-    path = folder / version / "restricted" / "labels.parquet"
+    path = version / "restricted" / "labels.parquet"
     if not path.exists() or not pq.read_schema(path).remove_metadata().equals(LABELS.arrow):
         raise ConfigurationError(
             f"{path}: expected the labels of this version of the software, found none or other columns. Run "
             "`lunguage run` again: it writes a new version of the release."
         )
     labels: pd.DataFrame = read_columns(path, _COLUMNS).to_pandas()
-    return ReleasedLabels(labels, _statements(path.with_name("labels_chexpert.csv")), ranker, version)
+    return ReleasedLabels(labels, _statements(path.with_name("labels_chexpert.csv")), version.name)
 
 
 def _statements(path: Path) -> pd.DataFrame:

@@ -60,7 +60,7 @@ Item = Figure | Missing | ReportTable | Tree
 
 
 @dataclass(frozen=True)
-class Section:
+class ReportSection:
     """A heading with its tables and figures."""
 
     anchor: str
@@ -69,10 +69,10 @@ class Section:
     items: tuple[Item, ...]
 
 
-def report_sections(material: Material) -> list[Section]:
+def report_sections(material: Material) -> list[ReportSection]:
     """Everything between the head and the foot of the page, in reading order."""
     return [
-        Section(
+        ReportSection(
             "explicit",
             "Hedging phrases and probabilities",
             _EXPLICIT,
@@ -84,32 +84,32 @@ def report_sections(material: Material) -> list[Section]:
                 _certainty(material),
             ),
         ),
-        Section(
+        ReportSection(
             "trust",
             "How far judges, ranking and fit can be trusted",
             _TRUST,
             (*analysis_figures(material), *agreement_items(material)),
         ),
-        Section(
+        ReportSection(
             "implicit",
             "What stated diagnoses imply",
             _IMPLICIT,
             (_expansion(material), *_audit(material)),
         ),
-        Section(
+        ReportSection(
             "conflicts",
             "Contradictions and repetitions",
             _CONFLICTS,
             (conflict_figure(material), _conflicts(material)),
         ),
-        Section("time", "Findings over time", _TIME, tuple(_courses(material))),
-        Section("figures", "Figures of the corpus", _FIGURES, (_figures(material),)),
-        Section("pathways", "The pathways", _PATHWAYS, tuple(_trees(material))),
-        Section("costs", "What the answers cost", _COSTS, (_costs(material),)),
+        ReportSection("time", "Findings over time", _TIME, tuple(_courses(material))),
+        ReportSection("figures", "Figures of the corpus", _FIGURES, (_figures(material),)),
+        ReportSection("pathways", "The pathways", _PATHWAYS, tuple(_trees(material))),
+        ReportSection("costs", "What the answers cost", _COSTS, (_costs(material),)),
     ]
 
 
-def report_page(material: Material, sections: Sequence[Section], version: str) -> str:
+def report_page(material: Material, sections: Sequence[ReportSection], version: str) -> str:
     """The page. Whatever it shows is escaped; it loads nothing, and no browser may let it load anything."""
     template = page_template("release", "report.html.j2")
     return template.render(
@@ -122,7 +122,7 @@ def report_page(material: Material, sections: Sequence[Section], version: str) -
     )
 
 
-def figures_of(sections: Iterable[Section]) -> list[Figure]:
+def figures_of(sections: Iterable[ReportSection]) -> list[Figure]:
     return [item for section in sections for item in section.items if isinstance(item, Figure)]
 
 

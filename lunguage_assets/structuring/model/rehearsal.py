@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from lunguage_assets.judges.asking.budget import expected_tokens, letters, tokens_at_most
-from lunguage_assets.judges.asking.engine import Settled
-from lunguage_assets.judges.asking.recording import Parse
+from lunguage_assets.judges.asking.round import Parse, Settled
 from lunguage_assets.judges.estimating.rehearsal import ANSWER_LETTERS_PER_TOKEN, Tally
 from lunguage_assets.judges.ledger.attempts import request_key
 from lunguage_assets.judges.ledger.reading import LedgerReader

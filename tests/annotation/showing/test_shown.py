@@ -22,7 +22,7 @@ from lunguage_assets.annotation.showing.document import SCHEMA, json_document
 from lunguage_assets.annotation.showing.page import Asked, read_page
 from lunguage_assets.annotation.showing.shown import shown_reports
 from lunguage_assets.annotation.showing.terminal import print_report
-from lunguage_assets.release.explain.marks import Sentence, Span, pieces
+from lunguage_assets.release.explain.marks import ReadSentence, ReadSpan, pieces
 
 HOSTILE = HEDGED.replace("Cough.", "Cough \"&\" x<y 'onmouseover=alert(1)' {{ 7*7 }} [bold]loud[/bold].")
 
@@ -67,9 +67,9 @@ _SPANS = st.lists(
 def test_the_pieces_of_a_text_are_the_text_and_have_all_rows_that_were_read_there(
     text: str, drawn: list[tuple[str, str, int, int]], cuts: list[int]
 ) -> None:
-    spans = [Span(own, column, begin, begin + length) for own, column, begin, length in drawn]
+    spans = [ReadSpan(own, column, begin, begin + length) for own, column, begin, length in drawn]
     borders = sorted(cut for cut in cuts if cut <= len(text))
-    sentences = [Sentence("find", 1, begin, end, "findings", "") for begin, end in pairwise(borders)]
+    sentences = [ReadSentence("find", 1, begin, end, "findings", "") for begin, end in pairwise(borders)]
     found = pieces(text, spans, sentences)
     assert "".join(piece.text for piece in found) == text
     at = 0

@@ -81,6 +81,8 @@ def test_the_release_goes_where_it_is_wanted(home: Path, five: Path, tmp_path: P
     assert done.returncode == 0, done.stderr
     assert str(tmp_path / "out") in done.stdout
     assert contents(tmp_path / "out" / "release") == contents(home / "release")
+    again = lunguage(home, "run", "--data", five, "--batch", "first", "--out", tmp_path / "out")
+    assert again.stdout.startswith("Everything is current: nothing to do.")
 
 
 def test_running_again_from_the_start_changes_no_byte(home: Path, five: Path) -> None:

@@ -23,9 +23,10 @@ from fake_model import BINDING, LABELS, FakeModel, Time, label, question, questi
 
 from lunguage_assets.errors import LunguageError, MethodError
 from lunguage_assets.judges.asking.budget import Budget, BudgetExceeded, estimated_input_tokens
-from lunguage_assets.judges.asking.engine import JudgeIncomplete, Settled, ask
+from lunguage_assets.judges.asking.engine import ask
 from lunguage_assets.judges.asking.limiter import Limiter
 from lunguage_assets.judges.asking.progress import Progress
+from lunguage_assets.judges.asking.round import Asking, JudgeIncomplete, Settled
 from lunguage_assets.judges.ledger.attempts import TRIES, Attempt, request_key
 from lunguage_assets.judges.ledger.ledger import Ledger, LedgerError
 from lunguage_assets.judges.policy import WrongModel
@@ -50,10 +51,9 @@ def asked(
         if options.pop("fake_time", False)
         else Limiter(limits)
     )
-    budget, parse = options.pop("budget", None), options.pop("parse", read_label)
-    return asyncio.run(
-        ask(requests, model, ledger, limiter, budget, parse, judge="one", **{"price": PRICE, **options})
-    )
+    parse = options.pop("parse", read_label)
+    asking = Asking("one", ledger, limiter, **{"price": PRICE, **options})
+    return asyncio.run(ask(requests, model, asking, parse))
 
 
 def values(settled: Sequence[Settled[str]]) -> list[str | None]:
@@ -332,24 +332,6 @@ def test_a_reply_without_token_counts_costs_a_budget_its_worst_case_and_is_count
     assert budget.spent_usd == pytest.approx(10 * WORST)
 
 
-def test_a_reply_without_token_counts_uses_up_the_minutes_tokens_as_estimated(ledger: Ledger) -> None:
-    moving, one_call = Time(), estimated_input_tokens(question(1).prompt) + 10
-    limiter = Limiter(Limits(tokens_per_minute=2.0 * one_call), clock=moving.clock, sleep=moving.sleep)
-    silent = FakeModel(
-        answer=lambda request, occurrence: reply(
-            label(request), input_tokens=0, output_tokens=0, metered=False
-        )
-    )
-    started = moving.now
-
-    async def one_after_the_other() -> None:
-        for request in questions(5):
-            await ask([request], silent, ledger, limiter, None, read_label, judge="one")
-
-    asyncio.run(one_after_the_other())
-    assert moving.now - started >= 119
-
-
 def test_a_ledger_that_cannot_record_stops_the_run_before_the_answer_is_used(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -457,8 +439,8 @@ def test_an_interrupted_run_records_the_calls_in_flight(ledger: Ledger) -> None:
     model = FakeModel(latency=0.05)
 
     async def interrupted() -> None:
-        limiter = Limiter(Limits(in_flight=8))
-        task = asyncio.create_task(ask(questions(500), model, ledger, limiter, None, read_label, judge="one"))
+        asking = Asking("one", ledger, Limiter(Limits(in_flight=8)))
+        task = asyncio.create_task(ask(questions(500), model, asking, read_label))
         await asyncio.sleep(0.12)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -26,7 +26,7 @@ from loopback import LoopbackServer
 from loopback_batches import BatchService, Fate
 
 from lunguage_assets.explicit.rating.matches import comparison_matches
-from lunguage_assets.judges.asking.engine import JudgeIncomplete
+from lunguage_assets.judges.asking.round import JudgeIncomplete
 from lunguage_assets.judges.batches.submissions import Submissions
 from lunguage_assets.judges.configuration import load_judges
 from lunguage_assets.judges.ledger.attempts import TRIES

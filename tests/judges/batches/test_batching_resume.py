@@ -17,7 +17,7 @@ from batch_judges import LEASE_S, WIRES, judge_of, pairs, patiently, row, single
 from loopback import LoopbackServer
 from loopback_batches import BatchService
 
-from lunguage_assets.judges.asking.engine import JudgeIncomplete
+from lunguage_assets.judges.asking.round import JudgeIncomplete
 from lunguage_assets.judges.batches.submissions import Submission, Submissions
 from lunguage_assets.judges.ledger.attempts import Attempt
 from lunguage_assets.judges.ledger.ledger import Ledger, LedgerError

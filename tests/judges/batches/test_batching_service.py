@@ -16,8 +16,8 @@ from loopback_batches import BatchService
 
 from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.judges.asking.budget import Budget, BudgetExceeded
-from lunguage_assets.judges.asking.engine import JudgeIncomplete
 from lunguage_assets.judges.asking.progress import Progress
+from lunguage_assets.judges.asking.round import JudgeIncomplete
 from lunguage_assets.judges.batches import batch_watch
 from lunguage_assets.judges.batches.submissions import Submissions
 from lunguage_assets.judges.configuration import load_judges

@@ -14,6 +14,7 @@ from dagster._core.instance.config import PoolGranularity
 from lunguage_assets.cli.main import commands
 from lunguage_assets.data_files import dagster_yaml
 from lunguage_assets.home.home import Corpus, Home
+from lunguage_assets.orchestration.assets.step import JUDGES_POOL
 from lunguage_assets.orchestration.runs.instance import (
     configuration_of,
     dagster_instance,
@@ -22,7 +23,6 @@ from lunguage_assets.orchestration.runs.instance import (
     prepare_dagster_home,
 )
 from lunguage_assets.orchestration.runs.launcher import LocalRunLauncher
-from lunguage_assets.orchestration.runs.pools import JUDGES_POOL
 from lunguage_assets.orchestration.runs.storage import HomeInstance
 
 

@@ -15,7 +15,7 @@ import pytest
 from platform_support import environment
 from served_home import wait_for
 
-from lunguage_assets.current.plan import Request
+from lunguage_assets.current.plan import Wanted
 from lunguage_assets.home.home import Home
 from lunguage_assets.interruption import answering_signals
 from lunguage_assets.orchestration.io_manager import ParquetTables, TableStore
@@ -66,7 +66,7 @@ def test_an_interrupted_run_is_cancelled_and_leaves_no_error_wherever_it_was(
         runner = Runner(HomeResource(root=str(home.root)), instance)
         monkeypatch.setattr(place, called, interrupted)
         with answering_signals(), pytest.raises(RunInterrupted):
-            runner.run(Request("panel"))
+            runner.run(Wanted("panel"))
         (run,) = instance.get_runs()
         assert run.status is dg.DagsterRunStatus.CANCELED
     assert capfd.readouterr() == ("", "")

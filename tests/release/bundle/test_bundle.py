@@ -35,14 +35,27 @@ from lunguage_assets.release.bundle.bundle import Release, Written, write_bundle
 from lunguage_assets.release.bundle.newest import TABLES_PER_BATCH, NewestStudies
 from lunguage_assets.release.bundle.versions import current_version
 from lunguage_assets.settings import load_settings
-from lunguage_assets.tables import REJECTED
+from lunguage_assets.tables import AUDITED_LABELS, PATHWAY_AUDIT, REJECTED
 
 Rows = list[dict[str, Any]]
 
 
-def write(made: Made, folder: Path, *batches: str) -> Path:
+def write(made: Made, folder: Path, *batches: str, **analyses: pd.DataFrame) -> Path:
     """The folder of the version that is written of these batches, by default all."""
-    return folder / write_bundle(made.release(*batches), folder, made.origin(), {}, made.examples).version
+    return write_bundle(made.release(*batches), folder, made.origin(), analyses, made.examples).folder
+
+
+def audits() -> dict[str, pd.DataFrame]:
+    """Analyses that count studies, few and many."""
+    edge: dict[str, Any] = dict.fromkeys(PATHWAY_AUDIT.names, 0)
+    edge |= {"diagnosis": "pneumonia", "pathway_id": "pneumonia_1", "sub_finding": "opacity", "place": ""}
+    edge |= {"expected": "present", "studies": 42, "mentioned": 4, "as_implied": 1, "otherwise": 3}
+    edge |= {"share": 0.25, "share_low": 0.05, "share_high": 0.7, "experts": 0.8, "against_experts": "below"}
+    label = {"label": "edema", "implied": 12, "unmeasured": 2, "p": 0.8, "p_measured": 0.7}
+    return {
+        "pathway_audit": PATHWAY_AUDIT.frame([edge]),
+        "audited_labels": AUDITED_LABELS.frame([label | {"fall_below_half": 0}]),
+    }
 
 
 @pytest.fixture
@@ -61,7 +74,7 @@ def of_patients(patients: Made, tmp_path_factory: pytest.TempPathFactory) -> Pat
     """The second version of patients' reports, so that its README counts changed rows."""
     folder = tmp_path_factory.mktemp("release") / "panel"
     write(patients, folder, "first")
-    return write(patients, folder)
+    return write(patients, folder, **audits())
 
 
 def test_every_checksum_holds_for_the_version_and_for_each_part_alone(version: Path, tmp_path: Path) -> None:
@@ -288,7 +301,13 @@ def test_a_stored_row_that_breaks_a_rule_makes_no_version_and_the_file_is_named(
     monkeypatch.setattr(newest, "STUDIES_AT_ONCE", at_once)
     studies = spoilt(invented, tmp_path / "stored", change, table)
     with pytest.raises(InvalidTable, match=told) as refused:
-        write_bundle(Release("panel", invented.ranking, studies), tmp_path / "panel", invented.origin())
+        write_bundle(
+            Release("panel", invented.ranking, studies),
+            tmp_path / "panel",
+            invented.origin(),
+            {},
+            invented.examples,
+        )
     assert change in (contradiction, lost) or f"{table}.parquet" in str(refused.value)
     assert {path.name for path in (tmp_path / "panel").iterdir()} == {".lock"}
 
@@ -436,6 +455,8 @@ def test_counts_of_patients_are_rounded_wherever_the_open_part_shows_them(
     )
     assert {str(value) for value in counted} <= {"<5", *map(str, range(0, 1000, 5))}
     assert "<5" in counted
+    audit = pd.read_csv(of_patients / "open" / "pathway_audit.csv").iloc[0]
+    assert audit[["studies", "mentioned", "as_implied"]].tolist() == [40, "<5", "<5"]
     fits = pd.read_csv(of_patients / "open" / "table_fit.csv")
     assert set(fits["n"].astype(int) % 5) == {0}
     assert fits[["minimum", "maximum"]].isna().all(axis=None), "each is one finding's"
@@ -575,5 +596,5 @@ def test_fits_of_an_older_ranking_are_refused_also_when_all_are(
     batches = {key: aged(key, tables) for key, tables in invented.batches.items()}
     release = opened(invented.ranking, stored(tmp_path / "stored", batches))
     with pytest.raises(MethodError, match="ranking"):
-        write_bundle(release, tmp_path / "panel", invented.origin())
+        write_bundle(release, tmp_path / "panel", invented.origin(), {}, invented.examples)
     assert not (tmp_path / "panel").exists()

@@ -20,10 +20,10 @@ from lunguage_assets.release.bundle.costs import answer_costs
 from lunguage_assets.release.bundle.provenance import (
     Origin,
     deciding,
+    json_text,
     language_models,
     packages,
     provenance,
-    provenance_text,
 )
 from lunguage_assets.settings import load_settings
 from lunguage_assets.structuring.opening import structurer_identity
@@ -61,14 +61,14 @@ def test_it_holds_no_time_no_machine_and_no_path(invented: Made) -> None:
     origin = replace(
         origin, settings=origin.settings.model_copy(update={"implicit": implicit}), bindings=bindings
     )
-    text = provenance_text(told(invented, origin))
+    text = json_text(told(invented, origin))
     assert "someone" not in text
     assert str(invented.home.root) not in text
     assert '"biolord"' in text
     assert '"vectors.parquet"' in text
     assert '"medgemma"' in text
     assert not re.search(r"\d{4}-\d\d-\d\dT|\d\d:\d\d:\d\d", text)
-    assert text == provenance_text(told(invented, origin))
+    assert text == json_text(told(invented, origin))
 
 
 def test_that_options_are_the_papers_and_which_are_not_is_told(invented: Made) -> None:
@@ -86,9 +86,7 @@ def test_language_models_are_told_with_model_parameters_and_prompts(invented: Ma
     configuration = load_judges(preset="models-2025")
     members = configuration.members("panel")
     ranking = invented.ranking.assign(judges=[list(members)] * len(invented.ranking))
-    origin = replace(
-        invented.origin(), configuration=configuration, extractor=configuration.extractor, bindings={}
-    )
+    origin = replace(invented.origin(), configuration=configuration, bindings={})
     values = provenance(origin, "panel", ranking, ["first"], {}, [])
     assert language_models(configuration, members) == list(members)
     assert values["judges"]["gpt-4o"]["model"] == "gpt-4o"
@@ -97,7 +95,7 @@ def test_language_models_are_told_with_model_parameters_and_prompts(invented: Ma
     assert set(values["prompts"]["files"]) == {
         f"{stage}/{role}.txt" for stage in ("comparison", "extraction") for role in ("system", "user")
     }
-    assert "http" not in provenance_text(values), "addresses of servers are nobody's business"
+    assert "http" not in json_text(values), "addresses of servers are nobody's business"
 
 
 def test_who_read_raw_reports_is_told_where_there_are_any(invented: Made) -> None:

@@ -10,16 +10,16 @@ import pandas as pd
 import pytest
 from scipy.special import expit, logit
 
-from lunguage_assets.explicit.fit.anchors import chosen_anchors
-from lunguage_assets.explicit.fit.probability import Anchor, anchors_from_ratings
+from lunguage_assets.explicit.fit.anchors import anchors_from_ratings, chosen_anchors
+from lunguage_assets.explicit.fit.probability import Anchor
 from lunguage_assets.files import write_csv
 from lunguage_assets.release.outcomes.audited import audited_labels, implied_cells
 from lunguage_assets.release.outcomes.calibrating import (
-    Judged,
+    LabelOutcomes,
     Readers,
     as_ratings,
     calibration,
-    judged,
+    label_outcomes,
     refitted_anchors,
 )
 from lunguage_assets.release.outcomes.comparing import cohens_kappa, compared
@@ -63,7 +63,7 @@ def hedged(truth: Any = None, size: int = SIZE) -> tuple[pd.DataFrame, pd.DataFr
 
 
 def measured(truth: Any = None) -> pd.DataFrame:
-    frame = calibration(judged(*hedged(truth)), READERS)
+    frame = calibration(label_outcomes(*hedged(truth)), READERS)
     CALIBRATION.to_arrow(frame)
     return frame.set_index(["by", "group"])
 
@@ -74,7 +74,7 @@ def test_without_differences_between_readers_their_scores_are_those_of_p() -> No
 
 
 def test_a_phrase_that_readers_rated_is_scored_by_their_ratings_and_others_by_the_spread() -> None:
-    found = judged(*hedged())
+    found = label_outcomes(*hedged())
     rated = {"probable": np.array([0.2, 0.9])}
     frame = calibration(found, Readers(0.5, rated)).set_index(["by", "group"])
     probable = frame.loc[("phrase", "probable")]
@@ -122,17 +122,17 @@ def test_overconfident_p_has_a_slope_below_one_and_is_not_covered() -> None:
 def test_what_is_in_no_group_is_counted() -> None:
     labels, fitted, outcomes = hedged(size=10)
     labels.loc[0, ["source", "p"]] = ["unmentioned", np.nan]
-    found = judged(labels[labels["study_id"] != "s50000001"], fitted, outcomes)
+    found = label_outcomes(labels[labels["study_id"] != "s50000001"], fitted, outcomes)
     assert (len(found.cells), found.unmentioned, found.unknown, found.unknown_studies) == (8, 1, 1, 1)
 
 
 def test_no_outcome_gives_an_empty_table() -> None:
     labels, fitted, outcomes = hedged(size=3)
-    assert calibration(judged(labels, fitted, outcomes.iloc[:0]), READERS).empty
+    assert calibration(label_outcomes(labels, fitted, outcomes.iloc[:0]), READERS).empty
 
 
 def test_outcomes_on_another_line_move_the_anchors_onto_it() -> None:
-    anchors, why = refitted_anchors(judged(*hedged(lambda p: expit(0.5 * logit(p) - 0.7))), ANCHORS)
+    anchors, why = refitted_anchors(label_outcomes(*hedged(lambda p: expit(0.5 * logit(p) - 0.7))), ANCHORS)
     assert why == ""
     for moved, anchor in zip(anchors, ANCHORS, strict=True):
         assert moved.phrase == anchor.phrase
@@ -143,12 +143,12 @@ def test_outcomes_on_another_line_move_the_anchors_onto_it() -> None:
 @pytest.mark.parametrize(
     ("found", "why"),
     [
-        (judged(*hedged(size=49)), "50 are the least"),
-        (judged(*hedged(lambda p: np.ones(len(p)))), "all the same"),
-        (judged(*hedged(lambda p: np.full(len(p), 0.5), size=200)), "do not rise"),
+        (label_outcomes(*hedged(size=49)), "50 are the least"),
+        (label_outcomes(*hedged(lambda p: np.ones(len(p)))), "all the same"),
+        (label_outcomes(*hedged(lambda p: np.full(len(p), 0.5), size=200)), "do not rise"),
     ],
 )
-def test_outcomes_that_give_no_line_give_no_anchors(found: Judged, why: str) -> None:
+def test_outcomes_that_give_no_line_give_no_anchors(found: LabelOutcomes, why: str) -> None:
     anchors, said = refitted_anchors(found, ANCHORS)
     assert anchors == ()
     assert why in said

@@ -19,6 +19,7 @@ from small_release import Made, opened, stored
 
 from lunguage_assets.pictures.plots import probability_histogram
 from lunguage_assets.release.bundle.bundle import write_bundle
+from lunguage_assets.release.bundle.disclosure import Disclosure
 from lunguage_assets.release.bundle.material import shown_analyses
 from lunguage_assets.release.report import report_figures
 from lunguage_assets.release.report.report_tables import ReportTable, report_table
@@ -31,7 +32,7 @@ from lunguage_assets.tables import (
     RANKING_CORRELATIONS,
     RANKING_ROBUSTNESS,
 )
-from lunguage_assets.tables.agreement import EXPERT_AGREEMENT
+from lunguage_assets.tables.analyses import EXPERT_AGREEMENT
 from lunguage_assets.tables.schema import Table
 
 VOID = {"meta", "img", "br", "hr", "link", "input"}
@@ -322,7 +323,7 @@ def test_analyses_of_another_ranking_are_left_out_and_the_page_says_so(
     )
     page = Page((tmp_path / written.version / "open" / "report.html").read_text(encoding="utf-8"))
     assert page.text.count("it was made with another ranking") == 7
-    assert shown_analyses(analyses("v"), invented.ranking) == ({}, True)
+    assert shown_analyses(analyses("v"), invented.ranking, Disclosure()) == ({}, True)
 
 
 def test_a_column_of_counts_and_bounds_stands_to_the_right_and_fixed_decimals_are_kept() -> None:

@@ -35,9 +35,9 @@ from lunguage_assets.judges.ledger.reading import LedgerReader
 from lunguage_assets.judges.opening import judge_identity
 from lunguage_assets.judges.policy import PolicyRefused
 from lunguage_assets.structuring.contract import StructuredReport, Structurer
-from lunguage_assets.structuring.model.opening import structurer_identity
 from lunguage_assets.structuring.model.schema import ANSWER_SCHEMA
 from lunguage_assets.structuring.model.structurer import LONGEST_REPORT
+from lunguage_assets.structuring.opening import structurer_identity
 
 for _module in ("openai", "anthropic", "google.genai"):
     pytest.importorskip(_module, reason="needs the LLM SDKs: pip install 'lunguage-assets[llm]'")
