@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -24,7 +25,7 @@ from lunguage_assets.implicit.encoders import make_embedder
 from lunguage_assets.implicit.expansion.expand import expand
 from lunguage_assets.implicit.merging.blacklist import load_blacklist
 from lunguage_assets.implicit.merging.deduplicate import deduplicate
-from lunguage_assets.implicit.pathways.pathways import load_dictionary
+from lunguage_assets.implicit.pathways.pathways import DiagnosisStatistics, load_dictionary
 from lunguage_assets.implicit.resolution.accounting import account
 from lunguage_assets.implicit.resolution.resolve import resolve
 from lunguage_assets.judges.configuration import load_judges
@@ -33,6 +34,8 @@ from lunguage_assets.release.bundle.bundle import Release
 from lunguage_assets.release.bundle.costs import ANSWER_COSTS
 from lunguage_assets.release.bundle.newest import TABLES_PER_BATCH, NewestStudies
 from lunguage_assets.release.bundle.provenance import Origin, read_origin
+from lunguage_assets.release.report.paper_tables import PaperCounts, PaperTables
+from lunguage_assets.release.report.published_tables import PublishedTables
 from lunguage_assets.sample import write_sample
 from lunguage_assets.settings import Settings, load_settings
 
@@ -153,3 +156,12 @@ def plant(delivery: Path) -> None:
         writer = csv.DictWriter(stream, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
+
+
+def paper_tables(
+    tables: Mapping[str, pd.DataFrame], statistics: Sequence[DiagnosisStatistics], published: PublishedTables
+) -> PaperTables:
+    """The paper's tables of a corpus that is read at once."""
+    counts = PaperCounts()
+    counts.add(tables)
+    return counts.tables(statistics, published, tables["reports"]["subject_id"].nunique())
