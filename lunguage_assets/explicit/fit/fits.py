@@ -19,12 +19,8 @@ VOID_STEPS = 10
 """Steps without a valid answer after which a sentence is given up."""
 
 STOPS = (
-    "stable rank",
-    "step limit",
-    "no opponent left",
-    "no valid answers",
-    "narrow posterior",
-    "round limit",
+    *("stable rank", "step limit", "no opponent left", "no valid answers"),
+    *("narrow posterior", "round limit"),
 )
 RUNNING, STABLE, LIMIT, NO_OPPONENT, NO_ANSWERS, NARROW, ROUNDS = -1, 0, 1, 2, 3, 4, 5
 """Reasons for the end of a fit, as numbers into `STOPS`; the last two are the economy fit's."""
@@ -75,9 +71,7 @@ class Fits:
     @property
     def answers(self) -> Integers:
         """Valid answers, shape (sentences,)."""
-        total: Integers = self.won.sum(axis=(1, 2), dtype=np.int64) + self.lost.sum(
-            axis=(1, 2), dtype=np.int64
-        )
+        total: Integers = (self.won + self.lost).sum(axis=(1, 2), dtype=np.int64)
         return total
 
     def running(self) -> Integers:
@@ -96,9 +90,6 @@ class Fits:
         np.add.at(self.steps, sentence[answered], 1)
         np.add.at(self.counts, (sentence[answered], opponent[answered]), 1)
         return answered
-
-
-_WHOLE = ("rank", "steps", "answers", "invalid", "stop")
 
 
 @dataclass(frozen=True)
@@ -122,13 +113,5 @@ class Places:
 
     @classmethod
     def join(cls, parts: Sequence[Places]) -> Places:
-        """Several chunks of sentences as one, none included."""
-        nothing = (np.empty(0), np.empty(0, dtype=np.int64))
-        return cls(
-            *(
-                np.concatenate(
-                    [nothing[field.name in _WHOLE], *(getattr(part, field.name) for part in parts)]
-                )
-                for field in fields(cls)
-            )
-        )
+        """Several chunks of sentences as one."""
+        return cls(*(np.concatenate([getattr(part, name.name) for part in parts]) for name in fields(cls)))
