@@ -96,19 +96,19 @@ class Fits:
 class Places:
     """Places at the end of fits; arrays over sentences.
 
-    mu, sigma, rank: the place that the fit states; `steps` includes those without a valid answer. `centre`,
-    `mu_sd`: mean and deviation of the place given all answers, from which the interval is made
+    mu, sigma, rank: the place that the fit states; `steps` includes those without a valid answer.
+    `mu_centre`, `mu_sd`: mean and deviation of the place given all answers, from which the interval is made
     (docs/intervals.md).
     """
 
     mu: Floats
     sigma: Floats
     rank: Integers
-    centre: Floats
+    mu_centre: Floats
     mu_sd: Floats
     steps: Integers
     answers: Integers
-    invalid: Integers
+    invalid_answers: Integers
     stop: Integers
 
     @classmethod

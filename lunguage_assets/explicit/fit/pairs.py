@@ -98,31 +98,19 @@ def fitted_frame(
         name: np.where(row >= 0, values[row] if len(values) else 0, 0)
         for name, values in vars(places).items()
     }
-    p, low, high = probability(place["mu"], place["mu_sd"], calibration, place["centre"])
+    p, low, high = probability(place["mu"], place["mu_sd"], calibration, place["mu_centre"])
     source = np.full(len(pairs), "fitted", dtype=object)
     mu_of = dict(zip(ranking["phrase"].tolist(), ranking["mu"].tolist(), strict=True))
     for i in np.flatnonzero(~fitted).tolist():
         p[i], low[i], high[i], source[i] = _from_phrases(pairs[i].phrases, mu_of, calibration)
-    known = {
-        name: _where(fitted, place[column])
-        for name, column in {
-            "mu_centre": "centre",
-            "mu": "mu",
-            "sigma": "sigma",
-            "rank": "rank",
-            "mu_sd": "mu_sd",
-        }.items()
-    }
     columns: dict[str, Sequence[Any]] = {
         "finding_id": [pair.finding_id for pair in pairs],
         "study_id": [pair.study_id for pair in pairs],
         "phrases": [list(pair.phrases) for pair in pairs],
         "sentence_key": keys,
         "same_name_in_sentence": [pair.same_name for pair in pairs],
-        **known,
-        "steps": place["steps"].tolist(),
-        "answers": place["answers"].tolist(),
-        "invalid_answers": place["invalid"].tolist(),
+        **{name: _where(fitted, place[name]) for name in ("mu", "sigma", "rank", "mu_centre", "mu_sd")},
+        **{name: place[name].tolist() for name in ("steps", "answers", "invalid_answers")},
         "stop": stop,
         "fit": [fit] * len(pairs),
         "p": p.tolist(),
