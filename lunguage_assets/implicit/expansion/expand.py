@@ -6,7 +6,7 @@ contradictions go, is `resolve.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -206,12 +206,14 @@ class _StudyExpander:
     def _outcome(self, child: _Child, edge: Edge, parent: Row) -> tuple[str, str | None]:
         """Whether a child is generated, and the stated row that it is linked to or that speaks against it."""
         if child.mode == PAPER:
-            named = self._stated.get((child.name, child.currency, child.positive), ())
-            first = min(
-                self._survivors(filter(_as_published(child, self._dictionary), named)),
-                key=claim_preference,
-                default=None,
+            place = frozenset(child.location_parts)
+            named = (
+                row
+                for row in self._stated.get((child.name, child.currency, child.positive), ())
+                if not self._dictionary.contradictory(row.measurement, child.measurement)
+                and compatible_places(frozenset(row.location_parts), place)
             )
+            first = min(self._survivors(named), key=claim_preference, default=None)
             return ("already stated", first.finding_id) if first is not None else ("generated", None)
         stating = self._survivors(self._stating(child, edge, parent))
         as_sure = [row for row in stating if row.support >= child.support]
@@ -278,15 +280,6 @@ def _place(
     own = [part for part in parts if part not in location_parts]
     wording = wanted if len(own) == len(parts) else ", ".join(own)
     return united_cells([location, wording]), tuple(sorted({*location_parts, *parts}))
-
-
-def _as_published(child: Row, dictionary: PathwayDictionary) -> Callable[[Row], bool]:
-    """Mode `paper`: what states a child is decided by places and measurement alone."""
-    place = frozenset(child.location_parts)
-    return lambda row: (
-        not dictionary.contradictory(row.measurement, child.measurement)
-        and compatible_places(frozenset(row.location_parts), place)
-    )
 
 
 def _near(row: Row, child: Row) -> bool:

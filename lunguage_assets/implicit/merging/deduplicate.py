@@ -151,8 +151,6 @@ def _move_references(study: Sequence[Row]) -> None:
 
 def moved(references: tuple[str, ...], survivor_of: dict[str, str], own: str) -> tuple[str, ...]:
     """References with merged rows replaced by survivors, token by token; bare names stay as they are."""
-    if not references:
-        return ()
     found = (
         token if token.startswith(BARE) else survivor_of.get(token, token)
         for token in references
