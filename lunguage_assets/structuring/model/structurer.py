@@ -45,7 +45,7 @@ class ModelStructurer(AskedModel[StructuringPrompts]):
         """One answer per report, in the reports' order.
 
         Raises:
-            LunguageError: see `Asker.ask` and `Asker.ask_patiently`; what was answered is in the ledger.
+            LunguageError: see `Asker.ask`; what was answered is in the ledger.
         """
         answers = {place: _without_asking(report) for place, report in enumerate(reports)}
         questions = {
@@ -77,7 +77,7 @@ class ModelStructurer(AskedModel[StructuringPrompts]):
         if not prompts:
             return {}
         requests = [structuring_request(prompt, self._mode) for prompt in prompts.values()]
-        found = zip(prompts, self._asker.ask_patiently(requests, parse_answer), strict=True)
+        found = zip(prompts, self._asker.ask(requests, parse_answer, may_wait=True), strict=True)
         return {
             place: None if one.value is None else anchored(reports[place], one.value) for place, one in found
         }
