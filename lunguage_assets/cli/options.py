@@ -76,7 +76,7 @@ def data_class_option(told: str) -> Callable[[Command], Command]:
 
 
 @dataclass(frozen=True)
-class Delivery:
+class GivenDelivery:
     """Files that a command is given, and what it is told of them."""
 
     data: Path
@@ -124,7 +124,7 @@ def takes_delivery(command: Command) -> Command:
     def taking(
         *, data: Path, batch: str | None, corpus: str | None, data_class: DataClass | None, **others: Any
     ) -> None:
-        command(delivery=Delivery(data, batch, corpus, data_class), **others)
+        command(delivery=GivenDelivery(data, batch, corpus, data_class), **others)
 
     return taking
 
