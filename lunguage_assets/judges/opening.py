@@ -33,7 +33,7 @@ from lunguage_assets.judges.rules.lexicon import LexiconJudge
 from lunguage_assets.judges.slots import ModelSlot
 from lunguage_assets.settings import DataClass
 
-RULES: Mapping[str, Callable[[str], Judge]] = MappingProxyType(
+_RULE_JUDGES: Mapping[str, Callable[[str], Judge]] = MappingProxyType(
     {"cues": CuesJudge.bundled, "lexicon": LexiconJudge.bundled}
 )
 """Provider -> how to make a rule-based judge of that provider under a key."""
@@ -122,7 +122,7 @@ def make_judge(key: str, configuration: JudgesConfiguration) -> Judge:
             "judge answers without a ledger. "
             "Give the run a ledger, or choose the preset 'offline'."
         )
-    return RULES[slot.provider](key)
+    return _RULE_JUDGES[slot.provider](key)
 
 
 class DeferredProvider:
