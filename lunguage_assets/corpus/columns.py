@@ -71,13 +71,9 @@ def map_columns(header: Sequence[str], file: str) -> ColumnMap:
     require_columns(file, header, position, REQUIRED, (*OPTIONAL, *_ALIASES, *_STAND_INS))
     in_passage = "sent" not in names
     if in_passage and "sent_idx" not in position:
-        raise InputError(
-            file,
-            "numbered sentences and no number of the row's own",
-            "also ['sent_idx']",
-            "Add the column sent_idx, or the row's sentence as sent.",
-            column="sent_idx",
-        )
+        found = "numbered sentences and no number of the row's own"
+        remedy = "Add the column sent_idx, or the row's sentence as sent."
+        raise InputError(file, found, "also ['sent_idx']", remedy, column="sent_idx")
     return ColumnMap(
         position, tuple(ignored), tuple(column for column in OPTIONAL if column not in position), in_passage
     )

@@ -55,12 +55,8 @@ def read_files(delivery: Delivery, log: IntakeLog) -> FilesRead:
         InputError: a file is unusable as a whole.
     """
     if delivery.findings is None:
-        raise InputError(
-            str(delivery.folder),
-            "raw reports",
-            f"a file {FINDINGS}",
-            "Findings are read in raw reports by a structurer (docs/method/structure.md).",
-        )
+        remedy = "Findings are read in raw reports by a structurer (docs/method/structure.md)."
+        raise InputError(str(delivery.folder), "raw reports", f"a file {FINDINGS}", remedy)
     terms = read_terms(delivery.vocabulary, log)
     vocabulary = Vocabulary.from_terms(terms)
     reader = RowReader(delivery.findings, vocabulary, log)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Literal
@@ -139,16 +140,15 @@ class Reads:
 
     def _corrections_of(self, batch: str) -> str:
         """Only the corrections of this batch: those of other batches do not make it stale."""
-        if not self._corrections:
-            return NOTHING
-        try:
-            findings = read_table(FINDINGS, partition_path(self._home.tables, "findings", batch))
-        except (FileNotFoundError, ConfigurationError):
-            return NOTHING
-        own = sorted(set(findings["finding_id"].tolist()) & set(self._corrections))
-        return (
-            fingerprint([[finding, list(self._corrections[finding])] for finding in own]) if own else NOTHING
-        )
+        found: set[str] = set()
+        if self._corrections:
+            with suppress(FileNotFoundError, ConfigurationError):
+                findings = read_table(FINDINGS, partition_path(self._home.tables, "findings", batch))
+                found = set(findings["finding_id"])
+        own = [
+            [finding, list(self._corrections[finding])] for finding in sorted(found & set(self._corrections))
+        ]
+        return fingerprint(own) if own else NOTHING
 
 
 def _of_file(path: Path) -> str:

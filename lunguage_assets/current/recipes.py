@@ -27,8 +27,7 @@ class Input:
     """A table that a step reads. Batch and ranker are the step's own; a step without batches reads them all.
 
     `on_request`: another version of it makes nothing stale. New phrases of new reports do not renew the
-        vocabulary
-    by themselves: it is the measuring stick, and is collected again on request or on a slow schedule.
+    vocabulary by themselves: it is the measuring stick, collected again on request or on a slow schedule.
 
     `side`: Dagster draws no line for it. Side tables hang on the step that makes them, and a table that
         another input of the step follows from needs no second line. It is recorded and compared like any
@@ -110,9 +109,7 @@ RECIPES: Mapping[str, Recipe] = {
         ("hedge_phrases",), (Input("findings"),), ("corrections", "judge"), asks_judges=True
     ),
     "collecting": Recipe(
-        ("hedge_vocabulary",),
-        (Input("hedge_phrases", on_request=True),),
-        ("vocabulary settings", "judge"),
+        ("hedge_vocabulary",), (Input("hedge_phrases", on_request=True),), ("vocabulary settings", "judge")
     ),
     "comparing": Recipe(
         ("comparison_matches",),
@@ -185,10 +182,7 @@ RECIPES: Mapping[str, Recipe] = {
         on_request=True,
     ),
     "fit_validation": Recipe(
-        ("fit_validation",),
-        _RANKING_AND_MATCHES,
-        ("ranking settings", "fit settings"),
-        on_request=True,
+        ("fit_validation",), _RANKING_AND_MATCHES, ("ranking settings", "fit settings"), on_request=True
     ),
     "expert_agreement": Recipe(
         ("expert_agreement",),

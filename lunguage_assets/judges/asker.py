@@ -34,9 +34,9 @@ class Asks(Protocol):
     @property
     def binding(self) -> ModelBinding: ...
 
-    def ask(self, requests: Sequence[Request], parse: Parse[T], /) -> list[Settled[T]]: ...
-
-    def ask_patiently(self, requests: Sequence[Request], parse: Parse[T], /) -> list[Settled[T]]: ...
+    def ask(
+        self, requests: Sequence[Request], parse: Parse[T], *, may_wait: bool = False
+    ) -> list[Settled[T]]: ...
 
     def interrupt(self) -> None: ...
 
@@ -72,24 +72,19 @@ class Asker:
         """What of the slot decides its answers."""
         return self._provider.binding
 
-    def ask(self, requests: Sequence[Request], parse: Parse[T]) -> list[Settled[T]]:
-        """One `Settled` per request, in their order, by single calls.
+    def ask(
+        self, requests: Sequence[Request], parse: Parse[T], *, may_wait: bool = False
+    ) -> list[Settled[T]]:
+        """One `Settled` per request, in their order: by single calls, or, where the answers `may_wait` and
+        there is leave to use it, through the provider's batch endpoint.
 
         Raises:
-            LunguageError: see `engine.ask`; what was answered is in the ledger.
+            LunguageError: see `engine.ask` and `batching.ask_in_batches`; what was answered is in the ledger.
         """
+        if may_wait and self._batching is not None:
+            asked = ask_in_batches(requests, self._batching, self.binding, self._asking, parse)
+            return self._background.run(asked)
         return self._background.run(ask(requests, self._provider, self._asking, parse))
-
-    def ask_patiently(self, requests: Sequence[Request], parse: Parse[T]) -> list[Settled[T]]:
-        """As `ask`, through the provider's batch endpoint where there is leave to use it.
-
-        Raises:
-            LunguageError: see `batching.ask_in_batches`; what was answered is in the ledger.
-        """
-        if self._batching is None:
-            return self.ask(requests, parse)
-        asked = ask_in_batches(requests, self._batching, self.binding, self._asking, parse)
-        return self._background.run(asked)
 
     def interrupt(self) -> None:
         """End what other threads are asking: calls in flight are recorded, nothing more is sent, and the

@@ -49,6 +49,14 @@ class LandedBatch(BaseModel):
     rows: int
     rejected: int
 
+    @property
+    def counts(self) -> str:
+        """Its numbers in words."""
+        return (
+            f"{self.studies} studies ({self.amended} of them came in an earlier batch), {self.rows} rows "
+            f"({self.rejected} rejected)"
+        )
+
 
 class Move(BaseModel):
     """A planned move to quarantine: (source, goal, stamp) of files below the landing folder."""

@@ -41,7 +41,7 @@ def build_defs(home: HomeResource | None = None) -> dg.Definitions:
         sensors=[
             automation_sensor(automation),
             edited_sensor(),
-            landing_sensor(place, jobs=first_jobs),
+            landing_sensor(place, first_jobs),
             alerts_sensor(),
         ],
         schedules=[

@@ -25,7 +25,7 @@ from lunguage_assets.judges.asking.budget import output_limit
 from lunguage_assets.judges.estimating.estimate import (
     Asked,
     Estimate,
-    Line,
+    EstimateLine,
     PriceUsed,
     expected_reasoning,
     line,
@@ -185,7 +185,7 @@ class _Rehearsal:
             together = steps = min(steps, answers)
         return round(len(self.steps) * (together + (steps - together) / judges))
 
-    def _remarks(self, asked: Sequence[Line]) -> Iterator[str]:
+    def _remarks(self, asked: Sequence[EstimateLine]) -> Iterator[str]:
         """What is unknown of the judges that would be asked, and what would stop the run."""
         for one in asked:
             yield from _too_little_room(one, output_limit(self.models[one.judge].binding))
@@ -223,7 +223,7 @@ class _Rehearsal:
                 yield f"{what}: {problem.message}"
 
 
-def _too_little_room(one: Line, limit: int | None) -> Iterator[str]:
+def _too_little_room(one: EstimateLine, limit: int | None) -> Iterator[str]:
     """What to do when a judge may not answer at the length at which a report is structured."""
     wanted = one.output_tokens // one.calls
     if one.stage == "structured_findings" and limit is not None and wanted > limit:

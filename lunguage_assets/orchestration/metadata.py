@@ -292,26 +292,25 @@ class Spending:
         now = time.monotonic()
         if now - self._last.get(progress.judge, -LOG_EVERY_S) >= LOG_EVERY_S:
             self._last[progress.judge] = now
-            self._log.info(
-                next(standing.line() for standing in self._meter.totals() if standing.judge == progress.judge)
-            )
+            (total,) = (one for one in self._meter.totals() if one.judge == progress.judge)
+            self._log.info(total.line())
 
     def metadata(self) -> dict[str, Any]:
         """Calls, ledger hits, failures, tokens and US dollars of this materialization, in all and per
         language model.
         """
-        standings = sorted(self._meter.totals(), key=lambda standing: standing.judge)
-        if not standings:
+        totals = sorted(self._meter.totals(), key=lambda total: total.judge)
+        if not totals:
             return {}
-        for standing in standings:
-            self._log.info(standing.line())
+        for total in totals:
+            self._log.info(total.line())
         rows = [
             (one.judge, *(getattr(one, name) for name in _SPENT.values()), f"{one.cost_usd:.4f}")
-            for one in standings
+            for one in totals
         ]
         header = ["judge", "questions", "from the ledger", "calls", "failed", "tokens in", "tokens out"]
-        sums = {f"llm_{shown}": sum(getattr(s, name) for s in standings) for shown, name in _SPENT.items()}
-        cost = round(sum(standing.cost_usd for standing in standings), 6)
+        sums = {f"llm_{shown}": sum(getattr(s, name) for s in totals) for shown, name in _SPENT.items()}
+        cost = round(sum(total.cost_usd for total in totals), 6)
         return {
             **sums,
             "llm_cost_usd": cost,

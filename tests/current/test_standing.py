@@ -16,9 +16,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from finished_homes import Finished
-from small_homes import SmallHome, store_unchecked
+from small_homes import PANEL, SmallHome, line, store_unchecked
 
-from lunguage_assets.current.plan import Wanted
+from lunguage_assets.current.plan import Wanted, plan
 from lunguage_assets.current.reads import OPTIONS
 from lunguage_assets.current.recipes import RECIPES, RELEASE
 from lunguage_assets.current.standing import CHANGED_BY_HAND, CURRENT, Standings
@@ -91,6 +91,10 @@ def not_current(now: Standings) -> Stale:
         for place, standing in found.items()
         if standing != CURRENT
     }
+
+
+def planned(now: Standings) -> list[str]:
+    return [line(stage) for stage in plan(now, PANEL)]
 
 
 def setting(group: str, line: str) -> Callable[[SmallHome], None]:
@@ -369,21 +373,26 @@ ROWS = {
 }
 
 
-@pytest.fixture
-def small(finished: Finished, tmp_path: Path) -> Iterator[SmallHome]:
+@pytest.fixture(scope="module")
+def copied(finished: Finished, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SmallHome]:
     """A copy of the finished home; what Dagster knows of it is not asked here."""
-    shutil.copytree(finished.home, tmp_path / "home")
-    with SmallHome.opened(tmp_path / "home") as opened:
+    root = tmp_path_factory.mktemp("copied") / "home"
+    shutil.copytree(finished.home, root)
+    with SmallHome.opened(root) as opened:
         yield opened
 
 
+@pytest.fixture(scope="module")
+def before(copied: SmallHome) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in copied.home.root.rglob("*") if path.is_file()}
+
+
 @pytest.fixture
-def undone(small: SmallHome) -> Iterator[Callable[[], None]]:
+def undone(copied: SmallHome, before: dict[Path, bytes]) -> Callable[[], None]:
     """Puts every file of the home back as it was."""
-    before = {path: path.read_bytes() for path in small.home.root.rglob("*") if path.is_file()}
 
     def undo() -> None:
-        for path in [path for path in small.home.root.rglob("*") if path.is_file()]:
+        for path in [path for path in copied.home.root.rglob("*") if path.is_file()]:
             if path not in before:
                 path.unlink()
         for path, content in before.items():
@@ -393,16 +402,25 @@ def undone(small: SmallHome) -> Iterator[Callable[[], None]]:
     return undo
 
 
+@pytest.fixture
+def small(copied: SmallHome, undone: Callable[[], None]) -> Iterator[SmallHome]:
+    """The copy; whatever a test changes in it is undone."""
+    yield copied
+    undone()
+
+
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 def test_a_change_makes_stale_what_follows_from_it_and_nothing_else(
     row: Row, small: SmallHome, undone: Callable[[], None]
 ) -> None:
     row.change(small)
-    assert not_current(small.standings()) == row.stale
-    assert small.plan() == list(row.plan)
+    now = small.standings()
+    assert not_current(now) == row.stale
+    assert planned(now) == list(row.plan)
     undone()
-    assert not_current(small.standings()) == {}
-    assert small.plan() == []
+    now = small.standings()
+    assert not_current(now) == {}
+    assert planned(now) == []
 
 
 @pytest.mark.parametrize("step", [step for step in RECIPES if step != RELEASE])

@@ -12,9 +12,9 @@ from headless_chromium import CHROMIUM, Page, chromium
 from small_release import Made
 
 from lunguage_assets.release.bundle.bundle import write_bundle
-from lunguage_assets.release.explain.explain import IN_RESULT, Passage, RowStory, StudyStory
-from lunguage_assets.release.explain.explain_html import story_page
 from lunguage_assets.release.explain.marks import MarkedPiece
+from lunguage_assets.release.explain.showing import story_page
+from lunguage_assets.release.explain.story import IN_RESULT, Passage, RowStory, StudyStory
 
 pytestmark = [pytest.mark.ui, pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")]
 

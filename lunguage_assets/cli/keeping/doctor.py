@@ -36,7 +36,7 @@ def doctor(chosen: Chosen, data_class: DataClass | None) -> None:
         click.echo(f"{severity:<8} {message}")
     if configuration.structurer == RULES:
         click.echo("ok       raw reports are structured by rules in this process: nothing is sent")
-    for word, message in (*_calls(chosen, configuration), *instance_examination(place)):
+    for word, message in (*_calls(chosen, configuration), instance_examination(place)):
         click.echo(f"{word:<8} {message}")
     shared = given == "credentialed" and open_to_others(place.root)
     if shared:

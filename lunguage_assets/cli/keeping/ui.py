@@ -22,9 +22,10 @@ from lunguage_assets.cli.options import Chosen, chooses, nothing_in
 def ui(chosen: Chosen, host: str, port: int, no_token: bool) -> None:
     """Open the Dagster UI on this home (runs, tables, checks; materialise and backfill)."""
     place = chosen.home
+    from lunguage_assets.files import write_private
     from lunguage_assets.orchestration.runs.instance import environment_of_children
     from lunguage_assets.orchestration.ui.guard import HOSTS_VARIABLE, TOKEN_VARIABLE, Door, new_token
-    from lunguage_assets.orchestration.ui.processes import Serving, private_log, require_free
+    from lunguage_assets.orchestration.ui.processes import Serving, require_free
 
     token = "" if no_token else new_token()
     Door.of(host, port, {**os.environ, TOKEN_VARIABLE: token})
@@ -32,7 +33,8 @@ def ui(chosen: Chosen, host: str, port: int, no_token: bool) -> None:
     if place.corpus() is None:
         click.echo(nothing_in(place), err=True)
     environment = {**environment_of_children(place), TOKEN_VARIABLE: token}
-    log = private_log(place.root / "logs" / "ui.log")
+    log = place.root / "logs" / "ui.log"
+    write_private(log, b"")
     serving = Serving(log, environment)
     click.echo(f"starting the Dagster UI of {place.root} ...", err=True)
     serving.start(host, port)

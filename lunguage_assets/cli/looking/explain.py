@@ -24,9 +24,7 @@ class TextKeptBack(LunguageError):
 @chooses(there=True)
 @RANKER_OPTION
 @click.option(
-    "--finding",
-    metavar="IDX",
-    help="One row: its idx in the result, or a finding id such as s50000001:12.",
+    "--finding", metavar="IDX", help="One row: its idx in the result, or a finding id such as s50000001:12."
 )
 @click.option("--html", type=FILE, help="Write a page instead (synthetic text only).")
 def explain(study: str, chosen: Chosen, ranker: str, finding: str | None, html: Path | None) -> None:
@@ -38,7 +36,7 @@ def explain(study: str, chosen: Chosen, ranker: str, finding: str | None, html: 
     from rich.console import Console
 
     from lunguage_assets.release.explain.explain import explain_study
-    from lunguage_assets.release.explain.explain_text import print_story
+    from lunguage_assets.release.explain.showing import print_story
     from lunguage_assets.release.explain.study_record import read_study
 
     _keep_text_back(chosen, html)
@@ -48,7 +46,7 @@ def explain(study: str, chosen: Chosen, ranker: str, finding: str | None, html: 
         print_story(story, Console(highlight=False))
         return
     from lunguage_assets.files import write_private
-    from lunguage_assets.release.explain.explain_html import story_page
+    from lunguage_assets.release.explain.showing import story_page
 
     write_private(html, story_page(story).encode("utf-8"))
     click.echo(f"{html} holds report text of study {story.study_id}; it is readable by you only (mode 0600)")
@@ -65,9 +63,8 @@ def _keep_text_back(chosen: Chosen, html: Path | None) -> None:
         )
     if not sys.stdout.isatty():
         raise TextKeptBack(
-            "the output is no terminal: this corpus holds text of patients, which `explain` "
-            "shows only to the person who asks, not to a pipe, a "
-            "file or a log. Run the command on a terminal."
+            "the output is no terminal: this corpus holds text of patients, which `explain` shows only to "
+            "the person who asks, not to a pipe, a file or a log. Run the command on a terminal."
         )
 
 

@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lunguage_assets.cli.options import (
-    GIVEN_FILE,
-    RANKER_OPTION,
-    Chosen,
-    chooses,
-    into,
-    number,
-)
+from lunguage_assets.cli.options import GIVEN_FILE, RANKER_OPTION, Chosen, chooses, into, number
 from lunguage_assets.errors import ConfigurationError, InputError
 
 if TYPE_CHECKING:
@@ -54,10 +47,7 @@ def make(chosen: Chosen, pairs: int, examples: int, experts: int, ranker: str, s
     asked = make_survey(vocabulary, ranking, pairs=pairs, examples=examples, seed=seed)
     restrict = asked.has_report_text and chosen.data_class != "synthetic"
     files = write_survey(asked, out, experts=experts, restrict=restrict)
-    click.echo(
-        f"{len(asked.questions)} of {asked.available} phrase pairs in {out}: "
-        f"{', '.join(path.name for path in files)}"
-    )
+    _tell_written(f"{len(asked.questions)} of {asked.available} phrase pairs in {out}", files)
     if len(asked.questions) < pairs:
         click.echo(f"{pairs} pairs were asked for; there are no more")
     if restrict:
@@ -97,10 +87,7 @@ def make_ratings(
     rated = make_rating_survey(vocabulary, asked, examples=examples, seed=seed)
     restrict = rated.has_report_text and chosen.data_class != "synthetic"
     files = write_rating_survey(rated, out, raters=raters, restrict=restrict)
-    click.echo(
-        f"{len(rated.questions)} sentences of {len(set(asked))} phrases in {out}: "
-        f"{', '.join(path.name for path in files)}"
-    )
+    _tell_written(f"{len(rated.questions)} sentences of {len(set(asked))} phrases in {out}", files)
     if restrict:
         click.echo(_RESTRICTED)
 
@@ -183,6 +170,10 @@ def import_(chosen: Chosen, ranker: str, responses: Path, experts: Path | None) 
     except ConfigurationError:
         click.echo(f"no ranking of {ranker!r} yet: whether its phrases are the survey's was not examined")
     click.echo(f"imported into {place.root}; materialise expert_agreement to compare")
+
+
+def _tell_written(what: str, files: Sequence[Path]) -> None:
+    click.echo(f"{what}: {', '.join(path.name for path in files)}")
 
 
 def _tell_unranked(first: Sequence[str], second: Sequence[str], ranked: set[str], ranker: str) -> None:

@@ -54,10 +54,7 @@ def land(chosen: Chosen, url: str | None, now: bool) -> None:
 
 def _tell(outcome: PassReport) -> None:
     for name, batch in outcome.registered.items():
-        click.echo(
-            f"registered   {batch.key} from {name}: {batch.studies} studies ({batch.amended} of them came in "
-            f"an earlier batch), {batch.rows} rows ({batch.rejected} rejected)"
-        )
+        click.echo(f"registered   {batch.key} from {name}: {batch.counts}")
     for name, key in sorted(outcome.skipped.items()):
         click.echo(f"skipped      {name}: same content as batch {key}")
     for name, move in outcome.quarantined.items():

@@ -41,6 +41,6 @@ def sample(reports: int, seed: int, out: Path, as_text: RawFormat | None, prose:
     click.echo(
         f"{written.reports} reports of {written.patients} patients: {written.findings} findings "
         f"({written.tentative} tentative) and {written.history} history rows, {written.images} images, "
-        f"{len(written.phrases)} hedging phrases, in {out}"
+        f"{written.phrases} hedging phrases, in {out}"
         + (f"; what they say, in {truth}" if as_text is not None else "")
     )

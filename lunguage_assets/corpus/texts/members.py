@@ -146,10 +146,6 @@ def _in_package(path: Path) -> list[str]:
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
         raise damaged(path.name, "a package that cannot be opened", error, "a whole .zip file") from None
     if len(names) > MOST_ENTRIES:
-        raise InputError(
-            path.name,
-            f"{len(names):,} files in one package",
-            f"at most {MOST_ENTRIES:,}",
-            "Deliver it in several packages.",
-        )
+        expected, remedy = f"at most {MOST_ENTRIES:,}", "Deliver it in several packages."
+        raise InputError(path.name, f"{len(names):,} files in one package", expected, remedy)
     return names

@@ -108,12 +108,9 @@ def pack(source: TextSource, parts: SourceParts, places: Mapping[int, Path]) -> 
         }
         for part, report in zip_longest(parts.parts, raw_reports(source)):
             if part is None or report is None:
-                raise InputError(
-                    source.place.name,
-                    "files that change while they are read",
-                    "a finished delivery",
-                    "Register it again when nothing writes to it any more.",
-                )
+                expected = "a finished delivery"
+                remedy = "Register it again when nothing writes to it any more."
+                raise InputError(source.place.name, "files that change while they are read", expected, remedy)
             if part not in places:
                 continue
             if report.study:

@@ -113,13 +113,8 @@ class Budget:
         self.ceiling_usd = math.inf if ceiling_usd is None else ceiling_usd
         self.of_day_usd = of_day_usd
         self._lock = threading.Lock()
-        self._spent = 0.0
+        self.spent_usd = 0.0  # settled so far in this run
         self._reserved: list[float] = []
-
-    @property
-    def spent_usd(self) -> float:
-        """US dollars settled so far in this run."""
-        return self._spent
 
     def reserve(self, judge: str, worst_usd: float | None) -> Reservation | None:
         """Leave to send a call; None when calls in flight must be settled first to know.
@@ -135,14 +130,14 @@ class Budget:
                 " Give both in the judges file, or run without a budget."
             )
         with self._lock:
-            if self._spent + worst_usd > self.ceiling_usd:
+            if self.spent_usd + worst_usd > self.ceiling_usd:
                 raise BudgetExceeded(
-                    f"budget of ${self.ceiling_usd:.2f}: ${self._spent:.4f} are spent in this "
+                    f"budget of ${self.ceiling_usd:.2f}: ${self.spent_usd:.4f} are spent in this "
                     f"run, and the next call of judge {judge!r}"
                     f" could cost up to ${worst_usd:.4f}. All answers are kept; run again with a "
                     "higher budget, and only the rest is asked."
                 )
-            if math.fsum((self._spent, worst_usd, *self._reserved)) > self.ceiling_usd:
+            if math.fsum((self.spent_usd, worst_usd, *self._reserved)) > self.ceiling_usd:
                 return None
             self._reserved.append(worst_usd)
             return Reservation(self, worst_usd)
@@ -159,4 +154,4 @@ class Budget:
     def _settle(self, worst_usd: float, cost_usd: float) -> None:
         with self._lock:
             self._reserved.remove(worst_usd)
-            self._spent += cost_usd
+            self.spent_usd += cost_usd

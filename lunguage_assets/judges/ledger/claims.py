@@ -10,7 +10,7 @@ writers (`Ledger.transaction`); the one who calls them is `asking/desk.py`.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import sqlalchemy as sa
@@ -22,7 +22,7 @@ from lunguage_assets.judges.ledger.spending import CLOCKS, billionths, clock, fo
 LEASE_S = 60.0
 """A claim lasts so long after its owner's last sign of life."""
 
-LONGEST_LEASE_S = 600.0
+_LONGEST_LEASE_S = 600.0
 """An end farther away than this was set by a clock that has been set back since."""
 
 WINDOW_S = 60.0
@@ -60,8 +60,7 @@ CLAIMS = sa.Table(
     sa.Column("rated", sa.Boolean, nullable=False),
     sa.Column("time", sa.String(27), nullable=False),
 )
-"""Calls in flight; `worst` is the reserved cost in billionths of a dollar, `rated`: it is in `SENT`.
-"""
+"""Calls in flight; `worst` is the reserved cost in billionths of a dollar, `rated`: it is in `SENT`."""
 
 SENT = sa.Table(
     "judge_sent",
@@ -131,32 +130,18 @@ class Verdict:
 # --- who asks
 
 
-@dataclass(frozen=True, slots=True)
-class Lease:
-    """Until when a round of questions is being asked; see `ASKERS`."""
-
-    owner: str
-    limiter: str
-    judge: str
-    model: str
-    until: float
-
-    def is_over(self, now: float) -> bool:
-        return self.until < now or self.until > now + LONGEST_LEASE_S
+def askers(connection: sa.Connection) -> tuple[float, set[str], set[str]]:
+    """The database's time, the owners that ask, and those that have given no sign of life for too long."""
+    query = sa.select(CLOCKS[connection.dialect.name], ASKERS.c.owner, ASKERS.c.until)
+    rows = connection.execute(query).all()
+    now = float(rows[0][0]) if rows else clock(connection)
+    alive = {owner for _, owner, until in rows if now <= until <= now + _LONGEST_LEASE_S}
+    return now, alive, {owner for _, owner, _ in rows} - alive
 
 
-def leases(connection: sa.Connection) -> tuple[float, list[Lease]]:
-    """The database's time, and everybody who asks."""
-    rows = connection.execute(sa.select(CLOCKS[connection.dialect.name], ASKERS)).all()
-    found = [Lease(*row[1:]) for row in rows]
-    return (float(rows[0][0]) if rows else clock(connection)), found
-
-
-def sign(connection: sa.Connection, owner: str, terms: Terms, until: float) -> Lease:
+def sign(connection: sa.Connection, owner: str, terms: Terms, until: float) -> None:
     """An owner begins to ask, or asks again after it was taken for dead."""
-    lease = Lease(owner, terms.limiter, terms.judge, terms.model, until)
-    connection.execute(sa.insert(ASKERS).values(**asdict(lease)))
-    return lease
+    connection.execute(sa.insert(ASKERS).values(owner=owner, until=until, **terms.whose))
 
 
 def prolong(connection: sa.Connection, owner: str, until: float) -> None:
@@ -177,17 +162,12 @@ def forget(connection: sa.Connection, owners: Collection[str]) -> list[dict[str,
 
 
 def claim(
-    connection: sa.Connection,
-    owner: str,
-    terms: Terms,
-    wishes: Sequence[Wish],
-    now: float,
-    among: Sequence[Lease],
+    connection: sa.Connection, owner: str, terms: Terms, wishes: Sequence[Wish], now: float
 ) -> list[Verdict]:
     """One verdict per wish, in their order; those that may go are claimed and their money is reserved."""
     keys = [wish.key for wish in wishes]
     entries, taken = settled(connection, keys), claimed(connection, keys)
-    room = _Room(connection, terms, now, among)
+    room = _Room(connection, terms, now)
     verdicts, granted = list[Verdict](), list[Wish]()
     for wish in wishes:
         if (entry := entries.get(wish.key)) is not None:
@@ -229,10 +209,10 @@ class _Room:
     so that none waits for another's end.
     """
 
-    def __init__(self, connection: sa.Connection, terms: Terms, now: float, among: Sequence[Lease]) -> None:
+    def __init__(self, connection: sa.Connection, terms: Terms, now: float) -> None:
         self._terms, self._now = terms, now
-        same = {lease.limiter for lease in among if (lease.judge, lease.model) == (terms.judge, terms.model)}
-        self._parts = len(same | {terms.limiter})
+        limiters = sa.select(sa.func.count(ASKERS.c.limiter.distinct())).where(_of(ASKERS, terms))
+        self._parts = connection.scalar(limiters) or 1
         own = sa.func.sum(sa.case((CLAIMS.c.limiter == terms.limiter, 1), else_=0))
         row = connection.execute(sa.select(sa.func.count(), own).where(_of(CLAIMS, terms))).one()
         self._open, self._own = int(row[0]), int(row[1] or 0)

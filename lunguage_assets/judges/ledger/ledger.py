@@ -23,7 +23,6 @@ from lunguage_assets.judges.ledger.ledger_place import (
     is_lasting,
     ledger_engine,
     ledger_url,
-    make_private,
     shown_place,
 )
 from lunguage_assets.judges.ledger.reading import ATTEMPTS, METADATA, PLAIN, LedgerReader, rows_among, settled
@@ -60,8 +59,6 @@ class Ledger(LedgerReader):
                 log.
         """
         url = ledger_url(where)
-        if url.get_backend_name() == "sqlite":
-            make_private(Path(str(url.database)))
         ledger = cls(ledger_engine(url), shown_place(url), store_prompts=store_prompts, lease_s=lease_s)
         ledger.transaction(ledger._create)
         return ledger
@@ -93,20 +90,19 @@ class Ledger(LedgerReader):
         self, connection: Connection, owner: str, terms: claims.Terms, wishes: Sequence[claims.Wish]
     ) -> list[claims.Verdict]:
         """Which of these calls may go out now, as part of a `transaction`; see `claims.claim`."""
-        now, leases = self.end_dead(connection)
-        if owner not in {lease.owner for lease in leases}:
-            leases.append(claims.sign(connection, owner, terms, now + self.lease_s))
-        return claims.claim(connection, owner, terms, wishes, now, leases)
+        now, owners = self.end_dead(connection)
+        if owner not in owners:
+            claims.sign(connection, owner, terms, now + self.lease_s)
+        return claims.claim(connection, owner, terms, wishes, now)
 
-    def end_dead(self, connection: Connection) -> tuple[float, list[claims.Lease]]:
+    def end_dead(self, connection: Connection) -> tuple[float, set[str]]:
         """End the claims of owners without a sign of life, as part of a `transaction`: their calls are lost.
-        The database's time, and the leases that hold.
+        The database's time, and the owners that are left.
         """
-        now, leases = claims.leases(connection)
-        dead = {lease.owner for lease in leases if lease.is_over(now)}
+        now, alive, dead = claims.askers(connection)
         if dead:
             self.lose(connection, claims.forget(connection, dead))
-        return now, [lease for lease in leases if lease.owner not in dead]
+        return now, alive
 
     def lose(self, connection: Connection, calls: Sequence[Mapping[str, Any]]) -> None:
         """Count claimed calls as sent without an answer, as part of a `transaction`; each has cost its

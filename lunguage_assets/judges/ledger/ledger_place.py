@@ -64,7 +64,7 @@ def shown_place(url: URL) -> str:
     return f"postgresql://{url.host or ''}{f':{url.port}' if url.port else ''}/{url.database or ''}"
 
 
-def make_private(path: Path) -> None:
+def _make_private(path: Path) -> None:
     """Create the file for its owner only, before SQLite would with the process's mask; its -wal and -shm
     files take its mode.
     """
@@ -95,6 +95,7 @@ def ledger_engine(url: URL) -> Engine:
         engine = _postgresql(url, isolation_level="READ COMMITTED", pool_pre_ping=True)
         event.listen(engine, "connect", _prepare_postgresql)
         return engine
+    _make_private(Path(str(url.database)))
     engine = create_engine(url, connect_args={"timeout": _BUSY_S}, **_QUIET)
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
@@ -162,6 +163,5 @@ def _begin_sqlite(connection: Connection) -> None:
 
 def is_lasting(error: DBAPIError) -> bool:
     """Errors that another try does not mend: disk full, read-only."""
-    return any(
-        word in str(error.orig).lower() for word in ("full", "readonly", "read-only", "unable to open")
-    )
+    said = str(error.orig).lower()
+    return any(word in said for word in ("full", "readonly", "read-only", "unable to open"))

@@ -20,14 +20,7 @@ import pandas as pd
 import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
-from lunguage_assets.judges.ledger.attempts import (
-    COUNTED,
-    REPLIED,
-    Attempt,
-    Settlement,
-    settle,
-    tries_of,
-)
+from lunguage_assets.judges.ledger.attempts import COUNTED, REPLIED, Attempt, Settlement, settle, tries_of
 from lunguage_assets.judges.ledger.exchange import STATISTICS
 from lunguage_assets.judges.ledger.ledger_place import LedgerError, ledger_url, reading_engine, shown_place
 

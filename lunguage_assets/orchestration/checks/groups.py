@@ -134,12 +134,12 @@ def looks_due(
             made.setdefault(partition, {})[table] = moment
     runs = instance.get_runs(dg.RunsFilter(job_name=job))
     looked_at = {(run.tags.get("dagster/partition"), run.tags.get(NEWEST)) for run in runs}
-    for partition, moments_of in sorted(made.items()):
-        newest = str(max(moments_of.values()))
+    for partition, of_table in sorted(made.items()):
+        newest = str(max(of_table.values()))
         if (partition, newest) not in looked_at:
             yield dg.RunRequest(
                 run_key=f"{job} {partition} {newest}",
                 partition_key=partition,
-                asset_check_keys=[check for check in checks if check.asset_key in moments_of],
+                asset_check_keys=[check for check in checks if check.asset_key in of_table],
                 tags={NEWEST: newest},
             )

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import dagster as dg
 
 from lunguage_assets.current.plan import Stage, Wanted, plan
-from lunguage_assets.current.recipes import dimensions_of
 from lunguage_assets.current.standing import Standings
 from lunguage_assets.errors import ConfigurationError, LunguageError, MethodError
 from lunguage_assets.judges.configuration import JudgesConfiguration
@@ -55,8 +54,9 @@ def queue(partitions: Partitions, instance: dg.DagsterInstance, stages: Sequence
     require_daemon(instance)
     keys: dict[str, list[str]] = {}
     for stage in stages:
+        key = str(partition_key(stage.dimensions, stage.keys))
         for table in tables_of_job(stage.job):
-            keys.setdefault(table, []).append(str(partition_key(dimensions_of(table), stage.keys)))
+            keys.setdefault(table, []).append(key)
     count = sum(map(len, keys.values()))
     asked = {table: (partitions.of(table), chosen) for table, chosen in keys.items()}
     return add_backfill(instance, asked, title, f"{count} partitions of {len(keys)} assets.")

@@ -86,22 +86,18 @@ def configuration_of(home: Home) -> Configuration:
     return "outdated" if present == _sealed(present.rpartition(_SEAL)[0]) else "edited"
 
 
-def examination(home: Home) -> list[tuple[str, str]]:
+def examination(home: Home) -> tuple[str, str]:
     """What a person should know of the instance's configuration: severity and message."""
-    state = configuration_of(home)
-    if state == "elsewhere":
-        told = f"Dagster's instance is configured in {_folder(home)} ($DAGSTER_HOME), "
-        told += "which this package leaves alone"
-    elif state == "edited":
-        file = home.dagster / "dagster.yaml"
-        told = (
-            f"{file} was edited and is not renewed; this version's is {dagster_yaml()}. Take over from there"
-            " what you need, or delete yours: the next command then puts the packaged one there."
-        )
-    else:
-        told = "Dagster's instance has the packaged configuration"
-        told += ", renewed at the next command" if state == "outdated" else ""
-    return [("warning" if state == "edited" else "ok", told)]
+    state, file = configuration_of(home), home.dagster / "dagster.yaml"
+    told = {
+        "elsewhere": f"Dagster's instance is configured in {_folder(home)} ($DAGSTER_HOME), which this "
+        "package leaves alone",
+        "edited": f"{file} was edited and is not renewed; this version's is {dagster_yaml()}. Take over from "
+        "there what you need, or delete yours: the next command then puts the packaged one there.",
+        "outdated": "Dagster's instance has the packaged configuration, renewed at the next command",
+    }
+    severity = "warning" if state == "edited" else "ok"
+    return severity, told.get(state, "Dagster's instance has the packaged configuration")
 
 
 _SEAL = "# Renewed with the package as long as nobody edits it: "

@@ -16,8 +16,7 @@ import dagster as dg
 import duckdb
 from sqlalchemy.exc import DBAPIError
 
-from lunguage_assets.current.plan import Stage, Wanted, plan
-from lunguage_assets.current.recipes import dimensions_of
+from lunguage_assets.current.plan import STEPS_OF_JOB, Stage, Wanted, is_current, plan
 from lunguage_assets.errors import LunguageError
 from lunguage_assets.home.store import remove_abandoned_files
 from lunguage_assets.interruption import noticing_signals
@@ -26,10 +25,9 @@ from lunguage_assets.orchestration.assets.release import BUNDLE_OP
 from lunguage_assets.orchestration.build import build_defs
 from lunguage_assets.orchestration.dagster_private import runs_of_location, was_interrupted
 from lunguage_assets.orchestration.io_manager import build_catalog
-from lunguage_assets.orchestration.jobs import tables_of_job
 from lunguage_assets.orchestration.partitions import REPORT_BATCH, forget_removed, partition_key
 from lunguage_assets.orchestration.resources import HomeResource
-from lunguage_assets.orchestration.runs.ahead import COMPARE, AskingAhead, asking_ahead
+from lunguage_assets.orchestration.runs.ahead import COMPARE, asking_ahead
 from lunguage_assets.orchestration.runs.command_lock import command_at_work
 from lunguage_assets.orchestration.runs.instance import close_abandoned_runs
 from lunguage_assets.orchestration.runs.workers import NO_RETRY, executed_here
@@ -45,18 +43,6 @@ Progress = Callable[[Stage, int, int], None]
 
 class RunFailed(LunguageError):
     """A Dagster run failed; the message is the reason, on one line."""
-
-
-class RunInterrupted(KeyboardInterrupt):
-    """The process was asked to stop (Ctrl-C, a signal, the UI). What was finished is stored; the same call
-    goes on from there.
-
-    `cancelled` tells whether somebody had asked Dagster to end the very run that was executed.
-    """
-
-    def __init__(self, run_id: str, cancelled: bool) -> None:
-        super().__init__()
-        self.run_id, self.cancelled = run_id, cancelled
 
 
 @dataclass
@@ -115,7 +101,7 @@ class Runner:
 
         Raises:
             RunFailed: a run failed; what was finished stays, and the same call goes on from there.
-            RunInterrupted: likewise.
+            KeyboardInterrupt: the process was asked to stop (Ctrl-C, a signal, the UI); likewise.
         """
         with command_at_work(self._home.home.root):
             self._prepare()
@@ -171,7 +157,7 @@ class Runner:
                 progress(stage, done, len(stages))
                 if stage.job == COMPARE:
                     ahead.begin(self._next_to_compare(stages, done, wanted))
-                    _waited(ahead, stage)
+                    ahead.wait_for(stage)
                 self.carry_on(stage, stages[:done], summary, wanted)
         return summary
 
@@ -184,65 +170,53 @@ class Runner:
         """Execute a stage of a plan, behind those before it; note in the summary what it came to.
 
         Raises:
-            RunFailed, RunInterrupted: as of `run`.
+            RunFailed, KeyboardInterrupt: as of `run`.
         """
         if before and stage not in before and self._is_current_by_now(stage, wanted):
             return
-        self._execute(stage, summary, wanted)
+        if self._asked_to_stop:
+            raise KeyboardInterrupt
+        config: dict[str, Any] = dict(QUIET)
+        if stage.job == "release" and wanted.release is not None:
+            config["ops"] = {BUNDLE_OP: {"config": {"out": str(wanted.release.parent.parent)}}}
+        with noticing_signals() as asked_to_stop:
+            result = self._executed(stage, config)
+            self._asked_to_stop = asked_to_stop()
+        summary.runs += 1
+        for evaluation in result.get_asset_check_evaluations():
+            summary.note(evaluation, stage.label)
+        if not result.success:
+            self._require_uninterrupted(result)
+            raise RunFailed(f"{stage.job} ({stage.label}): {_reason(result)} [Dagster run {result.run_id}]")
 
     def _is_current_by_now(self, stage: Stage, wanted: Wanted) -> bool:
         asked_for = ("build_vocabulary", "compare", "rank") if wanted.rebuild else ()
         if stage.job in (*asked_for, "analyse"):
             return False
         now = self._home.standings()
-        if stage.job == "release":
-            folder = wanted.release or self._home.home.release / stage.keys[0]
-            return now.of_release(stage.keys[0], folder).state == "current"
-        return all(now.is_current(table, *stage.keys) for table in tables_of_job(stage.job))
+        return all(is_current(now, step, stage.keys, wanted) for step in STEPS_OF_JOB[stage.job])
 
-    def _execute(self, stage: Stage, summary: RunSummary, wanted: Wanted) -> None:
-        if self._asked_to_stop:
-            raise RunInterrupted("", cancelled=False)
-        job = self.definitions.resolve_job_def(stage.job)
-        config: dict[str, Any] = dict(QUIET)
-        if stage.job == "release" and wanted.release is not None:
-            config["ops"] = {BUNDLE_OP: {"config": {"out": str(wanted.release.parent.parent)}}}
-        with noticing_signals() as asked_to_stop:
-            result = self._executed(job, config, stage)
-            self._asked_to_stop = asked_to_stop()
-        summary.runs += 1
-        if not result.success:
-            self._require_uninterrupted(result)
-        for evaluation in result.get_asset_check_evaluations():
-            summary.note(evaluation, stage.label)
-        if not result.success:
-            raise RunFailed(f"{stage.job} ({stage.label}): {_reason(result)} [Dagster run {result.run_id}]")
-
-    def _executed(
-        self, job: dg.JobDefinition, config: dict[str, Any], stage: Stage
-    ) -> dg.ExecuteInProcessResult:
+    def _executed(self, stage: Stage, config: dict[str, Any]) -> dg.ExecuteInProcessResult:
         run_id = str(uuid.uuid4())
-        dimensions = dimensions_of(tables_of_job(stage.job)[0])
         try:
             with runs_of_location(self._instance, stage.job):
-                return job.execute_in_process(
+                return self.definitions.resolve_job_def(stage.job).execute_in_process(
                     run_config=config,
                     instance=self._instance,
-                    partition_key=partition_key(dimensions, stage.keys),
+                    partition_key=partition_key(stage.dimensions, stage.keys),
                     raise_on_error=False,
                     tags={**NO_RETRY, **executed_here(run_id)},
                     run_id=run_id,
                 )
-        except (
-            dg.DagsterExecutionInterruptedError,
-            KeyboardInterrupt,
-        ):  # before the run has begun, Dagster does not take it down
-            raise RunInterrupted(run_id, self._cancelled(run_id)) from None
+        # before the run has begun, Dagster does not take an interruption down
+        except (dg.DagsterExecutionInterruptedError, KeyboardInterrupt):
+            self._cancel(run_id)
+            raise KeyboardInterrupt from None
         except DBAPIError as error:  # its own message shows events; the database's does not
             raise RunFailed(
-                f"{stage.job} ({stage.label}): Dagster's record of runs cannot be written ({error.orig})."
-                " Free disk space, or see that nothing else holds it, and run the same command again: what is"
-                " finished is kept."
+                f"{stage.job} ({stage.label}): Dagster's record of runs cannot be written ({error.orig}). "
+                "Free disk space, or see that nothing else holds it, and run the same command again: what is "
+                "finished is kept."
             ) from None
 
     def _require_uninterrupted(self, result: dg.ExecuteInProcessResult) -> None:
@@ -254,47 +228,32 @@ class Runner:
         run = self._instance.get_run_by_id(result.run_id)
         cancelled = run is not None and run.status is dg.DagsterRunStatus.CANCELED
         if cancelled or self._asked_to_stop or any(was_interrupted(event) for event in result.all_events):
-            raise RunInterrupted(result.run_id, self._cancelled(result.run_id))
+            self._cancel(result.run_id)
+            raise KeyboardInterrupt
 
-    def _cancelled(self, run_id: str) -> bool:
-        """Record a run as cancelled; whether somebody had asked Dagster for it."""
+    def _cancel(self, run_id: str) -> None:
+        """Record a run as cancelled."""
         run = self._instance.get_run_by_id(run_id)
-        asked = run is not None and run.status in (
-            dg.DagsterRunStatus.CANCELING,
-            dg.DagsterRunStatus.CANCELED,
-        )
         if run is not None and run.status is not dg.DagsterRunStatus.CANCELED:
             self._instance.report_run_canceling(run, message="The process was asked to stop.")
             self._instance.report_run_canceled(run, message="Interrupted. What was finished is stored.")
-        return asked
-
-
-def _waited(ahead: AskingAhead, stage: Stage) -> None:
-    try:
-        ahead.wait_for(stage)
-    except KeyboardInterrupt:
-        raise RunInterrupted("", cancelled=False) from None
 
 
 def _reason(result: dg.ExecuteInProcessResult) -> str:
     """Why a run failed, on one line: the failure's own description, or the kind of the unexpected error."""
-    for event in result.all_events:
-        if event.is_step_failure:
-            failure = event.step_failure_data
-            if failure.user_failure_data is not None and failure.user_failure_data.description:
-                return " ".join(failure.user_failure_data.description.split())
-            error = failure.error
-            while error is not None and error.cause is not None:
-                error = error.cause
-            if error is not None and error.cls_name == "DagsterRedactedUserCodeError":
-                return (
-                    "an unexpected error, whose message is withheld because it may quote a report; "
-                    "its place is in the run's log"
-                )
-            if error is not None:
-                return f"unexpected {error.cls_name}; the full report is in the run's log"
-    return (
-        "a blocking check failed"
-        if any(not e.passed for e in result.get_asset_check_evaluations())
-        else "the run failed"
-    )
+    for event in result.get_step_failure_events():
+        failure = event.step_failure_data
+        if failure.user_failure_data is not None and failure.user_failure_data.description:
+            return " ".join(failure.user_failure_data.description.split())
+        error = failure.error
+        while error is not None and error.cause is not None:
+            error = error.cause
+        if error is not None and error.cls_name == "DagsterRedactedUserCodeError":
+            return (
+                "an unexpected error, whose message is withheld because it may quote a report; "
+                "its place is in the run's log"
+            )
+        if error is not None:
+            return f"unexpected {error.cls_name}; the full report is in the run's log"
+    checked = all(evaluation.passed for evaluation in result.get_asset_check_evaluations())
+    return "the run failed" if checked else "a blocking check failed"

@@ -19,6 +19,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import groupby
 from multiprocessing.connection import Connection, wait
 from typing import Any, Literal
 
@@ -26,14 +27,12 @@ import dagster as dg
 
 from lunguage_assets.collector import collect_seldom
 from lunguage_assets.current.plan import Stage, Wanted
-from lunguage_assets.current.recipes import dimensions_of
+from lunguage_assets.current.recipes import BATCH
 from lunguage_assets.errors import ConfigurationError, LunguageError
 from lunguage_assets.interruption import answering_signals
-from lunguage_assets.orchestration.jobs import tables_of_job
-from lunguage_assets.orchestration.partitions import REPORT_BATCH
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs.instance import dagster_instance
-from lunguage_assets.orchestration.runs.runner import Progress, RunFailed, RunInterrupted, Runner, RunSummary
+from lunguage_assets.orchestration.runs.runner import Progress, RunFailed, Runner, RunSummary
 from lunguage_assets.orchestration.withheld import where
 
 _PATIENCE_S = 30.0
@@ -57,22 +56,17 @@ class _Said:
     stage: Stage | None = None
     summary: RunSummary | None = None
     message: str = ""
-    run_id: str = ""
-    cancelled: bool = False
 
 
 def stretches(stages: Sequence[Stage]) -> Iterator[list[list[Stage]]]:
     """The stages in order: one by one, and consecutive stages of batches together, as one list per batch."""
-    together: dict[str, list[Stage]] = {}
-    for stage in stages:
-        if dimensions_of(tables_of_job(stage.job)[0])[-1:] == (REPORT_BATCH.name,):
-            together.setdefault(stage.keys[-1], []).append(stage)
+    for of_batches, group in groupby(stages, lambda stage: BATCH in stage.dimensions):
+        if not of_batches:
+            yield from ([[stage]] for stage in group)
             continue
-        if together:
-            yield list(together.values())
-            together = {}
-        yield [[stage]]
-    if together:
+        together: dict[str, list[Stage]] = {}
+        for stage in group:
+            together.setdefault(stage.keys[-1], []).append(stage)
         yield list(together.values())
 
 
@@ -133,11 +127,9 @@ def _working(home: HomeResource, processes: int) -> Iterator[_Workers]:
     workers = _Workers(home, processes)
     try:
         yield workers
-    except KeyboardInterrupt as interruption:  # of this process, or told by one of them
+    except KeyboardInterrupt:  # of this process, or told by one of them
         workers.stop()
-        if isinstance(interruption, RunInterrupted):
-            raise
-        raise RunInterrupted("", cancelled=False) from None
+        raise
     finally:
         workers.close()
 
@@ -161,7 +153,7 @@ class _Workers:
 
         Raises:
             RunFailed: a task failed; those at work were finished, no other was begun.
-            RunInterrupted: one of them was asked to stop.
+            KeyboardInterrupt: one of them was asked to stop.
         """
         waiting, idle, busy = deque(tasks), list(self._processes), set[Connection]()
         failures: list[str] = []
@@ -172,7 +164,7 @@ class _Workers:
             for connection in wait(list(busy)):
                 said = _received(connection)
                 if said.kind == "interrupted":
-                    raise RunInterrupted(said.run_id, said.cancelled)
+                    raise KeyboardInterrupt
                 if said.kind == "failed":
                     failures.append(said.message)
                 if said.kind != "begun":
@@ -223,8 +215,6 @@ def _serve(fields: dict[str, str], connection: Connection) -> None:
                     connection.send(said)
     except (EOFError, BrokenPipeError):
         return
-    except RunInterrupted as stopped:
-        connection.send(_Said("interrupted", run_id=stopped.run_id, cancelled=stopped.cancelled))
     except KeyboardInterrupt:
         connection.send(_Said("interrupted"))
     except LunguageError as error:

@@ -22,11 +22,7 @@ import dagster as dg
 import sqlalchemy as sa
 import yaml
 
-from lunguage_assets.orchestration.dagster_private import (
-    ConfigurableClassData,
-    InstanceRef,
-    sqlite_storages,
-)
+from lunguage_assets.orchestration.dagster_private import ConfigurableClassData, InstanceRef, sqlite_storages
 
 DagsterSqliteStorage, SqliteEventLogStorage, SqliteRunStorage, SqliteScheduleStorage = sqlite_storages()
 

@@ -8,7 +8,6 @@ not stored beside the rows, so they are not shown.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from lunguage_assets.release.explain.explain_wording import SECTIONS, shown
 from lunguage_assets.release.explain.marks import (
@@ -24,23 +23,11 @@ from lunguage_assets.release.explain.marks import (
     pieces,
     tone_of,
 )
+from lunguage_assets.release.explain.story import RowStory
 from lunguage_assets.release.explain.study_record import Record, StudyRecord
 from lunguage_assets.tables import ATTRIBUTES
 
 _DETAILS = ("location", *ATTRIBUTES)
-_WITH_FINDINGS = "findings"
-
-
-@dataclass(frozen=True)
-class MarkedRow:
-    """What the text needs to know of a row: its number in the result, how it is coloured, and its story in
-    short.
-    """
-
-    idx: int | None
-    tone: str
-    title: str
-    why: str
 
 
 def tone_of_row(row: Record, fate: str) -> str:
@@ -48,12 +35,12 @@ def tone_of_row(row: Record, fate: str) -> str:
     return {"removed": OUT, "discarded": OUT, "excluded": PAST}.get(fate, tone_of(row["status"]))
 
 
-def marked_study(record: StudyRecord, rows: Mapping[str, MarkedRow]) -> tuple[MarkedPiece, ...]:
+def marked_study(record: StudyRecord, rows: Mapping[str, RowStory]) -> tuple[MarkedPiece, ...]:
     """The study's sentences by section and number, each with its marks.
 
     Args:
         record: what is stored about the study.
-        rows: every stated row by finding id.
+        rows: of every stated row, by finding id.
     """
     stated = record.tables["deduplicated_findings"]
     phrases = {row["finding_id"]: row["phrases"] for row in record.tables["fitted_probabilities"]}
@@ -83,7 +70,7 @@ def _laid_out(stated: Sequence[Record]) -> tuple[str, list[ReadSentence]]:
             text += "" if text.endswith("\n") else " "
             begin = len(text)
             text += said[section, number]
-            sentences.append(ReadSentence(section, number, begin, len(text), _WITH_FINDINGS, ""))
+            sentences.append(ReadSentence(section, number, begin, len(text), "findings", ""))
     return text, sentences
 
 
@@ -106,12 +93,12 @@ def _spans(row: Record, phrases: Sequence[str], text: str, sentence: ReadSentenc
     return [ReadSpan(own, *span) for span in (*finding, *hedges, *details)]
 
 
-def _marked(piece: Piece, rows: Mapping[str, MarkedRow]) -> MarkedPiece:
+def _marked(piece: Piece, rows: Mapping[str, RowStory]) -> MarkedPiece:
     read = [rows[own] for own in piece.rows]
     if not read:
         return MarkedPiece(piece.text, piece.kind)
     why = (
-        "\n\n".join(f"{row.title}\n{row.why}" for row in read)
+        "\n\n".join(f"{row.title}\n{row.in_short}" for row in read)
         if piece.kind == FINDING
         else "; ".join(f"{piece.kind} of {row.title}" for row in read)
     )

@@ -4,9 +4,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from lunguage_assets.explicit.hedges.hedging import words_of
 
@@ -94,31 +94,18 @@ def pieces(text: str, spans: Iterable[ReadSpan], sentences: Sequence[ReadSentenc
 
     A piece that several rows share is of the first kind of finding, hedge, detail.
     """
-    listed = [span for span in spans if 0 <= span.begin < span.end <= len(text)]
-    borders = {0, len(text)}
-    for begin, end in (*((s.begin, s.end) for s in listed), *((s.begin, s.end) for s in sentences)):
-        borders |= {begin, end}
-    cuts = sorted(border for border in borders if 0 <= border <= len(text))
-    reading = _starting(listed)
-    open_spans: list[ReadSpan] = []
-    found: list[Piece] = []
-    waiting = sorted(sentences, key=lambda sentence: sentence.begin, reverse=True)
-    current: ReadSentence | None = None
-    for begin, end in pairwise(cuts):
-        open_spans = [span for span in open_spans if span.end > begin] + reading.get(begin, [])
-        if current is not None and current.end <= begin:
-            current = None
-        if waiting and waiting[-1].begin <= begin:
-            current = waiting.pop()
-        found.append(_piece(text[begin:end], open_spans, current))
-    return found
-
-
-def _starting(spans: Sequence[ReadSpan]) -> Mapping[int, list[ReadSpan]]:
-    starting: dict[int, list[ReadSpan]] = {}
-    for span in spans:
-        starting.setdefault(span.begin, []).append(span)
-    return starting
+    listed = sorted(spans, key=lambda span: span.begin)
+    listed = [span for span in listed if 0 <= span.begin < span.end <= len(text)]
+    ends = [(one.begin, one.end) for one in listed] + [(one.begin, one.end) for one in sentences]
+    cuts = sorted({0, len(text)} | {place for place in chain(*ends) if 0 <= place <= len(text)})
+    return [
+        _piece(
+            text[begin:end],
+            [span for span in listed if span.begin <= begin and end <= span.end],
+            next((sentence for sentence in sentences if sentence.begin <= begin < sentence.end), None),
+        )
+        for begin, end in pairwise(cuts)
+    ]
 
 
 def _piece(text: str, spans: Sequence[ReadSpan], sentence: ReadSentence | None) -> Piece:

@@ -11,11 +11,10 @@ from heapq import nsmallest
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 from upath import UPath
 
 from lunguage_assets.errors import ConfigurationError, InvalidTable
-from lunguage_assets.home.store import PARTITIONED_BY, partition_path, read_table
+from lunguage_assets.home.store import PARTITIONED_BY, is_stored, partition_path, read_table
 from lunguage_assets.parquet import read_columns, read_rows
 from lunguage_assets.tables import (
     ACCOUNTING,
@@ -134,14 +133,11 @@ def _studies(root: UPath | Path, ranker: str, batch: str) -> frozenset[str]:
 
 def _rows(table: Table, path: UPath, study: str) -> list[Record]:
     """The rows of a study in a partition, whose columns and types are asserted; missing values are None."""
+    if not is_stored(table, path):
+        raise InvalidTable(
+            f"table {table.name}: a stored partition was written under another schema. Materialise it again."
+        )
     with path.open("rb") as stream:
-        schema = pq.read_schema(stream).remove_metadata()
-        if not schema.equals(table.arrow):
-            raise InvalidTable(
-                f"table {table.name}: a stored partition was written under another schema. "
-                "Materialise it again."
-            )
-        stream.seek(0)
         rows: list[Record] = read_rows(stream, "study_id", {study}).to_pylist()
     return rows
 

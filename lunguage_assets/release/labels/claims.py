@@ -92,10 +92,6 @@ class Said:
         both = self._contradictory(claim)
         return None if both else claim, both
 
-    def contradictory(self) -> bool:
-        """Whether the report says that the label is present and that it is not."""
-        return self.verdict()[1]
-
     def _contradictory(self, claim: Claim | None) -> bool:
         if claim is not None and claim.present and claim.stated:
             return False

@@ -33,7 +33,6 @@ from lunguage_assets.implicit.statements.label_file import (
     LabelList,
     Meaning,
     is_borderline,
-    read_as,
 )
 from lunguage_assets.implicit.statements.places import denies_only_more, says_resolved
 from lunguage_assets.release.labels.claims import Claim, Said
@@ -68,10 +67,10 @@ def study_labels(
     matches: pd.DataFrame,
     reports: pd.DataFrame,
     listed: LabelList,
-    log: pd.DataFrame | None = None,
+    log: pd.DataFrame,
 ) -> pd.DataFrame:
     """LUNGUAGE_PLUS_PLUS, PATHWAY_MATCHES, REPORTS and RESOLUTION_LOG of the same studies to LABELS, one row
-    per study and label, sorted. Without the log nothing is known of what was removed.
+    per study and label, sorted.
 
     Studies without any row have all their labels unmentioned. Linear in the rows; independent of their order.
     """
@@ -80,28 +79,20 @@ def study_labels(
 
 @collector_paused()
 def what_is_said(
-    rows: pd.DataFrame, matches: pd.DataFrame, listed: LabelList, log: pd.DataFrame | None = None
+    rows: pd.DataFrame, matches: pd.DataFrame, listed: LabelList, log: pd.DataFrame
 ) -> SaidOfLabels:
     """LUNGUAGE_PLUS_PLUS, PATHWAY_MATCHES and RESOLUTION_LOG of whole studies to what they say, by study and
     label.
     """
-    diagnosis = _diagnoses(matches)
+    of_device = matches["reason"] == "device"  # a device has no diagnosis
+    diagnosis = dict(zip(matches["finding_id"], matches["diagnosis"].where(~of_device, ""), strict=True))
     said = _said(rows, diagnosis, listed)
-    if log is not None:
-        _note_both(said, log, diagnosis, listed)
+    _note_both(said, log, diagnosis, listed)
     for number, label in enumerate(listed.labels):
         others = [listed.names.index(name) for name in label.denied_by]
         if others:
             _deny_by_others(said, number, others)
     return said
-
-
-def _diagnoses(matches: pd.DataFrame) -> dict[str, str]:
-    """Finding id -> diagnosis; a device has none."""
-    of_device = matches["reason"] == "device"
-    return dict(
-        zip(matches["finding_id"].tolist(), matches["diagnosis"].where(~of_device, "").tolist(), strict=True)
-    )
 
 
 def _note_both(
@@ -136,7 +127,7 @@ def _said(rows: pd.DataFrame, diagnosis: Mapping[str, str], listed: LabelList) -
         for meaning in meanings:
             if meaning.label in taken or not meaning.holds_at(", ".join((location, *parts))):
                 continue
-            reading = read_as(meaning, status, f"{measurement}, {refining[0]}", listed)
+            reading = listed.read_as(meaning, status, f"{measurement}, {refining[0]}")
             if reading is None:
                 continue
             taken.add(meaning.label)
@@ -173,8 +164,17 @@ def _claim(
         p = high / 2.0
     if not as_it_stands:
         status = _INVERTED[status]
-        p, low, high = (round(1.0 - value, CLAIM_DECIMALS) for value in (p, high, low))
+        p, low, high = _turned(p, low, high)
     return Claim(own, status, source == "original", support, order, p, low, high, p_source, is_bound, place)
+
+
+def _turned(p: float, low: float, high: float) -> tuple[float, float, float]:
+    """Probability and interval of the opposite."""
+    return (
+        round(1.0 - p, CLAIM_DECIMALS),
+        round(1.0 - high, CLAIM_DECIMALS),
+        round(1.0 - low, CLAIM_DECIMALS),
+    )
 
 
 def _deny_by_others(said: SaidOfLabels, number: int, others: Sequence[int]) -> None:
@@ -186,99 +186,72 @@ def _deny_by_others(said: SaidOfLabels, number: int, others: Sequence[int]) -> N
     for (study, label), about in said.items():
         claim = about.decided() if label in wanted else None
         if claim is not None and claim.present:
-            p, low, high = (
-                round(1.0 - value, CLAIM_DECIMALS) for value in (claim.p, claim.p_high, claim.p_low)
+            denial = Claim(
+                claim.finding_id,
+                _INVERTED[claim.status],
+                claim.stated,
+                claim.support,
+                claim.order,
+                *_turned(claim.p, claim.p_low, claim.p_high),
+                claim.p_source,
+                True,
+                by_other=True,
             )
-            denials.setdefault(study, []).append(
-                Claim(
-                    claim.finding_id,
-                    _INVERTED[claim.status],
-                    claim.stated,
-                    claim.support,
-                    claim.order,
-                    p,
-                    low,
-                    high,
-                    claim.p_source,
-                    True,
-                    by_other=True,
-                )
-            )
+            denials.setdefault(study, []).append(denial)
     for study, claims in denials.items():
         about = said.setdefault((study, number), Said())
         for claim in claims:
             about.add(claim)
 
 
+_TOLD = (
+    *("source", "p_source", "status", "finding_id", "p", "p_low", "p_high"),
+    *("p_is_bound", "denied_at_place", "past"),
+)
+
+
 def label_frame(said: SaidOfLabels, reports: pd.DataFrame, listed: LabelList) -> pd.DataFrame:
     """What is said of the labels (`what_is_said`) and the REPORTS of the studies to LABELS."""
     subject = dict(zip(reports["study_id"].tolist(), reports["subject_id"].tolist(), strict=True))
     studies = sorted(subject)
-    place = {study: number for number, study in enumerate(studies)}
     width = len(listed.labels)
-    columns = _Columns(len(studies) * width)
-    for (study, number), about in said.items():
-        columns.put(place[study] * width + number, about)
+    unmentioned = _told(Said())
+    cells = [(study, number) for study in studies for number in range(width)]
+    told = [_told(said[cell]) if cell in said else unmentioned for cell in cells]
+    columns: dict[str, Any] = {name: [one[place] for one in told] for place, name in enumerate(_TOLD)}
     return LABELS.frame(
         {
-            "study_id": [study for study in studies for _ in range(width)],
-            "subject_id": [subject[study] for study in studies for _ in range(width)],
+            "study_id": [study for study, _ in cells],
+            "subject_id": [subject[study] for study, _ in cells],
             "label": listed.names * len(studies),
             "chexpert": [label.chexpert for label in listed.labels] * len(studies),
-            **columns.values(),
+            **columns,
+            **_targets(pd.DataFrame(columns, dtype=object)),
         }
     )
 
 
-class _Columns:
-    """The columns of LABELS that depend on what was said, unmentioned until something is put in its place."""
+def _told(about: Said) -> tuple[Any, ...]:
+    """The columns `_TOLD` of a label."""
+    claim, both = about.verdict()
+    if claim is None:
+        source = "contradictory" if both else "unmentioned"
+        return source, None, None, None, np.nan, np.nan, np.nan, False, False, about.past
+    source = "denied" if not claim.present else "stated" if claim.stated else "implied"
+    belief = claim.p_source, claim.status, claim.finding_id, claim.p, claim.p_low, claim.p_high
+    return source, *belief, claim.is_bound, about.denied_at_place(claim), about.past
 
-    def __init__(self, size: int) -> None:
-        self._texts = {
-            name: np.full(size, None, dtype=object) for name in ("p_source", "status", "finding_id")
-        }
-        self._texts["source"] = np.full(size, "unmentioned", dtype=object)
-        self._numbers = {name: np.full(size, np.nan) for name in ("p", "p_low", "p_high", "soft")}
-        self._flags = {name: np.zeros(size, dtype=bool) for name in ("p_is_bound", "denied_at_place", "past")}
-        self._certain = np.full(size, np.nan)
-        self._uncertain, self._implied = np.zeros((2, size), dtype=bool)
 
-    def put(self, at: int, about: Said) -> None:
-        self._flags["past"][at] = about.past
-        claim, both = about.verdict()
-        if both:
-            self._texts["source"][at] = "contradictory"
-        if claim is None:
-            return
-        self._texts["source"][at] = ("stated" if claim.stated else "implied") if claim.present else "denied"
-        self._texts["p_source"][at], self._texts["status"][at], self._texts["finding_id"][at] = (
-            claim.p_source,
-            claim.status,
-            claim.finding_id,
-        )
-        self._numbers["p"][at], self._numbers["p_low"][at], self._numbers["p_high"][at] = (
-            claim.p,
-            claim.p_low,
-            claim.p_high,
-        )
-        self._numbers["soft"][at] = np.nan if claim.p_source == "none" else claim.p
-        self._flags["p_is_bound"][at] = claim.is_bound
-        self._flags["denied_at_place"][at] = about.denied_at_place(claim)
-        self._uncertain[at] = claim.status[0] == "t"
-        self._certain[at] = float(claim.present)
-        self._implied[at] = claim.present and not claim.stated
-
-    def values(self) -> dict[str, Any]:
-        policies = {
-            "uncertain_as_one": np.where(self._uncertain, 1.0, self._certain),
-            "uncertain_as_zero": np.where(self._uncertain, 0.0, self._certain),
-            "uncertain_ignored": np.where(self._uncertain, np.nan, self._certain),
-        }
-        targets: dict[str, Any] = {}
-        for name, values in policies.items():
-            targets[name] = pd.array(np.where(self._implied, np.nan, values), dtype="Int64")
-            targets[f"{WITH_IMPLIED}{name}"] = pd.array(values, dtype="Int64")
-        soft = self._numbers.pop("soft")
-        targets["soft"] = np.where(self._implied, np.nan, soft)
-        targets[f"{WITH_IMPLIED}soft"] = soft
-        return self._texts | self._numbers | self._flags | targets
+def _targets(told: pd.DataFrame) -> dict[str, Any]:
+    """What a classifier is trained on, by policy, without the implied labels and with them."""
+    certain = told["status"].map({"dp": 1, "tp": 1, "tn": 0, "dn": 0}).astype("Int64")
+    is_doubtful, is_implied = told["status"].isin(["tp", "tn"]), told["source"] == "implied"
+    policies: dict[str, pd.Series] = {
+        "uncertain_as_one": certain.mask(is_doubtful, 1),
+        "uncertain_as_zero": certain.mask(is_doubtful, 0),
+        "uncertain_ignored": certain.mask(is_doubtful),
+        "soft": told["p"].astype("float64").mask(told["p_source"] == "none"),
+    }
+    return {name: values.mask(is_implied) for name, values in policies.items()} | {
+        f"{WITH_IMPLIED}{name}": values for name, values in policies.items()
+    }

@@ -5,9 +5,7 @@ asks nothing.
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
-import subprocess
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -16,10 +14,11 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-import child_process
 import pyarrow.parquet as pq
 import pytest
 from fake_model import BINDING, LABELS, FakeModel, Time, label, question, questions, read_label, reply
+from forked import forked
+from resumable_run import ask_all
 
 from lunguage_assets.errors import LunguageError, MethodError
 from lunguage_assets.judges.asking.budget import Budget, BudgetExceeded, estimated_input_tokens
@@ -104,12 +103,12 @@ def test_nothing_to_ask_asks_nothing(ledger: Ledger) -> None:
 def test_with_one_call_in_five_failing_results_are_those_of_a_clean_run_and_paid_answers_recorded_once(
     ledger: Ledger, tmp_path: Path
 ) -> None:
-    requests = questions(1500)
+    requests = questions(400)
     clean = asked(requests, FakeModel(), Ledger.open(tmp_path / "clean.sqlite"))
     troubled = FakeModel(0.2)
     assert asked(requests, troubled, ledger) == clean
     row = counts(ledger)
-    assert troubled.calls > 1700
+    assert troubled.calls > 450
     assert (row["attempts"], row["valid"], row["failures"]) == (
         troubled.calls,
         troubled.replies,
@@ -216,8 +215,8 @@ def test_when_some_requests_fail_for_good_the_others_are_kept_and_only_those_are
 @pytest.mark.parametrize(("kind", "most"), [("authentication", 16), ("overloaded", 80)])
 def test_a_judge_that_fails_altogether_is_stopped_soon(ledger: Ledger, kind: FailureKind, most: int) -> None:
     model = FakeModel(answer=always(ProviderFailure(kind)))
-    with pytest.raises(JudgeIncomplete, match="1000 of 1000"):
-        asked(questions(1000), model, ledger, limits={"breaker_failures": 20, "breaker_probes": 3})
+    with pytest.raises(JudgeIncomplete, match="200 of 200"):
+        asked(questions(200), model, ledger, limits={"breaker_failures": 20, "breaker_probes": 3})
     assert 0 < model.calls <= most
 
 
@@ -403,7 +402,7 @@ def test_a_budget_stops_before_the_call_that_could_pass_it_and_a_higher_one_goes
 def test_a_budget_is_kept_with_many_calls_in_flight_and_failures(ledger: Ledger) -> None:
     budget, model = Budget(COST * 50), FakeModel(0.2, latency=0.001)
     with pytest.raises(BudgetExceeded):
-        asked(questions(500), model, ledger, budget=budget)
+        asked(questions(200), model, ledger, budget=budget)
     assert counts(ledger)["cost_usd"] <= budget.spent_usd <= budget.ceiling_usd
     assert budget.spent_usd > budget.ceiling_usd - WORST - COST
 
@@ -451,35 +450,33 @@ def test_an_interrupted_run_records_the_calls_in_flight(ledger: Ledger) -> None:
     assert counts(ledger)["valid"] == model.calls
 
 
-def test_killed_in_the_middle_of_2000_calls_a_run_resumes_without_asking_again_what_reached_the_ledger(
+def test_killed_in_the_middle_of_many_calls_a_run_resumes_without_asking_again_what_reached_the_ledger(
     tmp_path: Path,
 ) -> None:
-    place, log, in_flight = tmp_path / "ledger.sqlite", tmp_path / "sent", 32
-    command = child_process.program("resumable_run.py", str(place), str(log), str(in_flight), "0.02")
-    process = subprocess.Popen(command, env=child_process.environment())
+    place, log, count, in_flight = tmp_path / "ledger.sqlite", tmp_path / "sent", 600, 32
+    run = forked(ask_all, place, log, count, in_flight)
     try:
         deadline = time.monotonic() + 40
-        while not (log.exists() and log.stat().st_size > 65 * 700) and time.monotonic() < deadline:
+        while not (log.exists() and log.stat().st_size > 65 * 200) and time.monotonic() < deadline:
             time.sleep(0.01)
-        assert process.poll() is None, "it should still be running"
+        assert run.process.is_alive(), "it should still be running"
     finally:
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
+        run.signal(signal.SIGKILL)
     sent = Counter(log.read_text().split())
-    assert 700 <= sent.total() < 2000
+    assert 200 <= sent.total() < count
     ledger = Ledger.open(place)
     before = ledger.answers(list(sent))
     unanswered = sent.total() - counts(ledger)["attempts"]
     assert 0 <= unanswered <= in_flight
     resumed = FakeModel(0.1)
-    settled = asked(questions(2000), resumed, ledger)
-    assert values(settled) == [label(request) for request in questions(2000)]
+    settled = asked(questions(count), resumed, ledger)
+    assert values(settled) == [label(request) for request in questions(count)]
     assert not set(resumed.sent) & set(before)
-    assert counts(ledger)["valid"] == 2000
+    assert counts(ledger)["valid"] == count
     assert unanswered <= counts(ledger)["lost"] <= in_flight, "claimed, and perhaps not sent yet"
     assert counts(ledger)["attempts"] == sent.total() - unanswered + counts(ledger)["lost"] + resumed.calls
     replay = FakeModel()
-    assert asked(questions(2000), replay, ledger) == settled
+    assert asked(questions(count), replay, ledger) == settled
     assert replay.calls == 0
 
 

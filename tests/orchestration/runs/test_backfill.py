@@ -40,7 +40,7 @@ def test_a_backfill_makes_all_of_a_new_judge_and_changes_no_byte_of_the_others(
     small: SmallHome, tmp_path: Path
 ) -> None:
     before = contents(small.home.root)
-    wanted = Wanted("new", own_phrases=True)
+    wanted = Wanted("new", ["second"], own_phrases=True)
     with SmallHome.opened(small.home.root, judges_file=judges_with_a_candidate(tmp_path / "j.toml")) as ours:
         stages = plan_backfill(ours.standings(), wanted)
         made = ours.executed(lambda: ours.runner().run(wanted, stages=stages))

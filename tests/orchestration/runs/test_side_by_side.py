@@ -20,7 +20,7 @@ from lunguage_assets.errors import ConfigurationError
 from lunguage_assets.orchestration.resources import HomeResource
 from lunguage_assets.orchestration.runs import side_by_side
 from lunguage_assets.orchestration.runs.instance import dagster_instance
-from lunguage_assets.orchestration.runs.runner import RunInterrupted, Runner
+from lunguage_assets.orchestration.runs.runner import Runner
 from lunguage_assets.orchestration.runs.side_by_side import (
     SideBySideRunner,
     _carried_out,
@@ -112,7 +112,7 @@ def test_a_signal_stops_all_processes_and_the_same_call_goes_on(finished: Finish
     with dagster_instance(home.home) as instance:
         stages = [stage for stage in plan(home.standings(), PANEL) if stage.job in FIRST_JOBS]
         runner = SideBySideRunner(home, instance, 2)
-        with pytest.raises(RunInterrupted):
+        with pytest.raises(KeyboardInterrupt):
             runner.run(PANEL, progress=stopped, stages=stages)
         assert all(run.is_finished for run in instance.get_runs())
         left = [stage for stage in plan(home.standings(), PANEL) if stage.job in FIRST_JOBS]

@@ -39,7 +39,9 @@ def both(rows: Sequence[Said]) -> tuple[pd.DataFrame, pd.DataFrame]:
     labels = chexpert_labels(
         what_is_said(outcome.rows, matches, listed(), outcome.resolution.log), delivered, listed()
     )
-    p = chexpert_probabilities(study_labels(outcome.rows, matches, delivered, listed()))
+    p = chexpert_probabilities(
+        study_labels(outcome.rows, matches, delivered, listed(), outcome.resolution.log)
+    )
     CHEXPERT_LABELS.to_arrow(labels)
     CHEXPERT_PROBABILITIES.to_arrow(p)
     return labels, p
@@ -114,10 +116,12 @@ def test_code_written_for_the_former_file_reads_both(tmp_path: Path) -> None:
 @given(reported)
 def test_a_cell_follows_the_status_of_the_label_wherever_the_report_decides_it(rows: list[Said]) -> None:
     outcome, (_, _, delivered) = run(rows), frames(rows)
-    frame = study_labels(outcome.rows, outcome.expansion.matches, delivered, listed())
+    frame = study_labels(outcome.rows, outcome.expansion.matches, delivered, listed(), outcome.resolution.log)
     labels, p = both(rows)
     order = np.random.default_rng(7).permutation(len(delivered))
-    said_of = what_is_said(outcome.rows.iloc[::-1], outcome.expansion.matches, listed())
+    said_of = what_is_said(
+        outcome.rows.iloc[::-1], outcome.expansion.matches, listed(), outcome.resolution.log
+    )
     pd.testing.assert_frame_equal(chexpert_labels(said_of, delivered.iloc[order], listed()), labels)
     own = set(outcome.rows.loc[outcome.rows["source"] == "original", "finding_id"])
     expected = {"dp": 1.0, "dn": 0.0, "tp": -1.0, "tn": -1.0}

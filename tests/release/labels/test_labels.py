@@ -274,7 +274,9 @@ def test_a_denied_sign_of_mode_paper_is_still_read_as_absent(tmp_path: Path) -> 
     file.write_text("labels:\n  - name: volume loss\n    findings:\n      - names: [volume loss]\n")
     outcome = in_mode([said("consolidation", "tp", p=0.6)], "paper")
     _, _, delivered = frames([said("consolidation", "tp", p=0.6)])
-    found = study_labels(outcome.rows, outcome.expansion.matches, delivered, load_label_list(file)).iloc[0]
+    found = study_labels(
+        outcome.rows, outcome.expansion.matches, delivered, load_label_list(file), outcome.resolution.log
+    ).iloc[0]
     assert outcome.rows.loc[outcome.rows["name"] == "volume loss", "prob"].tolist() == [0.6]
     assert (found["source"], found["p"], found["p_high"]) == ("denied", 0.2, 0.4)
 
@@ -284,7 +286,7 @@ def test_a_denied_sign_of_mode_paper_is_still_read_as_absent(tmp_path: Path) -> 
 def test_labels_fit_their_schema_and_never_say_what_no_row_says(rows: list[Said]) -> None:
     outcome = run(rows)
     _, _, delivered = frames(rows)
-    frame = study_labels(outcome.rows, outcome.expansion.matches, delivered, listed())
+    frame = study_labels(outcome.rows, outcome.expansion.matches, delivered, listed(), outcome.resolution.log)
     LABELS.to_arrow(frame)
     assert len(frame) == 20 * len(delivered)
     current = outcome.rows[outcome.rows["currency"] == "current dx"].set_index("finding_id")
@@ -295,9 +297,8 @@ def test_labels_fit_their_schema_and_never_say_what_no_row_says(rows: list[Said]
     implied = said_something.loc[said_something["source"] == "implied", "finding_id"]
     assert set(current.loc[implied, "source"]) <= {"expansion"}
     order = np.random.default_rng(4).permutation(len(outcome.rows))
-    again = study_labels(
-        outcome.rows.iloc[order], outcome.expansion.matches.iloc[::-1], delivered.iloc[::-1], listed()
-    )
+    matches, log = outcome.expansion.matches.iloc[::-1], outcome.resolution.log.iloc[::-1]
+    again = study_labels(outcome.rows.iloc[order], matches, delivered.iloc[::-1], listed(), log)
     pd.testing.assert_frame_equal(again, frame)
 
 
